@@ -2,15 +2,15 @@ import { availableParallelism } from "node:os";
 
 import { defineConfig } from "vitest/config";
 
-import { LongestFirst } from "./test/support/longest-first.ts";
-import { PATIENCE_MS } from "./test/support/patience.ts";
-import { SlowestFiles } from "./test/support/slowest-files.ts";
+import { LongestFirst } from "./test/support/run/longest-first.ts";
+import { PATIENCE_MS } from "./test/support/run/patience.ts";
+import { SlowestFiles } from "./test/support/run/slowest-files.ts";
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/global-setup.ts"],
-    setupFiles: ["test/support/show-outputs.ts"],
+    globalSetup: ["test/support/run/global-setup.ts"],
+    setupFiles: ["test/support/run/show-outputs.ts"],
     // The default's list of every test that took a while is longer than what it tells.
     reporters: [["default", { summary: false }], new SlowestFiles()],
     sequence: { sequencer: LongestFirst },

@@ -9,7 +9,7 @@ import type { BuildOptions, OutputFile, Plugin } from "esbuild";
 import { build, context } from "esbuild";
 
 const root = join(import.meta.dirname, "..");
-const source = join(root, "src/service/console");
+const source = join(root, "src/console");
 
 const options: BuildOptions = {
   absWorkingDir: root,

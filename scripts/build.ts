@@ -44,7 +44,7 @@ const AGENT_COMMANDS = "agent-commands";
 const SQLITE_WORKER = "sqlite-worker";
 const parts: Readonly<Record<string, string>> = {
   [AGENT_COMMANDS]: `src/cli/${AGENT_COMMANDS}.ts`,
-  [SQLITE_WORKER]: `src/service/store/${SQLITE_WORKER}.ts`,
+  [SQLITE_WORKER]: "src/service/kernel/store/sqlite/worker.ts",
 };
 
 /** Packages in files of their own, as they are published, which programs read when they first need them, if ever. */
@@ -136,11 +136,11 @@ function filesLoadedLate(): Plugin {
 function filesBesideBundle(): Plugin {
   const paths = new Map([
     [
-      "console/console-folder.ts",
+      "console/server/console-folder.ts",
       `export const CONSOLE_FOLDER = require("node:path").join(__dirname, "../${CONSOLE}");`,
     ],
     [
-      "store/sqlite-worker-file.ts",
+      "service/kernel/store/sqlite/worker-file.ts",
       `export const SQLITE_WORKER = require("node:path").join(__dirname, "${SQLITE_WORKER}.cjs");`,
     ],
   ]);
@@ -148,7 +148,7 @@ function filesBesideBundle(): Plugin {
     name: "files beside the bundle",
     setup({ onLoad }) {
       for (const [file, contents] of paths) {
-        onLoad({ filter: new RegExp(`src/service/${file}$`) }, () => ({ contents }));
+        onLoad({ filter: new RegExp(`src/${file}$`) }, () => ({ contents }));
       }
     },
   };

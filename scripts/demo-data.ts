@@ -25,7 +25,7 @@ if (typeof chosen === "string") {
   process.stdout.write(USAGE);
 } else {
   // Loaded only now: help and mistakes are told at once.
-  const { startDemo } = await import("../test/support/demo-service.ts");
+  const { startDemo } = await import("../test/support/service/demo-service.ts");
   const { buildConsole } = await import("./build-console.ts");
   const { scratchFolder } = await import("./end-of-script.ts");
   // What the service keeps goes with the script.

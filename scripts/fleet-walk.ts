@@ -6,8 +6,8 @@
  */
 import { parseArgs } from "node:util";
 
-import type { StoreLocation } from "../src/service/store/store.ts";
-import { walkFleet } from "../test/support/fleet-walk.ts";
+import type { StoreLocation } from "../src/service/kernel/store/store.ts";
+import { walkFleet } from "../test/support/operator/fleet-walk.ts";
 import { scratchFolder } from "./end-of-script.ts";
 
 const { values: options } = parseArgs({ options: { database: { type: "string" } } });

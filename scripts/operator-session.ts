@@ -6,7 +6,7 @@
  */
 import { parseArgs } from "node:util";
 
-import { runSession, steadyText } from "../test/support/operator-session.ts";
+import { runSession, steadyText } from "../test/support/operator/operator-session.ts";
 
 const { values: options } = parseArgs({ options: { raw: { type: "boolean" } } });
 

@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 
 import * as z from "zod";
 
-import { askDaemon } from "../src/agent/control-client.ts";
+import { askDaemon } from "../src/agent/control/client.ts";
 import { buildConsole } from "./build-console.ts";
 import { endWithScript, scratchFolder } from "./end-of-script.ts";
 

@@ -5,25 +5,25 @@
  * (collector.ts), decides without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync
  * period. Nothing here touches the operating system but through `Machine`, so the same code runs under test/simulation.
  */
-import type { RobotManifest } from "../manifest/manifest.ts";
-import type { Log } from "../platform/log.ts";
-import type { Machine } from "../platform/machine.ts";
 import type { RereadScope } from "../fingerprint/fingerprint.ts";
+import type { RobotManifest } from "../manifest/manifest.ts";
+import type { Log } from "../platform/log/log.ts";
+import type { Machine } from "../platform/machine.ts";
 import { createAlarm } from "./alarm.ts";
 import { createCollector } from "./collector.ts";
-import type { AgentConfiguration } from "./configuration.ts";
+import type { AgentConfiguration } from "./configuration/configuration.ts";
+import type { DocumentInput } from "./configuration/document-input.ts";
 import { describeAgent } from "./describe-agent.ts";
-import type { DocumentInput } from "./document-input.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { documentFindings } from "./findings.ts";
-import type { PendingFiles } from "./pending-files.ts";
 import type { Connection, ReconcilerOptions, Step } from "./reconciler.ts";
 import { createReconciler } from "./reconciler.ts";
-import type { Registration } from "./registration.ts";
+import type { Registration } from "./registration/registration.ts";
 import { createReporter } from "./reporter.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
-import { EMPTY_PLAN, isLocal, planHolds, planWatches } from "./watch-plan.ts";
-import { createWatcher } from "./watcher.ts";
+import type { PendingFiles } from "./watching/pending-files.ts";
+import { EMPTY_PLAN, isLocal, planHolds, planWatches } from "./watching/watch-plan.ts";
+import { createWatcher } from "./watching/watcher.ts";
 
 export interface Agent {
   /** Finds out what to watch; with that done the agent is ready. No network. */

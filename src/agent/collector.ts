@@ -5,12 +5,12 @@ import { createFingerprinter } from "../fingerprint/fingerprint.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Machine } from "../platform/machine.ts";
-import type { AgentConfiguration } from "./configuration.ts";
+import type { AgentConfiguration } from "./configuration/configuration.ts";
+import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Wanted } from "./decide.ts";
-import type { DocumentInput } from "./document-input.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { documentFindings, fileFindings, locate } from "./findings.ts";
-import type { Registration } from "./registration.ts";
+import type { Registration } from "./registration/registration.ts";
 import { buildRobotSetup, checkName, configurationFiles, robotName } from "./robot-setup.ts";
 
 /** Files are being written; come back after `wait_ms`. */

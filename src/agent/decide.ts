@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { RobotSetup } from "../api/robots.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Registration } from "./registration.ts";
-import { isOtherMachine } from "./registration.ts";
+import type { Registration } from "./registration/registration.ts";
+import { isOtherMachine } from "./registration/registration.ts";
 
 /** Everything the decision depends on; times are monotonic milliseconds. */
 export interface Situation {

@@ -1,9 +1,9 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";
-import type { Confirmation } from "./confirmation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Reconciler } from "./reconciler.ts";
-import type { Registration } from "./registration.ts";
+import type { Confirmation } from "./registration/confirmation.ts";
+import type { Registration } from "./registration/registration.ts";
 import { STATES } from "./states.ts";
 import type {
   AgentState,
@@ -13,7 +13,7 @@ import type {
   RegistrationStatus,
   StatusDocument,
 } from "./status.ts";
-import type { WatchMode } from "./watcher.ts";
+import type { WatchMode } from "./watching/watcher.ts";
 
 /** What an agent knows of itself, the daemon or a single run. */
 export interface AgentFacts {

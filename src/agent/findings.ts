@@ -1,9 +1,9 @@
-import type { Finding } from "../manifest/finding.ts";
-import type { FileFinding } from "../fingerprint/fingerprint.ts";
 import type { ValidationError } from "../api/errors.ts";
+import type { FileFinding } from "../fingerprint/fingerprint.ts";
+import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
-import type { Confirmation } from "./confirmation.ts";
-import type { Reading } from "./document-input.ts";
+import type { Reading } from "./configuration/document-input.ts";
+import type { Confirmation } from "./registration/confirmation.ts";
 
 /** A finding with the file it is about, as status, logs and `check` show it. */
 export interface LocatedFinding extends Finding {

@@ -2,13 +2,13 @@ import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { Collection, Collector } from "./collector.ts";
 import { createCollector } from "./collector.ts";
-import type { AgentConfiguration } from "./configuration.ts";
+import type { AgentConfiguration } from "./configuration/configuration.ts";
+import type { DocumentInput } from "./configuration/document-input.ts";
+import type { Folders } from "./configuration/folders.ts";
+import { openConfiguration, openManifest, openState } from "./configuration/open.ts";
 import type { AgentFacts } from "./describe-agent.ts";
 import { describeAgent } from "./describe-agent.ts";
-import type { DocumentInput } from "./document-input.ts";
-import type { Folders } from "./folders.ts";
-import { openConfiguration, openManifest, openState } from "./open.ts";
-import type { Registration } from "./registration.ts";
+import type { Registration } from "./registration/registration.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 
 /** Configuration, manifest, files and state as a command finds them, without a daemon. */

@@ -2,22 +2,22 @@ import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { Snapshot } from "../fingerprint/fingerprint.ts";
-import { errorCode } from "../platform/files.ts";
+import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import type { Collector, Unsettled } from "./collector.ts";
-import type { Confirmation, Verdict } from "./confirmation.ts";
-import { askWhetherHeld, createConfirmations } from "./confirmation.ts";
-import { createCredentialVersions } from "./credential-version.ts";
 import type { Refusal } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { disputeFindings, rejectionFindings } from "./findings.ts";
 import type { Outcome } from "./outcome.ts";
 import { judge } from "./outcome.ts";
-import { createRateCap } from "./rate-cap.ts";
-import type { Registration } from "./registration.ts";
-import { isSaved, saveRegistration } from "./registration.ts";
+import type { Confirmation, Verdict } from "./registration/confirmation.ts";
+import { askWhetherHeld, createConfirmations } from "./registration/confirmation.ts";
+import { createCredentialVersions } from "./registration/credential-version.ts";
+import { createRateCap } from "./registration/rate-cap.ts";
+import type { Registration } from "./registration/registration.ts";
+import { isSaved, saveRegistration } from "./registration/registration.ts";
 
 /** What one run came to. */
 export type Step =

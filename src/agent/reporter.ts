@@ -1,9 +1,9 @@
-import type { Log } from "../platform/log.ts";
-import type { Notify } from "../platform/notify.ts";
+import type { Log } from "../platform/log/log.ts";
+import type { Notify } from "../platform/systemd/notify.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { STATES } from "./states.ts";
 import type { StatusDocument } from "./status.ts";
-import type { WatchMode } from "./watcher.ts";
+import type { WatchMode } from "./watching/watcher.ts";
 
 /** Tells people and the service manager what changed, once per change: a day without network is a handful of lines. */
 export interface Reporter {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ConfigurationFile } from "../fingerprint/fingerprint.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
-import type { AgentConfiguration } from "./configuration.ts";
-import { expandName } from "./configuration.ts";
+import type { AgentConfiguration } from "./configuration/configuration.ts";
+import { expandName } from "./configuration/configuration.ts";
 import type { PlainFinding } from "./findings.ts";
 
 /** What the name template may speak of. */

@@ -1,5 +1,5 @@
 import type { InitContext } from "../agent/commands/init.ts";
-import { READY_CATALOG } from "../manifest/catalog-ids.ts";
+import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import type { ProgramTable } from "./command-table.ts";
 import type { ProcessContext } from "./process-context.ts";
 
@@ -182,7 +182,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
       ],
       load: async () => {
         const { grant } = await import("../installer/commands/grant.ts");
-        const { readGrantInputs } = await import("../agent/grant-inputs.ts");
+        const { readGrantInputs } = await import("../agent/access/grant-inputs.ts");
         return (flags, context, file) =>
           grant(flags, { ...context, readInputs: () => readGrantInputs(flags, context) }, file);
       },
@@ -243,7 +243,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
       load: async () => {
         const { install } = await import("../installer/commands/install.ts");
         const { completionScripts } = await import("./completion/completion.ts");
-        const { SCHEMA_VERSION } = await import("../agent/registration.ts");
+        const { SCHEMA_VERSION } = await import("../agent/registration/registration.ts");
         return (flags, context) =>
           install(flags, {
             ...context,

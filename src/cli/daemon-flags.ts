@@ -1,4 +1,4 @@
-import type { FolderOptions } from "../agent/folders.ts";
+import type { FolderOptions } from "../agent/configuration/folders.ts";
 
 /**
  * The flags of `run` as a unit writes it: nothing but folders, each given once at most.

@@ -84,7 +84,7 @@ export async function runOperatorProgram(
 ): Promise<number> {
   const context: OperatorContext = { ...own, machine, version: VERSION };
   if (argv[0] === COMPLETE) {
-    const { completeNames } = await import("../operator/commands/complete.ts");
+    const { completeNames } = await import("../operator/complete.ts");
     return completeNames(argv.slice(1), context);
   }
   return runProgram(operatorProgram, argv, { ...own, version: VERSION, context });

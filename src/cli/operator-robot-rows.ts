@@ -44,7 +44,7 @@ export const robotRows: readonly OperatorRow[] = [
       "robot-policy robots list --site plant-1 --label cell=packing",
       "robot-policy robots list --digest --sort changed",
     ],
-    load: async () => (await import("../operator/commands/robots-list.ts")).robotsList,
+    load: async () => (await import("../operator/robots/list.ts")).robotsList,
   },
   {
     name: "robots show",
@@ -56,7 +56,7 @@ export const robotRows: readonly OperatorRow[] = [
       { flag: "--contract", summary: "its cameras and axes, as it registered them" },
     ],
     examples: ["robot-policy robots show arm-7 --history", "robot-policy robots show arm-7 --contract"],
-    load: async () => (await import("../operator/commands/robots-show.ts")).robotsShow,
+    load: async () => (await import("../operator/robots/show.ts")).robotsShow,
   },
   {
     name: "robots setup",
@@ -90,7 +90,7 @@ export const robotRows: readonly OperatorRow[] = [
       "robot-policy robots setup --from arm-7.yaml --dry-run",
       "robot-policy robots setup --name cell-4 --region us-west-2 --manifest robot-manifest.yaml",
     ],
-    load: async () => (await import("../operator/commands/robots-setup.ts")).robotsSetup,
+    load: async () => (await import("../operator/robots/setup.ts")).robotsSetup,
   },
 ];
 
@@ -113,7 +113,7 @@ export const fleetRows: readonly OperatorRow[] = [
       "robot-policy fleets list --status blocked --watch",
       "robot-policy fleets list --columns name,action",
     ],
-    load: async () => (await import("../operator/commands/fleets-list.ts")).fleetsList,
+    load: async () => (await import("../operator/fleets/list.ts")).fleetsList,
   },
   {
     name: "fleets show",
@@ -122,7 +122,7 @@ export const fleetRows: readonly OperatorRow[] = [
     names: ["fleets"],
     flags: [],
     examples: ["robot-policy fleets show packing"],
-    load: async () => (await import("../operator/commands/fleets-show.ts")).fleetsShow,
+    load: async () => (await import("../operator/fleets/show.ts")).fleetsShow,
   },
   {
     name: "fleets create",
@@ -148,7 +148,7 @@ export const fleetRows: readonly OperatorRow[] = [
       "robot-policy fleets create --name night --model pi0.5 --site plant-1 --peak 4 --window 2030-01-31T20:00:00Z/2030-02-01T04:00:00Z",
       "robot-policy fleets create --from fleet.yaml --dry-run",
     ],
-    load: async () => (await import("../operator/commands/fleets-create.ts")).fleetsCreate,
+    load: async () => (await import("../operator/fleets/create.ts")).fleetsCreate,
   },
   {
     name: "fleets update-model",
@@ -157,7 +157,7 @@ export const fleetRows: readonly OperatorRow[] = [
     names: ["fleets", "models"],
     flags: [...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
-    load: async () => (await import("../operator/commands/fleets-update-model.ts")).fleetsUpdateModel,
+    load: async () => (await import("../operator/fleets/update-model.ts")).fleetsUpdateModel,
   },
 ];
 
@@ -174,6 +174,6 @@ export const deployRows: readonly OperatorRow[] = [
       DRY_RUN_FLAG,
     ],
     examples: ["robot-policy deploy pi0.5 --robot arm-7 --wait"],
-    load: async () => (await import("../operator/commands/deploy.ts")).deploy,
+    load: async () => (await import("../operator/deployments/deploy.ts")).deploy,
   },
 ];

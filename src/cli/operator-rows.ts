@@ -22,7 +22,7 @@ export const deploymentRows: readonly OperatorRow[] = [
       ...LIST_FLAGS,
     ],
     examples: ["robot-policy deployments list", "robot-policy deployments list --status failed --watch"],
-    load: async () => (await import("../operator/commands/deployments.ts")).deploymentsList,
+    load: async () => (await import("../operator/deployments/deployments.ts")).deploymentsList,
   },
   {
     name: "deployments show",
@@ -31,7 +31,7 @@ export const deploymentRows: readonly OperatorRow[] = [
     names: ["deployments"],
     flags: [],
     examples: ["robot-policy deployments show arm-7"],
-    load: async () => (await import("../operator/commands/deployments.ts")).deploymentsShow,
+    load: async () => (await import("../operator/deployments/deployments.ts")).deploymentsShow,
   },
   {
     name: "deployments retire",
@@ -40,7 +40,7 @@ export const deploymentRows: readonly OperatorRow[] = [
     names: ["deployments"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy deployments retire arm-7", "robot-policy deployments retire arm-7 --dry-run"],
-    load: async () => (await import("../operator/commands/deployments-retire.ts")).deploymentsRetire,
+    load: async () => (await import("../operator/deployments/retire.ts")).deploymentsRetire,
   },
 ];
 
@@ -51,7 +51,7 @@ export const modelRows: readonly OperatorRow[] = [
     summary: "list the models of the catalog",
     flags: LIST_FLAGS,
     examples: ["robot-policy models list", "robot-policy models list --json | jq -r '.models[].slug'"],
-    load: async () => (await import("../operator/commands/models.ts")).modelsList,
+    load: async () => (await import("../operator/models/models.ts")).modelsList,
   },
   {
     name: "models show",
@@ -60,7 +60,7 @@ export const modelRows: readonly OperatorRow[] = [
     names: ["models"],
     flags: [],
     examples: ["robot-policy models show pick-and-place"],
-    load: async () => (await import("../operator/commands/models.ts")).modelsShow,
+    load: async () => (await import("../operator/models/models.ts")).modelsShow,
   },
 ];
 
@@ -93,7 +93,7 @@ export const organizationRows: readonly OperatorRow[] = [
       "robot-policy keys create dashboard --scope robots:read --scope fleets:read --expires 90d",
       "robot-policy keys create 'next operator' --independent",
     ],
-    load: async () => (await import("../operator/commands/keys.ts")).keysCreate,
+    load: async () => (await import("../operator/keys/keys.ts")).keysCreate,
   },
   {
     name: "keys list",
@@ -101,7 +101,7 @@ export const organizationRows: readonly OperatorRow[] = [
     summary: "list the API keys, without the keys themselves",
     flags: LIST_FLAGS,
     examples: ["robot-policy keys list"],
-    load: async () => (await import("../operator/commands/keys.ts")).keysList,
+    load: async () => (await import("../operator/keys/keys.ts")).keysList,
   },
   {
     name: "keys revoke",
@@ -110,7 +110,7 @@ export const organizationRows: readonly OperatorRow[] = [
     names: ["keys"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy keys revoke 'cell 4'", "robot-policy keys revoke key_01jz0000000000000000000000 --yes"],
-    load: async () => (await import("../operator/commands/keys-revoke.ts")).keysRevoke,
+    load: async () => (await import("../operator/keys/revoke.ts")).keysRevoke,
   },
   {
     name: "usage",
@@ -129,7 +129,7 @@ export const organizationRows: readonly OperatorRow[] = [
       "robot-policy usage --since 30d --by robot",
       "robot-policy usage --since 2026-01-01 --until 2026-02-01 --by day --csv > january.csv",
     ],
-    load: async () => (await import("../operator/commands/usage.ts")).usage,
+    load: async () => (await import("../operator/usage/usage.ts")).usage,
   },
   {
     name: "audit",
@@ -149,7 +149,7 @@ export const organizationRows: readonly OperatorRow[] = [
       ...COLUMN_FLAGS,
     ],
     examples: ["robot-policy audit --since 7d", "robot-policy audit --refused --robot cell-4"],
-    load: async () => (await import("../operator/commands/audit.ts")).audit,
+    load: async () => (await import("../operator/audit/audit.ts")).audit,
   },
   {
     name: "api",
@@ -173,7 +173,7 @@ export const organizationRows: readonly OperatorRow[] = [
       `echo '{"selector": {"site": "plant-1"}}' | robot-policy api POST /v1/fleets/preview --input -`,
       "robot-policy api POST /v1/fleets --input fleet.json --dry-run",
     ],
-    load: async () => (await import("../operator/commands/api.ts")).api,
+    load: async () => (await import("../operator/api/api.ts")).api,
   },
 ];
 
@@ -191,21 +191,21 @@ export const accountRows: readonly OperatorRow[] = [
       "robot-policy login --url https://policy.example.com --context lab --no-browser",
       "robot-policy contexts add lab --url https://policy.example.com --key-file ~/lab.key   # with a key instead",
     ],
-    load: async () => (await import("../operator/commands/login.ts")).login,
+    load: async () => (await import("../operator/logins/login.ts")).login,
   },
   {
     name: "logout",
     summary: "end the login at the service and forget it here",
     flags: [],
     examples: ["robot-policy logout", "robot-policy logout --context lab"],
-    load: async () => (await import("../operator/commands/logout.ts")).logout,
+    load: async () => (await import("../operator/logins/logout.ts")).logout,
   },
   {
     name: "whoami",
     summary: "show the service, the credential that is used, and whose it is",
     flags: [],
     examples: ["robot-policy whoami"],
-    load: async () => (await import("../operator/commands/whoami.ts")).whoami,
+    load: async () => (await import("../operator/logins/whoami.ts")).whoami,
   },
   {
     name: "contexts list",
@@ -213,7 +213,7 @@ export const accountRows: readonly OperatorRow[] = [
     summary: "list the services that are known here",
     flags: [],
     examples: ["robot-policy contexts list"],
-    load: async () => (await import("../operator/commands/contexts.ts")).contextsList,
+    load: async () => (await import("../operator/logins/contexts.ts")).contextsList,
   },
   {
     name: "contexts show",
@@ -222,7 +222,7 @@ export const accountRows: readonly OperatorRow[] = [
     names: ["contexts"],
     flags: [],
     examples: ["robot-policy contexts show", "robot-policy contexts show lab"],
-    load: async () => (await import("../operator/commands/contexts.ts")).contextsShow,
+    load: async () => (await import("../operator/logins/contexts.ts")).contextsShow,
   },
   {
     name: "contexts use",
@@ -231,7 +231,7 @@ export const accountRows: readonly OperatorRow[] = [
     names: ["contexts"],
     flags: [],
     examples: ["robot-policy contexts use lab"],
-    load: async () => (await import("../operator/commands/contexts.ts")).contextsUse,
+    load: async () => (await import("../operator/logins/contexts.ts")).contextsUse,
   },
   {
     name: "contexts add",
@@ -239,7 +239,7 @@ export const accountRows: readonly OperatorRow[] = [
     argument: "NAME",
     flags: [],
     examples: ["robot-policy contexts add lab --url https://policy.lab.example --key-file ~/lab.key"],
-    load: async () => (await import("../operator/commands/contexts.ts")).contextsAdd,
+    load: async () => (await import("../operator/logins/contexts.ts")).contextsAdd,
   },
   {
     name: "contexts remove",
@@ -249,6 +249,6 @@ export const accountRows: readonly OperatorRow[] = [
     names: ["contexts"],
     flags: [],
     examples: ["robot-policy contexts remove lab"],
-    load: async () => (await import("../operator/commands/contexts.ts")).contextsRemove,
+    load: async () => (await import("../operator/logins/contexts.ts")).contextsRemove,
   },
 ];

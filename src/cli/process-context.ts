@@ -1,5 +1,5 @@
-import { errorCode } from "../platform/files.ts";
-import type { LogStream } from "../platform/log-output.ts";
+import { errorCode } from "../platform/files/files.ts";
+import type { LogStream } from "../platform/log/log-output.ts";
 import type { Questions } from "../platform/questions.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";

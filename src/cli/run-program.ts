@@ -1,9 +1,9 @@
 import { Command, CommanderError, Option } from "commander";
 
 import { nearest } from "../manifest/nearest.ts";
-import { maskSecrets } from "../platform/service-key.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Problem } from "../platform/terminal.ts";
+import { maskSecrets } from "../platform/text/service-key.ts";
 import { flagsOf } from "./command-table.ts";
 import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
 import type { ProgramTerminal } from "./terminal.ts";

@@ -1,7 +1,7 @@
 import { API_KEY_SCOPES } from "../api/api-keys.ts";
 import type { KeysCreateFlags } from "../service/commands/keys-create.ts";
-import type { CommandContext, ServeOptions } from "../service/commands/serve.ts";
-import { LOG_LEVELS } from "../service/log-level.ts";
+import type { CommandContext, ServeOptions } from "../service/commands/serve/serve.ts";
+import { LOG_LEVELS } from "../service/kernel/log-level.ts";
 import type { ProgramTable } from "./command-table.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { runProgram } from "./run-program.ts";
@@ -71,7 +71,7 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
         "robot-policy-service serve --config /etc/robot-policy-service/config.yaml",
       ],
       // Loaded here: `--help` needs no database and no web framework.
-      load: async () => (await import("../service/commands/serve.ts")).serve,
+      load: async () => (await import("../service/commands/serve/serve.ts")).serve,
     },
     {
       name: "models apply",
@@ -174,7 +174,7 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
       summary: "show what each organization has, and who met which limit in the last 7 days",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ["robot-policy-service status --data /srv/robot-policy"],
-      load: async () => (await import("../service/commands/status.ts")).status,
+      load: async () => (await import("../service/commands/store/status.ts")).status,
     },
     {
       name: "backup",
@@ -182,7 +182,7 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
       argument: "FILE",
       flags: [...STORE_FLAGS, JSON_FLAG],
       examples: ['robot-policy-service backup "robots-$(date +%F).db" --data /srv/robot-policy'],
-      load: async () => (await import("../service/commands/backup.ts")).backup,
+      load: async () => (await import("../service/commands/store/backup.ts")).backup,
     },
     {
       name: "restore",
@@ -193,7 +193,7 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
         "robot-policy-service restore robots.db --data /srv/robot-policy",
         "robot-policy-service restore robots.db --database postgres://robots:PASSWORD@db/robots",
       ],
-      load: async () => (await import("../service/commands/restore.ts")).restore,
+      load: async () => (await import("../service/commands/store/restore.ts")).restore,
     },
   ],
   examples: ["robot-policy-service serve --data ./data --listen 127.0.0.1:0 --bootstrap-key-file ./api-key"],

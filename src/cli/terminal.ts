@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 import { maskProblem } from "../manifest/secrets.ts";
 import type { Problem, TableLayout, Terminal } from "../platform/terminal.ts";
-import { visible } from "../platform/visible.ts";
+import { visible } from "../platform/text/visible.ts";
 import { layOutTable } from "./table.ts";
 import { cutToWidth, textWidth, wrapToWidth } from "./text-width.ts";
 

@@ -2,12 +2,12 @@ import * as z from "zod";
 
 import type { ValidationError } from "../api/errors.ts";
 import { errorBodySchema, validationErrorSchema } from "../api/errors.ts";
-import { maskWholeKeys } from "../platform/service-key.ts";
+import { maskWholeKeys } from "../platform/text/service-key.ts";
 import type { CallResult } from "./client.ts";
 import { printable } from "./printable.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 import type { Secret } from "./secret.ts";
-import type { HttpAnswer } from "./transport.ts";
+import type { HttpAnswer } from "./transport/transport.ts";
 
 const DETAIL_LIMIT = 500;
 const REQUEST_ID_LIMIT = 128;

@@ -5,21 +5,21 @@
  * happened. Nothing here retries; the caller knows what a failure means to it (platform/retry.ts has the
  * delays). A credential is asked for before each request, so that one replaced on disk counts at once (credentials.ts).
  *
- * transport.ts is the seam to the network. undici-transport.ts is the real one: proxies (proxy.ts), private certificate
- * authorities (certificates.ts), time limits (limits.ts), loaded when the first request needs them.
+ * transport/transport.ts is the seam to the network. transport/undici-transport.ts is the real one: proxies (transport/proxy.ts), private certificate
+ * authorities (transport/certificates.ts), time limits (transport/limits.ts), loaded when the first request needs them.
  */
 import type { ZodType } from "zod";
 
 import type { ValidationError } from "../api/errors.ts";
-import type { RobotSetup } from "../api/robots.ts";
 import type { RobotView } from "../api/robot-views.ts";
+import type { RobotSetup } from "../api/robots.ts";
 import { operationUrl } from "./address.ts";
-import type { HeldRegistration } from "./held-registration.ts";
 import type { Credential, CredentialProblem } from "./credentials.ts";
-import { loadLate } from "./load-late.ts";
+import type { HeldRegistration } from "./held-registration.ts";
 import { sendRequest, unreachable } from "./send-request.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
-import type { UnreachableReason } from "./transport.ts";
+import { loadLate } from "./transport/load-late.ts";
+import type { UnreachableReason } from "./transport/transport.ts";
 
 /** What became of a call. Texts are one line, bounded, printable, and hold no credential. */
 export type CallResult<T> =

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 
-import { errorCode } from "../platform/files.ts";
-import type { Files, FileStat, ReadableFile } from "../platform/files.ts";
-import { shellWord } from "../platform/shell-word.ts";
+import { errorCode } from "../platform/files/files.ts";
+import type { Files, FileStat, ReadableFile } from "../platform/files/files.ts";
+import { shellWord } from "../platform/text/shell-word.ts";
 import { Secret } from "./secret.ts";
 
 /** A key is a line; anything larger is another file. */

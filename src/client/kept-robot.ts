@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import type { RobotView } from "../api/robot-views.ts";
 import { robotViewSchema } from "../api/robot-views.ts";
-import { maskWholeKeys } from "../platform/service-key.ts";
+import { maskWholeKeys } from "../platform/text/service-key.ts";
 
 /** Twice what the service takes for any of them, in UTF-16 units. */
 const TEXT_LIMIT = 512;

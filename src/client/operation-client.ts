@@ -16,7 +16,7 @@ import { readNextCursor } from "./next-cursor.ts";
 import { Secret } from "./secret.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
 import { sendRequest } from "./send-request.ts";
-import type { HttpAnswer } from "./transport.ts";
+import type { HttpAnswer } from "./transport/transport.ts";
 
 /** What an operation is called with. */
 export interface OperationInput {

@@ -1,8 +1,8 @@
 import type { Clock } from "../platform/clock.ts";
 import type { CallResult } from "./client.ts";
 import type { Secret } from "./secret.ts";
-import type { HttpAnswer, HttpRequest, Timeouts, Transport } from "./transport.ts";
-import { DEFAULT_TIMEOUTS, TransportError } from "./transport.ts";
+import type { HttpAnswer, HttpRequest, Timeouts, Transport } from "./transport/transport.ts";
+import { DEFAULT_TIMEOUTS, TransportError } from "./transport/transport.ts";
 
 /** A service as requests are sent to it. */
 export interface ServiceAccess {

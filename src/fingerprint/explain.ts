@@ -1,4 +1,4 @@
-import { shellWord } from "../platform/shell-word.ts";
+import { shellWord } from "../platform/text/shell-word.ts";
 import { hashedText } from "./digest.ts";
 import type { Snapshot } from "./fingerprint.ts";
 

@@ -1,4 +1,4 @@
-import type { FileStat, Files } from "../platform/files.ts";
+import type { FileStat, Files } from "../platform/files/files.ts";
 import type { FileFinding } from "./fingerprint.ts";
 
 /** A finding before it is known where in the list the file stands. */

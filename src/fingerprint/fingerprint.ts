@@ -6,13 +6,13 @@
  * that names the path and the remedy. `digest.ts` is the definition of the digest and `explain.ts` shows it to people.
  */
 import type { Clock } from "../platform/clock.ts";
-import type { FileStat, Files } from "../platform/files.ts";
+import type { FileStat, Files } from "../platform/files/files.ts";
 import { configurationDigest } from "./digest.ts";
 import type { Trouble } from "./findings.ts";
 import { heldOpen, restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
 import { HELD_OPEN_LIMIT_MS, createHeldOpen } from "./held-open.ts";
-import type { Cut } from "./reading.ts";
 import { prepareToParse } from "./parses.ts";
+import type { Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";

@@ -1,7 +1,7 @@
 import type * as crypto from "node:crypto";
 import type { MessagePort, Worker } from "node:worker_threads";
 
-import { errorCode } from "../platform/files.ts";
+import { errorCode } from "../platform/files/files.ts";
 
 /** One SHA-256 in the making. The bytes may be overwritten once `update` resolved. */
 export interface RunningHash {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 
-import type { FileStat, Files, ReadableFile } from "../platform/files.ts";
-import { errorCode } from "../platform/files.ts";
+import type { FileStat, Files, ReadableFile } from "../platform/files/files.ts";
+import { errorCode } from "../platform/files/files.ts";
 import type { HashThread, RunningHash } from "./hash-thread.ts";
 import { HashThreadLost, startHashThread } from "./hash-thread.ts";
 import { sameStat } from "./sightings.ts";

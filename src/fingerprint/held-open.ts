@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
-import type { FileStat, Files } from "../platform/files.ts";
-import { findOpenWriters } from "../platform/open-writers.ts";
+import type { FileStat, Files } from "../platform/files/files.ts";
+import { findOpenWriters } from "../platform/files/open-writers.ts";
 import { sameStat } from "./sightings.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Files } from "../platform/files.ts";
+import type { Files } from "../platform/files/files.ts";
 import type { Trouble } from "./findings.ts";
 import { systemTrouble, tooLarge, unsuitable } from "./findings.ts";
 import type { CollectOptions } from "./fingerprint.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Files, ReadableFile } from "../platform/files.ts";
+import type { Files, ReadableFile } from "../platform/files/files.ts";
 import { hashFiles } from "./hashing.ts";
 import type { Hashed } from "./stat-cache.ts";
 

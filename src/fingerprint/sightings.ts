@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
-import type { FileStat, Files } from "../platform/files.ts";
-import { errorCode } from "../platform/files.ts";
+import type { FileStat, Files } from "../platform/files/files.ts";
+import { errorCode } from "../platform/files/files.ts";
 
 /**
  * Timestamps come from the kernel's tick, at most 10 ms long, so two writes within one leave the same stat. Like git's index

@@ -1,4 +1,4 @@
-import type { FileStat } from "../platform/files.ts";
+import type { FileStat } from "../platform/files/files.ts";
 import type { FileFingerprint } from "./fingerprint.ts";
 import { sameStat } from "./sightings.ts";
 

@@ -1,9 +1,9 @@
 import { basename, dirname, join } from "node:path";
 
-import type { Measured } from "./content.ts";
-import { measure } from "./content.ts";
-import type { Disk } from "./disk.ts";
-import { readText } from "./disk.ts";
+import type { Measured } from "./disk/content.ts";
+import { measure } from "./disk/content.ts";
+import type { Disk } from "./disk/disk.ts";
+import { readText } from "./disk/disk.ts";
 import type { InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";

@@ -3,9 +3,9 @@
  *
  * Both commands work as the agent itself does, from what is there and not from what was done before:
  *
- *     observe   what lies where the installation belongs, and which versions are there    observation.ts, installed.ts
- *     plan      (what is wanted, what was seen) → steps, and what was edited and stays     wanted.ts, plan.ts, plan-removal.ts; pure
- *     apply     each step alone is atomic                                                  apply.ts, removal.ts
+ *     observe   what lies where the installation belongs, and which versions are there    plan/observation.ts, plan/installed.ts
+ *     plan      (what is wanted, what was seen) → steps, and what was edited and stays     plan/wanted.ts, plan/plan.ts, plan/plan-removal.ts; pure
+ *     apply     each step alone is atomic                                                  apply/apply.ts, apply/removal.ts
  *
  * Each version has a folder of its own, which holds the program, its Node, and a copy of each file that goes elsewhere, such as the units:
  * a file that differs from every copy was edited by the administrator, and stays. The link `current` is switched at once, last of all. A run
@@ -13,15 +13,15 @@
  *
  * Everything is done to one tree of files, `/` or an image (`--root`), through `Disk`, which leads no path out of that tree.
  */
-import type { Files } from "../platform/files.ts";
-import { systemFiles } from "../platform/files.ts";
+import type { Files } from "../platform/files/files.ts";
+import { systemFiles } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
 import { systemPrograms } from "../platform/programs.ts";
 import type { Problem, Terminal } from "../platform/terminal.ts";
-import type { Disk } from "./disk.ts";
+import type { Disk } from "./disk/disk.ts";
+import { openRootedDisk } from "./disk/rooted-disk.ts";
 import type { OwnProcess } from "./own-process.ts";
 import { ownProcess } from "./own-process.ts";
-import { openRootedDisk } from "./rooted-disk.ts";
 
 /** The machine as the installer sees it: there is one real one, and in tests one that breaks where the test says. */
 export interface InstallerMachine {

@@ -1,8 +1,8 @@
 import { loadCredential } from "../client/credentials.ts";
-import { systemFiles } from "../platform/files.ts";
-import type { Content } from "./content.ts";
-import type { Disk } from "./disk.ts";
-import { isDiskError } from "./disk.ts";
+import { systemFiles } from "../platform/files/files.ts";
+import type { Content } from "./disk/content.ts";
+import type { Disk } from "./disk/disk.ts";
+import { isDiskError } from "./disk/disk.ts";
 import type { InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 

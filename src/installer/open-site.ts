@@ -1,19 +1,19 @@
 import { resolve } from "node:path";
 
-import { errorCode } from "../platform/files.ts";
-import type { Site } from "./apply.ts";
-import { describeFailure } from "../platform/flock.ts";
-import { shellWord } from "../platform/shell-word.ts";
+import { errorCode } from "../platform/files/files.ts";
+import { describeFailure } from "../platform/files/flock.ts";
 import type { Problem } from "../platform/terminal.ts";
-import type { Disk } from "./disk.ts";
-import { readText } from "./disk.ts";
+import { shellWord } from "../platform/text/shell-word.ts";
+import type { Site } from "./apply/apply.ts";
+import { openSystem } from "./apply/system.ts";
+import type { Disk } from "./disk/disk.ts";
+import { readText } from "./disk/disk.ts";
+import type { TreeLock } from "./disk/lock.ts";
+import { lockTree } from "./disk/lock.ts";
 import type { InstallerContext, InstallerMachine, InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
-import type { TreeLock } from "./lock.ts";
-import { lockTree } from "./lock.ts";
 import { readMachineArchitecture } from "./node-runtime.ts";
-import { openSystem } from "./system.ts";
 
 /** A tree of files that is worked on, by nobody else at the same time. */
 export interface OpenSite extends Site, AsyncDisposable {

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 
-import { shellWord } from "../platform/shell-word.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
-import type { ServiceOutcome } from "./apply.ts";
+import { shellWord } from "../platform/text/shell-word.ts";
+import type { ServiceOutcome } from "./apply/apply.ts";
+import type { UnitSeen } from "./apply/system.ts";
 import { CONFIGURATION_FOLDER, NAME, SERVICE_UNIT } from "./layout.ts";
-import type { Provisioned } from "./observe-machine.ts";
-import type { Installation } from "./prepare.ts";
-import type { Step } from "./step.ts";
-import { describeStep, stepForJson } from "./step.ts";
-import type { UnitSeen } from "./system.ts";
+import type { Provisioned } from "./plan/observe-machine.ts";
+import type { Installation } from "./plan/prepare.ts";
+import type { Step } from "./plan/step.ts";
+import { describeStep, stepForJson } from "./plan/step.ts";
 
 export interface Shown {
   readonly terminal: Terminal;

@@ -1,8 +1,8 @@
-import { shellWord } from "../platform/shell-word.ts";
 import type { Terminal } from "../platform/terminal.ts";
+import { shellWord } from "../platform/text/shell-word.ts";
+import { describeRemoval, removalForJson } from "./apply/removal.ts";
 import { NAME, SERVICE_USER } from "./layout.ts";
-import type { RemovalPlan } from "./plan-removal.ts";
-import { describeRemoval, removalForJson } from "./removal.ts";
+import type { RemovalPlan } from "./plan/plan-removal.ts";
 
 /** What of the robot's own is still there. */
 export interface Left {

@@ -6,19 +6,19 @@
  * none of the body keys of a custom robot type; those are for custom/.
  */
 import { TYPE_ID } from "../api/robot-terms.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog } from "./catalog/catalog.ts";
 import type { ConfigurationFileEntry } from "./configuration-files.ts";
 import { configurationFiles, warnOfNoFiles } from "./configuration-files.ts";
-import type { Document } from "./document.ts";
-import { readDocument } from "./document.ts";
-import type { AxisExplanation } from "./custom/explain.ts";
-import type * as custom from "./custom/custom.ts";
 import type { Body } from "./custom/body.ts";
 import type { Contract } from "./custom/contract.ts";
+import type * as custom from "./custom/custom.ts";
+import type { AxisExplanation } from "./custom/explain.ts";
+import type { Document } from "./document.ts";
+import { readDocument } from "./document.ts";
 import type { Check, Place, Reader } from "./fields.ts";
 import { fieldsOf } from "./fields.ts";
-import type { Finding } from "./finding.ts";
 import { FindingList } from "./finding-list.ts";
+import type { Finding } from "./finding.ts";
 import type { Position } from "./lines.ts";
 import { nearest } from "./nearest.ts";
 import { below } from "./path.ts";

@@ -1,4 +1,4 @@
-import { maskSecrets } from "../platform/service-key.ts";
+import { maskSecrets } from "../platform/text/service-key.ts";
 
 /** Longer steps are cut: no key of ours comes near, and a pointer goes into logs. */
 const LONGEST_STEP = 200;

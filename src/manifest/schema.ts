@@ -1,5 +1,5 @@
 import { TYPE_ID } from "../api/robot-terms.ts";
-import type { CatalogRow } from "./catalog.ts";
+import type { CatalogRow } from "./catalog/catalog.ts";
 import { bodySchema } from "./custom/body-schema.ts";
 import { DISPLAY_NAME_LIMIT, MANIFEST_SCHEMA, MANIFEST_STATUSES, TYPE_ID_LIMIT } from "./manifest.ts";
 

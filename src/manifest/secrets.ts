@@ -1,6 +1,6 @@
 /** What must not stand in a file that is read by many and shown in messages: SPEC section 6.1. */
-import { maskSecrets, serviceKeyOffset } from "../platform/service-key.ts";
 import type { Problem } from "../platform/terminal.ts";
+import { maskSecrets, serviceKeyOffset } from "../platform/text/service-key.ts";
 
 /** Words that make a key the name of a secret, wherever they stand between word ends. */
 const SECRET_WORDS =

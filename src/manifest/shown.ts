@@ -1,4 +1,4 @@
-import { maskSecrets } from "../platform/service-key.ts";
+import { maskSecrets } from "../platform/text/service-key.ts";
 
 /** Longest piece of a file that a message repeats, in UTF-16 units. */
 const SHOWN_LIMIT = 80;

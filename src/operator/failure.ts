@@ -1,12 +1,12 @@
 import type { ValidationError } from "../api/errors.ts";
 import type { CallResult } from "../client/client.ts";
-import { looksLikeClock } from "../client/clock-error.ts";
-import { isUnknownIssuer } from "../client/transport.ts";
+import { looksLikeClock } from "../client/transport/clock-error.ts";
+import { isUnknownIssuer } from "../client/transport/transport.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
-import type { ChosenCredential } from "./choose-service.ts";
-import type { Places } from "./places.ts";
-import { valueAt } from "./places.ts";
+import type { Places } from "./files/places.ts";
+import { valueAt } from "./files/places.ts";
+import type { ChosenCredential } from "./logins/choose-service.ts";
 
 export type Failure = Exclude<CallResult<unknown>, { kind: "ok" }>;
 type Refusal = Extract<Failure, { kind: "refused" }>;

@@ -2,16 +2,16 @@
  * The operator's side: what a person at a terminal asks of a robot policy service, over client/.
  *
  * A command (commands/) opens its service with `withService`, calls operations of the wire contract on it (service.ts), and shows the
- * answer as a table (show-list.ts) or, with `--json`, as the service gave it. Which service and which credential that is:
- * choose-service.ts. Why something did not work, in the operator's own words: failure.ts and places.ts.
+ * answer as a table (lists/show-list.ts) or, with `--json`, as the service gave it. Which service and which credential that is:
+ * logins/choose-service.ts. Why something did not work, in the operator's own words: failure.ts and files/places.ts.
  */
 import { createOperationClient } from "../client/operation-client.ts";
-import { createUndiciTransport } from "../client/undici-transport.ts";
+import { createUndiciTransport } from "../client/transport/undici-transport.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Questions } from "../platform/questions.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
-import { chooseService } from "./choose-service.ts";
-import type { ChosenService } from "./choose-service.ts";
+import { chooseService } from "./logins/choose-service.ts";
+import type { ChosenService } from "./logins/choose-service.ts";
 import { createService } from "./service.ts";
 import type { Service } from "./service.ts";
 

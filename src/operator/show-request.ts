@@ -2,9 +2,9 @@ import type { CredentialProblem } from "../client/credentials.ts";
 import type { Secret } from "../client/secret.ts";
 import type { ServiceRequest } from "../client/send-request.ts";
 import { requestHeaders } from "../client/send-request.ts";
-import { parseJson } from "../platform/parse-json.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
+import { parseJson } from "../platform/text/parse-json.ts";
 
 interface Showing {
   readonly user_agent: string;

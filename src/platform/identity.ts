@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import * as os from "node:os";
 
-import { readBounded } from "./durable-file.ts";
-import type { Files } from "./files.ts";
+import { readBounded } from "./files/durable-file.ts";
+import type { Files } from "./files/files.ts";
 
 /** Which machine this is. */
 export interface Identity {

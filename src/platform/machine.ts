@@ -1,15 +1,15 @@
 import type { Clock } from "./clock.ts";
 import { systemClock } from "./clock.ts";
-import type { FileEvents } from "./file-events.ts";
-import { systemFileEvents } from "./file-events.ts";
-import type { Files } from "./files.ts";
-import { systemFiles } from "./files.ts";
+import type { FileEvents } from "./files/file-events.ts";
+import { systemFileEvents } from "./files/file-events.ts";
+import type { Files } from "./files/files.ts";
+import { systemFiles } from "./files/files.ts";
 import type { Identity } from "./identity.ts";
 import { createIdentity } from "./identity.ts";
-import type { Notify, NotifyEnvironment } from "./notify.ts";
-import { createNotify } from "./notify.ts";
 import type { Random } from "./random.ts";
 import { systemRandom } from "./random.ts";
+import type { Notify, NotifyEnvironment } from "./systemd/notify.ts";
+import { createNotify } from "./systemd/notify.ts";
 
 /**
  * The robot computer as the agent sees it. There is one real machine and, in test/simulation, one that runs the whole daemon

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 
-import { errorCode } from "./files.ts";
+import { errorCode } from "./files/files.ts";
 
 /** What became of another program. */
 export type ProgramResult =

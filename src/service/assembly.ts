@@ -4,39 +4,39 @@
  */
 import type { FastifyInstance } from "fastify";
 
-import { createLastUsed } from "./auth/last-used.ts";
-import { createCertificate } from "./certificate.ts";
 import { drain } from "./drain.ts";
-import { createGate } from "./http/gate.ts";
-import { createInFlight } from "./http/in-flight.ts";
-import type { HttpLimits } from "./http/limits.ts";
-import { createListener } from "./http/listener.ts";
-import type { Listener } from "./http/listener.ts";
-import { createRateLimiter, UNLIMITED } from "./http/rate-limiter.ts";
-import type { RateLimits } from "./http/rate-limits.ts";
-import { createHttpServer } from "./http/server.ts";
-import type { CertificatePair, TlsFiles } from "./http/tls.ts";
-import { createTraffic } from "./http/traffic.ts";
-import { createIds } from "./ids.ts";
-import { createLimitsMet } from "./limits-met.ts";
-import type { ServiceMachine } from "./machine.ts";
-import { measureStore, measureTask } from "./measured.ts";
-import type { Metrics } from "./metrics.ts";
+import type { HealthProbe } from "./endpoints/probe.ts";
+import type { ReadinessTimes } from "./endpoints/times.ts";
+import { createLastUsed } from "./kernel/auth/last-used.ts";
+import { createCertificate } from "./kernel/connections/certificate.ts";
+import { createListener } from "./kernel/connections/listener.ts";
+import type { Listener } from "./kernel/connections/listener.ts";
+import type { CertificatePair, TlsFiles } from "./kernel/connections/tls.ts";
+import { createGate } from "./kernel/http/gate.ts";
+import { createIds } from "./kernel/ids.ts";
+import type { ServiceMachine } from "./kernel/machine.ts";
+import { measureStore, measureTask } from "./kernel/measured.ts";
+import type { Metrics } from "./kernel/metrics.ts";
+import type { OperationContext } from "./kernel/operation.ts";
+import { addStoreFigures } from "./kernel/store/store-figures.ts";
+import type { Store } from "./kernel/store/store.ts";
+import { StoreUnavailableError } from "./kernel/store/unavailable.ts";
+import type { TaskLoop } from "./kernel/tasks/task-loop.ts";
+import { createTaskLoop } from "./kernel/tasks/task-loop.ts";
+import type { Task } from "./kernel/tasks/task.ts";
+import { createInFlight } from "./kernel/traffic/in-flight.ts";
+import { createLimitsMet } from "./kernel/traffic/limits-met.ts";
+import type { HttpLimits } from "./kernel/traffic/limits.ts";
+import { createRateLimiter, UNLIMITED } from "./kernel/traffic/rate-limiter.ts";
+import type { RateLimits } from "./kernel/traffic/rate-limits.ts";
+import { createTraffic } from "./kernel/traffic/traffic.ts";
 import { reapplyModels } from "./models/apply-at-start.ts";
-import type { OperationContext } from "./operations/operation.ts";
 import { prepareStore } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
-import type { HealthProbe } from "./readiness/probe.ts";
-import type { ReadinessTimes } from "./readiness/times.ts";
-import { createRefusals } from "./registrations/refusals.ts";
-import { addStoreFigures } from "./store-figures.ts";
-import type { Store } from "./store/store.ts";
-import { StoreUnavailableError } from "./store/unavailable.ts";
-import type { Task } from "./task.ts";
-import type { TaskLoop } from "./task-loop.ts";
-import { createTaskLoop } from "./task-loop.ts";
+import { createRefusals } from "./robots/refusals.ts";
+import { createHttpServer } from "./server.ts";
 import { createTasks } from "./tasks.ts";
-import { createUsageClock } from "./usage/usage-clock.ts";
+import { createUsageClock } from "./usage/clock.ts";
 
 /** What the parts are told, with every default resolved. */
 export interface AssemblyConfiguration {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 
-import type { InFlight } from "./http/in-flight.ts";
-import type { ServiceMachine } from "./machine.ts";
+import type { ServiceMachine } from "./kernel/machine.ts";
+import type { InFlight } from "./kernel/traffic/in-flight.ts";
 
 /** Stops listening, lets answers that are owed go out, then closes what is left: clients that keep their connection for later. */
 export async function drain(

@@ -1,15 +1,15 @@
 import type { Finding } from "../manifest/finding.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { bootstrapKey } from "./auth/bootstrap.ts";
-import { readCertificatePair } from "./http/tls.ts";
-import type { CertificatePair, TlsFiles } from "./http/tls.ts";
-import type { ServiceMachine } from "./machine.ts";
+import { readCertificatePair } from "./kernel/connections/tls.ts";
+import type { CertificatePair, TlsFiles } from "./kernel/connections/tls.ts";
+import type { ServiceMachine } from "./kernel/machine.ts";
+import type { OperationContext } from "./kernel/operation.ts";
+import { lockDirectory } from "./kernel/store/sqlite/instance-lock.ts";
+import { openStore } from "./kernel/store/store.ts";
+import type { Store, StoreLocation } from "./kernel/store/store.ts";
+import { bootstrapKey } from "./keys/bootstrap.ts";
 import { applyModels } from "./models/apply-at-start.ts";
-import type { OperationContext } from "./operations/operation.ts";
 import { alreadyInUse, modelsRefused } from "./start-problem.ts";
-import { lockDirectory } from "./store/instance-lock.ts";
-import { openStore } from "./store/store.ts";
-import type { Store, StoreLocation } from "./store/store.ts";
 
 /** The service cannot start. `findings` are those of the model catalog, where it is what failed. */
 export interface Failed {

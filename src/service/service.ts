@@ -1,31 +1,32 @@
 /**
  * The self-hosted robot policy service: the /v1 API over a store, which is a folder on the local disk or a PostgreSQL database.
  *
- * http/ takes requests and guards its limits, auth/ tells who sends them, validation/ holds their bodies to the contract of
- * src/api, operations/ does what they ask, store/ remembers it; models/ is the catalog, readiness/ looks after what serves
- * it. A request is answered when what it changed is durable. What nobody asks for is done by tasks (tasks.ts).
+ * kernel/ takes requests, guards its limits, tells who sends them, holds their bodies to the contract of src/api, and has the store.
+ * Each resource has a folder: its operations, its rules, its queries and what is done about it without being asked. operations.ts
+ * mounts the operations, tasks.ts starts the tasks, assembly.ts puts all of it together. A request is answered when what it changed
+ * is durable.
  */
 import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 
 import { assemble } from "./assembly.ts";
-import { AUDIT_RETENTION_DAYS } from "./configuration.ts";
-import { HTTP_LIMITS } from "./http/limits.ts";
-import type { HttpLimits } from "./http/limits.ts";
-import { RATE_LIMITS } from "./http/rate-limits.ts";
-import type { RateLimits } from "./http/rate-limits.ts";
-import type { TlsFiles } from "./http/tls.ts";
-import type { ListenAddress } from "./listen-address.ts";
-import { watchLoopDelay } from "./loop-delay.ts";
-import type { ServiceMachine } from "./machine.ts";
-import { createMetrics } from "./metrics.ts";
+import { AUDIT_RETENTION_DAYS } from "./configuration/configuration.ts";
+import { createHealthProbe } from "./endpoints/probe.ts";
+import { READINESS_TIMES } from "./endpoints/times.ts";
+import type { ReadinessTimes } from "./endpoints/times.ts";
+import type { ListenAddress } from "./kernel/connections/listen-address.ts";
+import type { TlsFiles } from "./kernel/connections/tls.ts";
+import { watchLoopDelay } from "./kernel/loop-delay.ts";
+import type { ServiceMachine } from "./kernel/machine.ts";
+import { createMetrics } from "./kernel/metrics.ts";
+import type { StoreLocation } from "./kernel/store/store.ts";
+import { HTTP_LIMITS } from "./kernel/traffic/limits.ts";
+import type { HttpLimits } from "./kernel/traffic/limits.ts";
+import { RATE_LIMITS } from "./kernel/traffic/rate-limits.ts";
+import type { RateLimits } from "./kernel/traffic/rate-limits.ts";
 import { openLockedStore, readPair } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
-import { createHealthProbe } from "./readiness/probe.ts";
-import { READINESS_TIMES } from "./readiness/times.ts";
-import type { ReadinessTimes } from "./readiness/times.ts";
 import { startProblem } from "./start-problem.ts";
-import type { StoreLocation } from "./store/store.ts";
 
 /** What the service is told; of what may be left out, `resolve` has the default. */
 export interface ServiceConfiguration {

@@ -1,9 +1,9 @@
-import { errorCode } from "../platform/files.ts";
+import { errorCode } from "../platform/files/files.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { formatListenAddress } from "./listen-address.ts";
-import type { ListenAddress } from "./listen-address.ts";
-import { storeProblem } from "./store/store-problem.ts";
-import type { StoreLocation } from "./store/store.ts";
+import { formatListenAddress } from "./kernel/connections/listen-address.ts";
+import type { ListenAddress } from "./kernel/connections/listen-address.ts";
+import { storeProblem } from "./kernel/store/store-problem.ts";
+import type { StoreLocation } from "./kernel/store/store.ts";
 
 interface ListenProblem {
   readonly what: string;

@@ -1,12 +1,12 @@
-import { createPruneLogins } from "./auth/prune-logins.ts";
-import { createReconcileDeployments } from "./deployments/reconcile-deployments.ts";
-import type { OperationContext } from "./operations/operation.ts";
-import { createAuditPruning } from "./prune-audit.ts";
-import { createReadiness } from "./readiness/readiness.ts";
-import type { HealthProbe } from "./readiness/probe.ts";
-import type { ReadinessTimes } from "./readiness/times.ts";
-import type { Task } from "./task.ts";
-import { createMeterUsage } from "./usage/meter-usage.ts";
+import { createAuditPruning } from "./audit/tasks.ts";
+import { createMeterUsage } from "./deployments/meter-usage.ts";
+import { createReconcileDeployments } from "./deployments/tasks.ts";
+import type { HealthProbe } from "./endpoints/probe.ts";
+import type { ReadinessTimes } from "./endpoints/times.ts";
+import type { OperationContext } from "./kernel/operation.ts";
+import type { Task } from "./kernel/tasks/task.ts";
+import { createPruneLogins } from "./logins/tasks.ts";
+import { createReadiness } from "./readiness.ts";
 
 export interface TaskOptions {
   readonly readiness: ReadinessTimes;

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 
 import { operations } from "../../src/api/api.ts";
-import { refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "../../src/service/http/answers.ts";
-import type { Answer } from "../../src/service/http/answers.ts";
-import type { Body } from "../../src/service/http/body.ts";
-import { validate } from "../../src/service/validation/validation.ts";
+import { refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "../../src/service/kernel/http/answers.ts";
+import type { Answer } from "../../src/service/kernel/http/answers.ts";
+import type { Body } from "../../src/service/kernel/http/body.ts";
+import { validate } from "../../src/service/kernel/validation/validation.ts";
 
 const BODIES: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["/v1/robots/setup", operations.setupRobot.request],

@@ -1,7 +1,7 @@
 import { describe, it } from "vitest";
 
-import { WITHOUT_POSTGRES } from "../support/postgres.ts";
-import { isLong } from "../support/tier.ts";
+import { isLong } from "../support/run/tier.ts";
+import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
 import { apiConformance } from "./api/conformance.ts";
 import { startOnPostgres } from "./api/start.ts";
 

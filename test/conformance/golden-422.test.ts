@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { WITHOUT_POSTGRES } from "../support/postgres.ts";
-import { startService } from "../support/service.ts";
-import type { NewStore } from "../support/stores.ts";
-import { usePostgres } from "../support/stores.ts";
-import { isLong } from "../support/tier.ts";
+import { isLong } from "../support/run/tier.ts";
+import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
+import { startService } from "../support/service/service.ts";
+import type { NewStore } from "../support/service/stores.ts";
+import { usePostgres } from "../support/service/stores.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawResponse } from "./exchange.ts";
 
@@ -69,7 +69,7 @@ describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", () =>
   replay(vectors.filter(isStoreAsked), usePostgres().withSchema),
 );
 
-/** Registers them all for one answer. On PostgreSQL so many names are looked up in test/integration/service/postgres.test.ts. */
+/** Registers them all for one answer. On PostgreSQL so many names are looked up in test/integration/service/kernel/store/postgres.test.ts. */
 const A_THOUSAND_ROBOTS = "accept-fleet/robots-1000";
 
 /** What is wrong in itself is refused before the store is asked: on which one, makes no difference to the answer. */

@@ -7,17 +7,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { operations } from "../../src/api/api.ts";
 import type { Operation } from "../../src/api/api.ts";
 import { validationErrorBodySchema } from "../../src/api/errors.ts";
-import { ANSWER_CUT_BYTES } from "../../src/service/validation/answer.ts";
+import { ANSWER_CUT_BYTES } from "../../src/service/kernel/validation/answer.ts";
 import { anyCharacter } from "../support/any-character.ts";
-import { WITHOUT_POSTGRES } from "../support/postgres.ts";
-import { startService } from "../support/service.ts";
+import { times } from "../support/run/tier.ts";
+import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
+import { startService } from "../support/service/service.ts";
+import type { NewStore } from "../support/service/stores.ts";
+import { usePostgres } from "../support/service/stores.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawRequest, RawResponse } from "./exchange.ts";
 import { endpoints, plant } from "./planted.ts";
 import type { JsonValue } from "./planted.ts";
-import type { NewStore } from "../support/stores.ts";
-import { usePostgres } from "../support/stores.ts";
-import { times } from "../support/tier.ts";
 
 /** Requests to each operation, so many of them at once. Few of them come as far as the store. */
 const REQUESTS = { sqlite: times(200, 2000), postgres: times(75, 2000) } as const;

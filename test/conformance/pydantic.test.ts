@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
-import { readBody } from "../../src/service/http/body.ts";
-import { parseJson } from "../../src/service/json/parse-json.ts";
-import type { Json } from "../../src/service/json/parse-json.ts";
-import { readDateTime } from "../../src/service/validation/date-time.ts";
-import { readInteger } from "../../src/service/validation/integer.ts";
+import { readBody } from "../../src/service/kernel/http/body.ts";
+import { parseJson } from "../../src/service/kernel/json/parse-json.ts";
+import type { Json } from "../../src/service/kernel/json/parse-json.ts";
+import { readDateTime } from "../../src/service/kernel/validation/date-time.ts";
+import { readInteger } from "../../src/service/kernel/validation/integer.ts";
 import { answerOf, requestSchemaAt } from "./answer-of.ts";
 
 const faultSchema = z.object({ type: z.string(), msg: z.string(), ctx: z.unknown().optional() });

@@ -2,12 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { validationErrorBodySchema } from "../../src/api/errors.ts";
-import { readBody } from "../../src/service/http/body.ts";
-import { ANSWER_CUT_BYTES, ANSWER_WHOLE_BYTES } from "../../src/service/validation/answer.ts";
+import { readBody } from "../../src/service/kernel/http/body.ts";
+import { ANSWER_CUT_BYTES, ANSWER_WHOLE_BYTES } from "../../src/service/kernel/validation/answer.ts";
+import { times } from "../support/run/tier.ts";
 import { answerOf, requestSchemaAt } from "./answer-of.ts";
 import { at, endpoints, plant } from "./planted.ts";
 import type { Endpoint, JsonBody, JsonValue, Mistake } from "./planted.ts";
-import { times } from "../support/tier.ts";
 
 const RUNS = times(200, 2000);
 const json = fc.jsonValue({ maxDepth: 3 });

@@ -1,14 +1,14 @@
 /** Calibrations lie in the homes of people. The agent's user may not look there until somebody lets it. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { tellJournals } from "../support/nspawn-journal.ts";
-import { MANIFEST_FILE, ROBOT_FILES, UNIT } from "../support/nspawn-robot.ts";
-import type { RobotComputer } from "../support/nspawn-robot.ts";
-import { PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn-root.ts";
-import { whySkipped } from "../support/nspawn-site.ts";
-import type { RobotSite } from "../support/robot-site.ts";
-import { sharedRobotSite } from "../support/robot-site.ts";
+import { tellJournals } from "../support/nspawn/journal.ts";
+import { PACKAGE } from "../support/nspawn/package.ts";
+import { MANIFEST_FILE, ROBOT_FILES, UNIT } from "../support/nspawn/robot.ts";
+import type { RobotComputer } from "../support/nspawn/robot.ts";
+import { BOOKWORM, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn/root.ts";
+import { whySkipped } from "../support/nspawn/site.ts";
+import type { RobotSite } from "../support/robot/robot-site.ts";
+import { sharedRobotSite } from "../support/robot/robot-site.ts";
 
 const CALIBRATION = "/home/ada/.cache/huggingface/lerobot/calibration/robots/so_follower/left.json";
 

@@ -1,16 +1,16 @@
 /** Images that are made once and flashed by the thousand: each robot becomes one of its own in its first boot. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { tellJournals } from "../support/nspawn-journal.ts";
-import { createRobotComputer, installPackage, provision, UNIT } from "../support/nspawn-robot.ts";
-import type { RobotComputer } from "../support/nspawn-robot.ts";
-import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn-root.ts";
-import type { SiteService } from "../support/nspawn-service.ts";
-import { startSiteService } from "../support/nspawn-service.ts";
-import type { Site } from "../support/nspawn-site.ts";
-import { openSite, whySkipped } from "../support/nspawn-site.ts";
-import { eventually } from "../support/robot.ts";
+import { tellJournals } from "../support/nspawn/journal.ts";
+import { debianPackage, PACKAGE } from "../support/nspawn/package.ts";
+import { createRobotComputer, installPackage, provision, UNIT } from "../support/nspawn/robot.ts";
+import type { RobotComputer } from "../support/nspawn/robot.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
+import type { SiteService } from "../support/nspawn/service.ts";
+import { startSiteService } from "../support/nspawn/service.ts";
+import type { Site } from "../support/nspawn/site.ts";
+import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { eventually } from "../support/robot/robot.ts";
 
 const SETUP_UNIT = `${PACKAGE}-setup.service`;
 

@@ -5,9 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { execute } from "../support/execute.ts";
-import { inventory } from "../support/nspawn-inventory.ts";
-import { tellJournals } from "../support/nspawn-journal.ts";
+import { inventory } from "../support/nspawn/inventory.ts";
+import { tellJournals } from "../support/nspawn/journal.ts";
+import type { DebianPackage } from "../support/nspawn/package.ts";
+import { debianPackage, PACKAGE } from "../support/nspawn/package.ts";
 import {
   CONFIGURATION_FILE,
   createRobotComputer,
@@ -17,18 +18,17 @@ import {
   provision,
   STATE_FILE,
   UNIT,
-} from "../support/nspawn-robot.ts";
-import type { RobotComputer } from "../support/nspawn-robot.ts";
-import type { DebianPackage } from "../support/nspawn-package.ts";
-import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, debianRoot, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn-root.ts";
-import type { SiteService } from "../support/nspawn-service.ts";
-import { startSiteService } from "../support/nspawn-service.ts";
-import type { Site } from "../support/nspawn-site.ts";
-import { openSite, whySkipped } from "../support/nspawn-site.ts";
-import { AGENT_PROGRAM } from "../support/programs-built.ts";
-import { eventually } from "../support/robot.ts";
-import { isLong } from "../support/tier.ts";
+} from "../support/nspawn/robot.ts";
+import type { RobotComputer } from "../support/nspawn/robot.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn/root.ts";
+import type { SiteService } from "../support/nspawn/service.ts";
+import { startSiteService } from "../support/nspawn/service.ts";
+import type { Site } from "../support/nspawn/site.ts";
+import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { execute } from "../support/programs/execute.ts";
+import { AGENT_PROGRAM } from "../support/programs/programs-built.ts";
+import { eventually } from "../support/robot/robot.ts";
+import { isLong } from "../support/run/tier.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** On the robot: what somebody unpacked there, and a Node beside it, as one from nodejs.org. */

@@ -5,8 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { fletcher64 } from "../../src/agent/fletcher64.ts";
-import { SCHEMA_VERSION } from "../../src/agent/registration.ts";
+import { fletcher64 } from "../../src/agent/registration/fletcher64.ts";
+import { SCHEMA_VERSION } from "../../src/agent/registration/registration.ts";
+import { inventory } from "../support/nspawn/inventory.ts";
+import { tellJournals } from "../support/nspawn/journal.ts";
+import type { Computer } from "../support/nspawn/nspawn.ts";
+import { NEWER_VERSION, PACKAGE } from "../support/nspawn/package.ts";
 import {
   CONFIGURATION_FILE,
   installPackage,
@@ -16,18 +20,14 @@ import {
   ROBOT_FILES,
   STATE_FILE,
   UNIT,
-} from "../support/nspawn-robot.ts";
-import type { RobotComputer } from "../support/nspawn-robot.ts";
-import type { Computer } from "../support/nspawn.ts";
-import { tellJournals } from "../support/nspawn-journal.ts";
-import { inventory } from "../support/nspawn-inventory.ts";
-import { NEWER_VERSION, PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, LIMIT_MS } from "../support/nspawn-root.ts";
-import { whySkipped } from "../support/nspawn-site.ts";
-import { eventually } from "../support/robot.ts";
-import type { RobotOptions, RobotSite } from "../support/robot-site.ts";
-import { sharedRobotSite } from "../support/robot-site.ts";
-import { isLong } from "../support/tier.ts";
+} from "../support/nspawn/robot.ts";
+import type { RobotComputer } from "../support/nspawn/robot.ts";
+import { BOOKWORM, LIMIT_MS } from "../support/nspawn/root.ts";
+import { whySkipped } from "../support/nspawn/site.ts";
+import type { RobotOptions, RobotSite } from "../support/robot/robot-site.ts";
+import { sharedRobotSite } from "../support/robot/robot-site.ts";
+import { eventually } from "../support/robot/robot.ts";
+import { isLong } from "../support/run/tier.ts";
 
 /** Of each of three files that an agent is to hash for a while; the disk has holes in their place. */
 const LARGE_BYTES = 200_000_000;

@@ -1,7 +1,9 @@
 /** A new robot: the package is installed, a person answers the questions, and from then on nobody needs to think of it. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { tellJournals } from "../support/nspawn-journal.ts";
+import { tellJournals } from "../support/nspawn/journal.ts";
+import type { DebianPackage } from "../support/nspawn/package.ts";
+import { debianPackage, PACKAGE } from "../support/nspawn/package.ts";
 import {
   CONFIGURATION_FILE,
   createRobotComputer,
@@ -9,17 +11,15 @@ import {
   KEY_FILE,
   provision,
   UNIT,
-} from "../support/nspawn-robot.ts";
-import type { RobotComputer } from "../support/nspawn-robot.ts";
-import type { DebianPackage } from "../support/nspawn-package.ts";
-import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn-root.ts";
-import type { SiteService } from "../support/nspawn-service.ts";
-import { startSiteService } from "../support/nspawn-service.ts";
-import type { Site } from "../support/nspawn-site.ts";
-import { openSite, whySkipped } from "../support/nspawn-site.ts";
-import { eventually } from "../support/robot.ts";
-import { times } from "../support/tier.ts";
+} from "../support/nspawn/robot.ts";
+import type { RobotComputer } from "../support/nspawn/robot.ts";
+import { debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
+import type { SiteService } from "../support/nspawn/service.ts";
+import { startSiteService } from "../support/nspawn/service.ts";
+import type { Site } from "../support/nspawn/site.ts";
+import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { eventually } from "../support/robot/robot.ts";
+import { times } from "../support/run/tier.ts";
 
 /** Far above what was ever seen, on a loaded machine of two cores, and below any wait for a network. */
 const ACTIVE_LIMIT_MS = 5000;

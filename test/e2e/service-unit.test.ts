@@ -4,16 +4,16 @@ import { dirname, join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { execute } from "../support/execute.ts";
-import type { Computer } from "../support/nspawn.ts";
-import { createComputer } from "../support/nspawn.ts";
-import { tellJournals } from "../support/nspawn-journal.ts";
-import { wroteToJournal } from "../support/nspawn-robot.ts";
-import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn-root.ts";
-import type { Site } from "../support/nspawn-site.ts";
-import { openSite, whySkipped } from "../support/nspawn-site.ts";
-import { OPERATOR_PROGRAM, SERVICE_PROGRAM } from "../support/programs-built.ts";
-import { eventually } from "../support/robot.ts";
+import { tellJournals } from "../support/nspawn/journal.ts";
+import type { Computer } from "../support/nspawn/nspawn.ts";
+import { createComputer } from "../support/nspawn/nspawn.ts";
+import { wroteToJournal } from "../support/nspawn/robot.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
+import type { Site } from "../support/nspawn/site.ts";
+import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { execute } from "../support/programs/execute.ts";
+import { OPERATOR_PROGRAM, SERVICE_PROGRAM } from "../support/programs/programs-built.ts";
+import { eventually } from "../support/robot/robot.ts";
 
 const root = join(import.meta.dirname, "../..");
 const HOSTNAME = "policy-1";

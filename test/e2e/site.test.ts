@@ -7,10 +7,10 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { createComputer } from "../support/nspawn.ts";
-import { BOOKWORM, debianRoot, LIMIT_MS } from "../support/nspawn-root.ts";
-import { openSite, SITE_ADDRESS, whySkipped } from "../support/nspawn-site.ts";
-import { eventually } from "../support/robot.ts";
+import { createComputer } from "../support/nspawn/nspawn.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS } from "../support/nspawn/root.ts";
+import { openSite, SITE_ADDRESS, whySkipped } from "../support/nspawn/site.ts";
+import { eventually } from "../support/robot/robot.ts";
 
 const support = join(import.meta.dirname, "../support");
 

@@ -1,11 +1,11 @@
 /** A service that loses what it held tells the robot nothing: the agent finds out by itself. */
 import { describe, expect, it } from "vitest";
 
-import { times } from "../support/tier.ts";
+import { times } from "../support/run/tier.ts";
 import { checkSilence } from "./convergence.ts";
+import { HOSTNAME, PLACES, put } from "./robot-files.ts";
 import type { Robot } from "./robot.ts";
 import { createRobot } from "./robot.ts";
-import { HOSTNAME, PLACES, put } from "./robot-files.ts";
 import { simulatedMinutes } from "./units.ts";
 
 /** A day and its jitter. */

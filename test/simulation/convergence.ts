@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import { loadRegistration } from "../../src/agent/registration.ts";
+import { loadRegistration } from "../../src/agent/registration/registration.ts";
 import type { RobotSetup } from "../../src/api/robots.ts";
 import { systemError } from "./disk.ts";
 import { HOSTNAME, PLACES } from "./robot-files.ts";

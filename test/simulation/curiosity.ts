@@ -1,4 +1,4 @@
-import type { HttpAnswer } from "../../src/client/transport.ts";
+import type { HttpAnswer } from "../../src/client/transport/transport.ts";
 import type { SentRequest } from "./network.ts";
 import type { Process } from "./scheduler.ts";
 import { simulatedMinutes } from "./units.ts";

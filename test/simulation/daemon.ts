@@ -1,11 +1,11 @@
 import type { Agent } from "../../src/agent/agent.ts";
 import { createAgent } from "../../src/agent/agent.ts";
-import { connect } from "../../src/agent/connect.ts";
-import { resolveFolders } from "../../src/agent/folders.ts";
-import { openConfiguration, openManifest, openState } from "../../src/agent/open.ts";
-import { trackFiles } from "../../src/agent/pending-files.ts";
-import type { Transport } from "../../src/client/transport.ts";
-import type { Log } from "../../src/platform/log.ts";
+import { resolveFolders } from "../../src/agent/configuration/folders.ts";
+import { openConfiguration, openManifest, openState } from "../../src/agent/configuration/open.ts";
+import { connect } from "../../src/agent/registration/connect.ts";
+import { trackFiles } from "../../src/agent/watching/pending-files.ts";
+import type { Transport } from "../../src/client/transport/transport.ts";
+import type { Log } from "../../src/platform/log/log.ts";
 import type { Machine } from "../../src/platform/machine.ts";
 import { AGENT_USER, PLACES } from "./robot-files.ts";
 

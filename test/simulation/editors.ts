@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 
-import { errorCode } from "../../src/platform/files.ts";
+import { errorCode } from "../../src/platform/files/files.ts";
 import type { Inode } from "./disk.ts";
 import { BUNDLE, FILES, FILE_VERSIONS, PLACES, TABLES, bytesOf, contentOf } from "./robot-files.ts";
 import type { World } from "./world.ts";

@@ -1,8 +1,8 @@
-import type { HttpAnswer, HttpRequest } from "../../src/client/transport.ts";
-import type { HeldRegistration } from "../../src/client/held-registration.ts";
-import type { RobotSetup } from "../../src/api/robots.ts";
 import type { RobotView } from "../../src/api/robot-views.ts";
+import type { RobotSetup } from "../../src/api/robots.ts";
 import { robotSetupSchema } from "../../src/api/robots.ts";
+import type { HeldRegistration } from "../../src/client/held-registration.ts";
+import type { HttpAnswer, HttpRequest } from "../../src/client/transport/transport.ts";
 import { answerOf } from "./weather.ts";
 
 /** The hosted service of a simulated world: what it knows outlives every robot's trouble. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { times } from "../support/tier.ts";
+import { times } from "../support/run/tier.ts";
 import { checkSilence } from "./convergence.ts";
-import { createRobot } from "./robot.ts";
+import { WAYS } from "./editors.ts";
 import {
   ALL_FILES,
   BUNDLE,
@@ -14,7 +14,7 @@ import {
   contentOf,
   manifestText,
 } from "./robot-files.ts";
-import { WAYS } from "./editors.ts";
+import { createRobot } from "./robot.ts";
 import type { WriteOperation } from "./simulated-files.ts";
 import { simulatedHours, simulatedMinutes } from "./units.ts";
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import { times } from "../support/tier.ts";
-import { createRobot } from "./robot.ts";
+import { times } from "../support/run/tier.ts";
 import { FILES, PLACES, put } from "./robot-files.ts";
+import { createRobot } from "./robot.ts";
+import { simulatedMinutes } from "./units.ts";
 import type { Weather } from "./weather.ts";
 import { FAIR } from "./weather.ts";
-import { simulatedMinutes } from "./units.ts";
 
 const DOWN: Weather = { kind: "unreachable", reason: "dns", code: "ENOTFOUND" };
 const json = { "content-type": "application/json" };

@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest, Transport } from "../../src/client/transport.ts";
+import type { HttpAnswer, HttpRequest, Transport } from "../../src/client/transport/transport.ts";
 import type { Dice } from "./dice.ts";
 import type { Event, Process, Scheduler } from "./scheduler.ts";
 import type { Weather } from "./weather.ts";

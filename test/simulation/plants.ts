@@ -1,4 +1,4 @@
-import type { Files, FileStat } from "../../src/platform/files.ts";
+import type { Files, FileStat } from "../../src/platform/files/files.ts";
 
 /** A mistake put into the machine on purpose, to see that the simulation finds it. */
 export type Plant = (typeof PLANTS)[number];

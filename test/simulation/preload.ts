@@ -20,7 +20,7 @@ async function warmUp(): Promise<void> {
   // What no daemon needs on its first day.
   await Promise.all([
     import("yaml"),
-    import("../../src/manifest/catalog-rows.ts"),
+    import("../../src/manifest/catalog/rows.ts"),
     import("../../src/client/held-registration.ts"),
   ]);
   const world = createWorld(0);

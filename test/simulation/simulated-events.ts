@@ -1,4 +1,4 @@
-import type { FileEvents } from "../../src/platform/file-events.ts";
+import type { FileEvents } from "../../src/platform/files/file-events.ts";
 import type { Dice } from "./dice.ts";
 import type { Disk, Inode } from "./disk.ts";
 import type { Process, Scheduler } from "./scheduler.ts";

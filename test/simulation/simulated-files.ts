@@ -1,5 +1,5 @@
-import type { Files, FileStat, ReadableFile } from "../../src/platform/files.ts";
-import { errorCode } from "../../src/platform/files.ts";
+import type { Files, FileStat, ReadableFile } from "../../src/platform/files/files.ts";
+import { errorCode } from "../../src/platform/files/files.ts";
 import type { Dice } from "./dice.ts";
 import type { Disk, Inode } from "./disk.ts";
 import { systemError } from "./disk.ts";

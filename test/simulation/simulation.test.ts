@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { times } from "../support/tier.ts";
+import { times } from "../support/run/tier.ts";
 import { PLANTS } from "./plants.ts";
 import { describeFailure, simulate } from "./simulation.ts";
 

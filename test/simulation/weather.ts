@@ -1,5 +1,5 @@
-import type { HttpAnswer, UnreachableReason } from "../../src/client/transport.ts";
-import { TransportError } from "../../src/client/transport.ts";
+import type { HttpAnswer, UnreachableReason } from "../../src/client/transport/transport.ts";
+import { TransportError } from "../../src/client/transport/transport.ts";
 import type { Dice } from "./dice.ts";
 
 /** What becomes of a request at the moment. */

@@ -1,5 +1,5 @@
 import type { Agent } from "../../src/agent/agent.ts";
-import type { HttpAnswer, HttpRequest } from "../../src/client/transport.ts";
+import type { HttpAnswer, HttpRequest } from "../../src/client/transport/transport.ts";
 import type { Machine } from "../../src/platform/machine.ts";
 import type { Ending } from "./daemon.ts";
 import { runDaemon } from "./daemon.ts";

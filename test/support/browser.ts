@@ -5,10 +5,10 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { chromium } from "playwright-core";
 import { onTestFinished } from "vitest";
 
-import { PATIENCE_MS } from "./patience.ts";
-import { BUILT_CONSOLE } from "./programs-built.ts";
-import type { RunningService, ServiceOptions } from "./service.ts";
-import { startService } from "./service.ts";
+import { BUILT_CONSOLE } from "./programs/programs-built.ts";
+import { PATIENCE_MS } from "./run/patience.ts";
+import type { RunningService, ServiceOptions } from "./service/service.ts";
+import { startService } from "./service/service.ts";
 
 /** Path of chromium; null where it is not installed. The headless shell takes less than half of the processor for the same pages. */
 const CHROMIUM =

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { PATIENCE_MS } from "./patience.ts";
+import { PATIENCE_MS } from "./run/patience.ts";
 
 /** Resolves once the condition holds; looks again at intervals that grow with the wait, for a bounded time. */
 export async function eventually<T>(look: () => Promise<T | undefined>, awaited: string): Promise<T> {

@@ -1,5 +1,5 @@
-import type { AgentConfiguration } from "../configuration.ts";
-import type { DocumentInput } from "../document-input.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { DocumentInput } from "../configuration/document-input.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
 import { showFindings } from "./show-findings.ts";

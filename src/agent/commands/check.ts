@@ -1,18 +1,18 @@
 import { dirname, join } from "node:path";
 
-import { readCaFile } from "../../client/certificates.ts";
+import { readCaFile } from "../../client/transport/certificates.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { KeyLook } from "../check-access.ts";
-import { accessFindings, lookAtKey, withoutRepeats } from "../check-access.ts";
+import type { KeyLook } from "../access/check-access.ts";
+import { accessFindings, lookAtKey, withoutRepeats } from "../access/check-access.ts";
+import type { Vantage } from "../access/vantage.ts";
+import { takeVantage } from "../access/vantage.ts";
+import { resolveFolders } from "../configuration/folders.ts";
+import { openManifest } from "../configuration/open.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings, locate } from "../findings.ts";
-import { resolveFolders } from "../folders.ts";
 import type { OneShot } from "../one-shot.ts";
 import { collectSettled, openOneShot } from "../one-shot.ts";
-import { openManifest } from "../open.ts";
 import { checkCommonName } from "../robot-setup.ts";
-import type { Vantage } from "../vantage.ts";
-import { takeVantage } from "../vantage.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, hasError, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";

@@ -1,7 +1,7 @@
-import type { LogStream } from "../../platform/log-output.ts";
+import type { LogStream } from "../../platform/log/log-output.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import type { FolderOptions } from "../folders.ts";
+import type { FolderOptions } from "../configuration/folders.ts";
 
 /** What every command of the agent is given; none reaches for `process` itself. */
 export interface CommandContext {

@@ -6,10 +6,10 @@ import type { ActionAxis, Contract, StateAxis } from "../../manifest/custom/cont
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { DocumentInput } from "../document-input.ts";
+import type { DocumentInput } from "../configuration/document-input.ts";
+import { resolveFolders } from "../configuration/folders.ts";
+import { openConfiguration, openManifest, openState } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
-import { resolveFolders } from "../folders.ts";
-import { openConfiguration, openManifest, openState } from "../open.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { hasError, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";

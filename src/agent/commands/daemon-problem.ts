@@ -1,5 +1,5 @@
 import type { Problem } from "../../platform/terminal.ts";
-import type { ControlAnswer } from "../control-client.ts";
+import type { ControlAnswer } from "../control/client.ts";
 
 /** Code of the problem that nothing answers where the control socket belongs. */
 export const NO_SOCKET = "already-running";

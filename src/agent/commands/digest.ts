@@ -1,8 +1,8 @@
-import { EXIT } from "../../platform/terminal.ts";
 import { explainDigest } from "../../fingerprint/explain.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { resolveFolders } from "../configuration/folders.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings } from "../findings.ts";
-import { resolveFolders } from "../folders.ts";
 import { openOneShot } from "../one-shot.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, hasError, showFindings } from "./show-findings.ts";

@@ -1,9 +1,9 @@
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import { resolveFolders } from "../configuration/folders.ts";
 import type { CheckResult, Verdict } from "../doctor/check.ts";
 import { CHECK_IDS } from "../doctor/check.ts";
 import { diagnose } from "../doctor/diagnosis.ts";
-import { resolveFolders } from "../folders.ts";
 import type { Command, CommonOptions } from "./context.ts";
 
 const SCHEMA_VERSION = 1;

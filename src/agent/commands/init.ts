@@ -1,19 +1,19 @@
 import { access, constants } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
+import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
+import { loadCatalog } from "../../manifest/catalog/catalog.ts";
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { readManifest } from "../../manifest/manifest.ts";
-import type { CatalogRow } from "../../manifest/catalog.ts";
-import { loadCatalog } from "../../manifest/catalog.ts";
-import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
-import { replaceDurably } from "../../platform/durable-file.ts";
-import type { Files } from "../../platform/files.ts";
-import { errorCode } from "../../platform/files.ts";
+import { replaceDurably } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { DEFAULTS, readConfiguration } from "../configuration.ts";
+import { DEFAULTS, readConfiguration } from "../configuration/configuration.ts";
+import { imageAround, resolveFolders } from "../configuration/folders.ts";
 import { chooseAmong, noEndpointIn } from "../doctor/region.ts";
-import { imageAround, resolveFolders } from "../folders.ts";
 import { absolute } from "../init/answer-problems.ts";
 import { configurationText } from "../init/configuration-text.ts";
 import type { Answers } from "../init/interview.ts";

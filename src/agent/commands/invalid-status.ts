@@ -1,10 +1,10 @@
+import type { DocumentInput } from "../configuration/document-input.ts";
+import type { Folders } from "../configuration/folders.ts";
+import { openState } from "../configuration/open.ts";
 import { describeRegistration } from "../describe-agent.ts";
-import type { DocumentInput } from "../document-input.ts";
 import { documentFindings } from "../findings.ts";
-import type { Folders } from "../folders.ts";
-import { openState } from "../open.ts";
-import type { StatusDocument } from "../status.ts";
 import { STATES } from "../states.ts";
+import type { StatusDocument } from "../status.ts";
 import type { CommandContext } from "./context.ts";
 
 /** The status document where the configuration cannot be read: the last registration still stands, and is what is known of the robot. */

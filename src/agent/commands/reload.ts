@@ -2,10 +2,10 @@ import * as z from "zod";
 
 import type { Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { askDaemon } from "../control-client.ts";
-import { controlSocketPath, resolveFolders } from "../folders.ts";
-import { isStatusDocument } from "../status.ts";
+import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
+import { askDaemon } from "../control/client.ts";
 import { statusProblem } from "../states.ts";
+import { isStatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
 import { askRunningAgent, OTHER_AGENT } from "./running-agent.ts";

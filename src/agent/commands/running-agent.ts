@@ -1,9 +1,9 @@
-import type { Files } from "../../platform/files.ts";
+import type { Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import type { ControlAnswer } from "../control-client.ts";
-import { askDaemon } from "../control-client.ts";
-import type { Folders } from "../folders.ts";
-import { controlSocketPath } from "../folders.ts";
+import type { Folders } from "../configuration/folders.ts";
+import { controlSocketPath } from "../configuration/folders.ts";
+import type { ControlAnswer } from "../control/client.ts";
+import { askDaemon } from "../control/client.ts";
 import type { StatusDocument } from "../status.ts";
 import { isStatusDocument } from "../status.ts";
 import type { CommandContext } from "./context.ts";

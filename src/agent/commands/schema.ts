@@ -1,6 +1,6 @@
+import { loadCatalog } from "../../manifest/catalog/catalog.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { loadCatalog } from "../../manifest/catalog.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
 /** `schema manifest|config`: a JSON Schema for editors, on stdout. */
@@ -13,7 +13,7 @@ export async function schema(
     const { manifestSchema } = await import("../../manifest/schema.ts");
     terminal.json(manifestSchema(await loadCatalog()));
   } else {
-    const { configurationSchema } = await import("../configuration-schema.ts");
+    const { configurationSchema } = await import("../configuration/schema.ts");
     terminal.json(configurationSchema());
   }
   return EXIT.ok;

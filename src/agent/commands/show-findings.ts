@@ -1,5 +1,5 @@
 import { renderFindings } from "../../manifest/excerpt.ts";
-import { readBounded } from "../../platform/durable-file.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { CommandContext } from "./context.ts";

@@ -1,9 +1,9 @@
 import type { ServiceClient } from "../../client/client.ts";
 import { createClient } from "../../client/client.ts";
 import type { Credential } from "../../client/credentials.ts";
-import { createUndiciTransport } from "../../client/undici-transport.ts";
+import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { AgentConfiguration } from "../configuration.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
 
 /** Asks the service something, over connections that are closed afterwards. */
 export async function askService<T>(

@@ -1,5 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import { errorCode } from "../../platform/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 

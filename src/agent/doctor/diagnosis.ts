@@ -5,21 +5,19 @@
  * is skipped where that failed, so that the first failure is the cause. Nothing is registered, and nothing is written but a probe file
  * in the state folder that is removed at once.
  */
-import { chooseProxy } from "../../client/proxy.ts";
-import type { Environment, ProxyProblem } from "../../client/proxy.ts";
-import { isLoopback } from "../../client/service-url.ts";
+import { chooseProxy } from "../../client/transport/proxy.ts";
+import type { Environment, ProxyProblem } from "../../client/transport/proxy.ts";
+import { isLoopback } from "../../client/transport/service-url.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { Vantage } from "../access/vantage.ts";
+import { takeVantage } from "../access/vantage.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { AgentConfiguration } from "../configuration.ts";
-import type { Folders } from "../folders.ts";
-import type { Registration } from "../registration.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { Folders } from "../configuration/folders.ts";
+import type { Registration } from "../registration/registration.ts";
 import type { StatusDocument } from "../status.ts";
-import type { Vantage } from "../vantage.ts";
-import { takeVantage } from "../vantage.ts";
 import type { Answer } from "./answering.ts";
-import { checkRegion, regionLimit } from "./region.ts";
-import { checkRegistration } from "./registering.ts";
 import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
 import type { CheckId, CheckResult, Examination, Examined, Limit, Verdict } from "./check.ts";
 import { CHECK_IDS, fail, ok, skip, startExamination, warn } from "./check.ts";
@@ -27,9 +25,11 @@ import { checkDaemon, readEnvironment, unitFacts } from "./daemon.ts";
 import { checkConfiguration, checkFiles, checkKey, checkManifest, judgeUser } from "./inputs.ts";
 import { checkDisk, checkState } from "./keeping.ts";
 import { checkDns, checkTcp, dnsLimit, firstHop, tcpLimit } from "./network.ts";
+import { checkRegion, regionLimit } from "./region.ts";
+import { checkRegistration } from "./registering.ts";
+import { askTimeService } from "./time-service.ts";
 import type { Trip, Way } from "./tls.ts";
 import { examineTls, judgeProxy, travel, travelLimit } from "./tls.ts";
-import { askTimeService } from "./time-service.ts";
 import { judgeUnit } from "./unit.ts";
 import { checkInotify } from "./watching.ts";
 

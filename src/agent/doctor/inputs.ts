@@ -1,20 +1,20 @@
+import { explainAccess } from "../../access/access.ts";
 import type { Credential } from "../../client/credentials.ts";
 import { unsuitable, systemTrouble } from "../../fingerprint/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
-import { explainAccess } from "../../platform/access.ts";
-import { errorCode } from "../../platform/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { lookAtKey } from "../check-access.ts";
+import { lookAtKey } from "../access/check-access.ts";
+import type { Denial, Vantage } from "../access/vantage.ts";
+import { explainDenial } from "../access/vantage.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { AgentConfiguration } from "../configuration.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { Folders } from "../configuration/folders.ts";
+import { openConfiguration, openManifest } from "../configuration/open.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings, locate } from "../findings.ts";
-import type { Folders } from "../folders.ts";
-import { openConfiguration, openManifest } from "../open.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
-import type { Denial, Vantage } from "../vantage.ts";
-import { explainDenial } from "../vantage.ts";
 import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 

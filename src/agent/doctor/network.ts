@@ -1,9 +1,9 @@
 import { lookup } from "node:dns/promises";
 import { connect, isIP } from "node:net";
 
-import type { Proxy } from "../../client/proxy.ts";
-import { hostOf, portOf } from "../../client/service-url.ts";
-import { errorCode } from "../../platform/files.ts";
+import type { Proxy } from "../../client/transport/proxy.ts";
+import { hostOf, portOf } from "../../client/transport/service-url.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { Examined, Limit } from "./check.ts";
 import { fail, ok } from "./check.ts";

@@ -1,10 +1,10 @@
 import type { Credential } from "../../client/credentials.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { REGION_FORM } from "../../manifest/registered-text.ts";
-import { serviceKeyOffset } from "../../platform/service-key.ts";
+import { serviceKeyOffset } from "../../platform/text/service-key.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { AgentConfiguration } from "../configuration.ts";
-import { REGION_LIMIT } from "../configuration-readers.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import { REGION_LIMIT } from "../configuration/readers.ts";
 import { askService } from "./asking.ts";
 import type { Limit, Verdict } from "./check.ts";
 import { ok, skip, warn } from "./check.ts";

@@ -1,6 +1,6 @@
+import type { FoundUnit, ServiceUnit } from "../../access/unit.ts";
+import { SERVICE_NAME } from "../../access/unit.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { FoundUnit, ServiceUnit } from "../../platform/service-unit.ts";
-import { SERVICE_NAME } from "../../platform/service-unit.ts";
 import type { Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 

@@ -1,15 +1,15 @@
+import { explainAccess } from "../../access/access.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
-import { explainAccess } from "../../platform/access.ts";
 import type { Machine } from "../../platform/machine.ts";
+import type { Vantage } from "../access/vantage.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { AgentConfiguration } from "../configuration.ts";
-import type { Folders } from "../folders.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { Folders } from "../configuration/folders.ts";
 import { configurationFiles } from "../robot-setup.ts";
 import type { StatusDocument } from "../status.ts";
-import type { Vantage } from "../vantage.ts";
-import type { PlannedDirectory } from "../watch-plan.ts";
-import { planWatches } from "../watch-plan.ts";
-import { isDispensable } from "../watcher.ts";
+import type { PlannedDirectory } from "../watching/watch-plan.ts";
+import { planWatches } from "../watching/watch-plan.ts";
+import { isDispensable } from "../watching/watcher.ts";
 import type { Verdict } from "./check.ts";
 import { ok, skip, warn } from "./check.ts";
 

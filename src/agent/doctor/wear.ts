@@ -1,5 +1,5 @@
-import { readBounded } from "../../platform/durable-file.ts";
-import type { Files } from "../../platform/files.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
 
 const BLOCK_DEVICES = "/sys/block";
 const VALUE_LIMIT_BYTES = 64;

@@ -1,10 +1,10 @@
 /** What is wrong with an answer, by the same readers that read the files later; null where nothing is. */
 import { isAbsolute, resolve } from "node:path";
 
-import { parseServiceUrl } from "../../client/service-url.ts";
-import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
+import { parseServiceUrl } from "../../client/transport/service-url.ts";
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { readManifest } from "../../manifest/manifest.ts";
-import { DEFAULTS, readConfiguration } from "../configuration.ts";
+import { DEFAULTS, readConfiguration } from "../configuration/configuration.ts";
 import { configurationText } from "./configuration-text.ts";
 import { manifestText } from "./manifest-text.ts";
 

@@ -1,4 +1,4 @@
-import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration.ts";
+import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration/configuration.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /** What `init` knows of an installation; null where nobody has said it yet. */

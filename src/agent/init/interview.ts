@@ -1,10 +1,10 @@
-import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
-import type { Terminal } from "../../platform/terminal.ts";
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import type { Questions } from "../../platform/questions.ts";
-import type { ServiceFailure } from "./service-test.ts";
-import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
+import type { Terminal } from "../../platform/terminal.ts";
 import { noEndpointIn } from "../doctor/region.ts";
+import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
 import { listedRegionProblem, regionLines, regionOf } from "./region-choice.ts";
+import type { ServiceFailure } from "./service-test.ts";
 import { chooseType, typeLines } from "./type-choice.ts";
 
 /** What `init` needs to know; null where nobody has said it. */

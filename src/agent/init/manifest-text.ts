@@ -1,4 +1,4 @@
-import type { CatalogGroup, CatalogRow } from "../../manifest/catalog.ts";
+import type { CatalogGroup, CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /** What `init` knows of a robot; null where nobody has said it yet. */

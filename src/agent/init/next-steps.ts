@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 
-import type { Files } from "../../platform/files.ts";
-import { shellWord } from "../../platform/shell-word.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 
 /** The files that `init` writes, and where the key belongs. */
 export interface Paths {

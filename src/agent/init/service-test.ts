@@ -1,8 +1,8 @@
 import type { CommandContext } from "../commands/context.ts";
-import type { AgentConfiguration } from "../configuration.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { Folders } from "../configuration/folders.ts";
 import type { CheckId } from "../doctor/check.ts";
 import { diagnoseService } from "../doctor/diagnosis.ts";
-import type { Folders } from "../folders.ts";
 
 /** What doctor's checks say of a service that is about to be configured. */
 export interface ServiceTest {

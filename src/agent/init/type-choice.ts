@@ -1,4 +1,4 @@
-import type { Catalog } from "../../manifest/catalog.ts";
+import type { Catalog } from "../../manifest/catalog/catalog.ts";
 
 /** One type of the catalog, as it is offered. */
 interface Offer {

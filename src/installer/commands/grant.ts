@@ -1,21 +1,21 @@
 import { resolve } from "node:path";
 
-import { hasProc } from "../../platform/access.ts";
-import type { Files } from "../../platform/files.ts";
+import { hasProc } from "../../access/access.ts";
+import { findServiceAccount } from "../../access/account.ts";
+import { readServiceUnit } from "../../access/unit.ts";
+import type { Files } from "../../platform/files/files.ts";
 import { systemPrograms } from "../../platform/programs.ts";
-import { findServiceAccount } from "../../platform/service-account.ts";
-import { readServiceUnit } from "../../platform/service-unit.ts";
 import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { FILE_LIMIT } from "../grant.ts";
-import { grantOnFiles } from "../grant-on-files.ts";
-import { grantOnUnit } from "../grant-on-unit.ts";
-import type { GrantRecord } from "../grant-record.ts";
-import { GRANT_RECORD_DIRECTORY, grantRecordPath, readGrantRecord } from "../grant-record.ts";
-import { revokeGrant } from "../grant-revoke.ts";
-import type { GrantOptions, GrantRun } from "../grant-run.ts";
-import { planGroups, planOwner, restartUnit } from "../grant-unit.ts";
-import { SCHEMA_VERSION, showGrant, showRefusal } from "../show-grant.ts";
+import { FILE_LIMIT } from "../grant/grant.ts";
+import { grantOnFiles } from "../grant/on-files.ts";
+import { grantOnUnit } from "../grant/on-unit.ts";
+import type { GrantRecord } from "../grant/record.ts";
+import { GRANT_RECORD_DIRECTORY, grantRecordPath, readGrantRecord } from "../grant/record.ts";
+import { revokeGrant } from "../grant/revoke.ts";
+import type { GrantOptions, GrantRun } from "../grant/run.ts";
+import { SCHEMA_VERSION, showGrant, showRefusal } from "../grant/show-grant.ts";
+import { planGroups, planOwner, restartUnit } from "../grant/unit.ts";
 
 /** What the agent's configuration says of it. */
 export interface GrantInputs {

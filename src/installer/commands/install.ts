@@ -2,26 +2,26 @@ import { resolve } from "node:path";
 
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Site } from "../apply.ts";
-import { applySteps, Interrupted, RestartFailed } from "../apply.ts";
-import type { Disk } from "../disk.ts";
-import { DiskError } from "../disk.ts";
-import { removeEmptyDirectory, removeIfPresent, temporaryPath } from "../durable.ts";
+import type { Site } from "../apply/apply.ts";
+import { applySteps, Interrupted, RestartFailed } from "../apply/apply.ts";
+import { dropCompiledCode, restoreVersion } from "../apply/restore-version.ts";
+import { reasonOfError } from "../apply/system.ts";
+import type { Disk } from "../disk/disk.ts";
+import { DiskError } from "../disk/disk.ts";
+import { removeEmptyDirectory, removeIfPresent, temporaryPath } from "../disk/durable.ts";
 import type { InstallerContext, InstallerMachine, InstallerProblem } from "../installer.ts";
 import { systemInstallerMachine } from "../installer.ts";
 import { NAME, SERVICE_UNIT } from "../layout.ts";
 import { tryNode } from "../node-runtime.ts";
-import { observeProvisioning } from "../observe-machine.ts";
 import type { OpenSite } from "../open-site.ts";
 import { openSite } from "../open-site.ts";
-import type { Installation, InstallWishes } from "../prepare.ts";
-import { prepareInstallation } from "../prepare.ts";
-import { dropCompiledCode, restoreVersion } from "../restore-version.ts";
+import { observeProvisioning } from "../plan/observe-machine.ts";
+import type { Installation, InstallWishes } from "../plan/prepare.ts";
+import { prepareInstallation } from "../plan/prepare.ts";
+import type { Step } from "../plan/step.ts";
+import { describeNotable } from "../plan/step.ts";
 import type { Shown } from "../show-installation.ts";
 import { showInstalled, showPlanned } from "../show-installation.ts";
-import type { Step } from "../step.ts";
-import { describeNotable } from "../step.ts";
-import { reasonOfError } from "../system.ts";
 
 export interface InstallOptions {
   readonly dryRun?: boolean;

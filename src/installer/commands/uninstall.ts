@@ -1,20 +1,20 @@
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Disk } from "../disk.ts";
-import { replaceFile } from "../durable.ts";
+import { applyRemoval, describeRemoval } from "../apply/removal.ts";
+import type { System, UnitSeen } from "../apply/system.ts";
+import { reasonOfError } from "../apply/system.ts";
+import type { Disk } from "../disk/disk.ts";
+import { replaceFile } from "../disk/durable.ts";
 import type { InstallerContext, InstallerMachine } from "../installer.ts";
 import { systemInstallerMachine } from "../installer.ts";
-import { readInstalled } from "../installed.ts";
 import { FIRST_BOOT_UNIT, MADE_FOLDERS_FILE, SERVICE_UNIT } from "../layout.ts";
-import { observe } from "../observation.ts";
 import type { OpenSite } from "../open-site.ts";
 import { openSite } from "../open-site.ts";
-import { PURGED_TREES, planRemoval, removablePaths } from "../plan-removal.ts";
-import { applyRemoval, describeRemoval } from "../removal.ts";
+import { readInstalled } from "../plan/installed.ts";
+import { observe } from "../plan/observation.ts";
+import { PURGED_TREES, planRemoval, removablePaths } from "../plan/plan-removal.ts";
 import type { Left } from "../show-removal.ts";
 import { showRemoval } from "../show-removal.ts";
-import type { System, UnitSeen } from "../system.ts";
-import { reasonOfError } from "../system.ts";
 
 export interface UninstallOptions {
   readonly dryRun?: boolean;

@@ -1,6 +1,6 @@
 import * as body from "../../api/robot-terms.ts";
 import { BOUNDS, NAME } from "../../api/robot-terms.ts";
-import type { CatalogRow } from "../catalog.ts";
+import type { CatalogRow } from "../catalog/catalog.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -5,13 +5,13 @@
  * kind (5), rules.ts looks at values and the whole (6); a stage with an error is the last one. normalize.ts makes the contract.
  * Loaded for such manifests only: a robot of a catalog type boots without it.
  */
-import { CATALOG_ROWS } from "../catalog-rows.ts";
+import { CATALOG_ROWS } from "../catalog/rows.ts";
 import type { Fields } from "../fields.ts";
 import type { FindingList } from "../finding-list.ts";
 import type { Body, Spot } from "./body.ts";
-import type { ActionAxis, Contract } from "./contract.ts";
 import type { ContractPath } from "./contract-sources.ts";
 import { contractSource } from "./contract-sources.ts";
+import type { ActionAxis, Contract } from "./contract.ts";
 import { explainContract } from "./explain.ts";
 import type { AxisExplanation } from "./explain.ts";
 import { checkFit } from "./fit.ts";

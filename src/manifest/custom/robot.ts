@@ -1,5 +1,5 @@
 /** Stage 4 of a custom type: its id, the base it extends, and every required key (SPEC sections 3 and 5). */
-import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog.ts";
+import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog/catalog.ts";
 import type { FindingList } from "../finding-list.ts";
 import { below } from "../path.ts";
 import type { ActionSemantics, Body, Camera, Group, Gripper, Kind, Scalars, Spot, Topology, Valued } from "./body.ts";

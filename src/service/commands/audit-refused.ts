@@ -1,9 +1,9 @@
-import { refusalInWords } from "../../api/audit-words.ts";
 import type { RefusalView } from "../../api/audit.ts";
+import { refusalInWords } from "../../api/words/audit.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { viewRefusal } from "../operations/audit.ts";
-import { listRefusals } from "../store/refusals.ts";
-import type { Reader } from "../store/store.ts";
+import { viewRefusal } from "../audit/operations.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import { listRefusals } from "../robots/refusal-queries.ts";
 
 interface Wanted {
   readonly organization_id: string;

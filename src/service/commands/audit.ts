@@ -1,13 +1,13 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { readAudit } from "../store/audit-log.ts";
-import type { AuditRow } from "../store/audit-log.ts";
+import { readAudit } from "../audit/queries.ts";
+import type { AuditRow } from "../audit/queries.ts";
 import { showRefused } from "./audit-refused.ts";
 import { chosenOrganization } from "./chosen-organization.ts";
 import { commandMachine } from "./command-machine.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
-import { withStore } from "./with-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface AuditFlags extends StoreFlags {
   /** A date, a date-time, or a time span back from now such as `2h`. */

@@ -1,9 +1,9 @@
 import type { Problem } from "../../platform/terminal.ts";
-import { findOrganization, listOrganizations } from "../store/organizations.ts";
-import type { OrganizationRow } from "../store/organizations.ts";
-import type { Store } from "../store/store.ts";
+import type { Store } from "../kernel/store/store.ts";
+import { findOrganization, listOrganizations } from "../organizations/queries.ts";
+import type { OrganizationRow } from "../organizations/queries.ts";
 import { commandLine } from "./command-line.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
 
 interface OrganizationFlags extends StoreFlags {
   /** Name or id; may be left out where there is one organization. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
-import type { NewId } from "../ids.ts";
-import type { Authorship } from "../store/audit.ts";
+import type { NewId } from "../kernel/ids.ts";
+import type { Authorship } from "../kernel/store/audit.ts";
 
 /** In the audit log, a change made on the service's own computer rather than by a request. */
 export function commandAuthor(newId: NewId, clock: Clock): Omit<Authorship, "organizationId"> {

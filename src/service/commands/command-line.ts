@@ -1,5 +1,5 @@
-import { describeLocation } from "../store/store-problem.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import { describeLocation } from "../kernel/store/store-problem.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
 
 /** A command for a person to paste: these words, on the store that these flags name. A password in a URL is not shown. */
 export function commandLine(words: string, { config, data, database }: StoreFlags): string {

@@ -1,4 +1,4 @@
-import { readDateTime } from "../validation/date-time.ts";
+import { readDateTime } from "../kernel/validation/date-time.ts";
 
 const UNITS_MS = { d: 24 * 60 * 60 * 1000, h: 60 * 60 * 1000, m: 60 * 1000 } as const;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

@@ -6,25 +6,25 @@ import {
   apiKeyRobotsSchema,
 } from "../../api/api-keys.ts";
 import type { ApiKeyScope } from "../../api/api-keys.ts";
-import { keyRobotsInWords } from "../../api/key-robots.ts";
 import { ROBOT_NAME_LENGTH } from "../../api/robots.ts";
 import { text } from "../../api/text.ts";
+import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { bindingProblem } from "../auth/key-robots.ts";
-import type { KeyRobots } from "../auth/key-robots.ts";
-import { addKey, createdView, makeKey } from "../auth/manage-keys.ts";
-import type { KeyWish } from "../auth/manage-keys.ts";
-import { createIds } from "../ids.ts";
-import { API_KEYS_MAXIMUM } from "../store/keys.ts";
+import { bindingProblem } from "../kernel/auth/key-robots.ts";
+import type { KeyRobots } from "../kernel/auth/key-robots.ts";
+import { createIds } from "../kernel/ids.ts";
+import { API_KEYS_MAXIMUM } from "../keys/queries.ts";
+import { addKey, createdView, makeKey } from "../keys/rules.ts";
+import type { KeyWish } from "../keys/rules.ts";
 import { chosenOrganization } from "./chosen-organization.ts";
 import { commandAuthor } from "./command-author.ts";
 import { commandLine } from "./command-line.ts";
 import { commandMachine } from "./command-machine.ts";
 import { readExpiry } from "./expiry.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
-import { withStore } from "./with-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface KeysCreateFlags extends StoreFlags {
   readonly label: string;

@@ -1,19 +1,19 @@
 import type { ApiKeyView } from "../../api/api-keys.ts";
-import { keyRobotsInWords } from "../../api/key-robots.ts";
-import { makerInWords } from "../../api/key-lineage.ts";
+import { makerInWords } from "../../api/words/key-lineage.ts";
+import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { keyView } from "../auth/manage-keys.ts";
-import { listKeys } from "../store/keys.ts";
-import type { KeyViewRow } from "../store/keys.ts";
-import { ALL_ROWS } from "../store/page-range.ts";
+import { ALL_ROWS } from "../kernel/lists/page-range.ts";
+import { listKeys } from "../keys/queries.ts";
+import type { KeyViewRow } from "../keys/queries.ts";
+import { keyView } from "../keys/rules.ts";
 import { chosenOrganization } from "./chosen-organization.ts";
 import { commandLine } from "./command-line.ts";
 import { commandMachine } from "./command-machine.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
 import { shownTime } from "./shown-time.ts";
-import { withStore } from "./with-store.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface KeysListFlags extends StoreFlags {
   /** Name or id; may be left out where there is one organization. */

@@ -1,15 +1,15 @@
-import { keysInWords } from "../../api/key-lineage.ts";
+import { keysInWords } from "../../api/words/key-lineage.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { keyView, revokeKey } from "../auth/manage-keys.ts";
-import { createIds } from "../ids.ts";
-import { countEndingWith, findKeyOrganization } from "../store/keys.ts";
+import { createIds } from "../kernel/ids.ts";
+import { countEndingWith, findKeyOrganization } from "../keys/queries.ts";
+import { keyView, revokeKey } from "../keys/rules.ts";
 import { commandAuthor } from "./command-author.ts";
 import { commandLine } from "./command-line.ts";
 import { commandMachine } from "./command-machine.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
-import { withStore } from "./with-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface KeysRevokeFlags extends StoreFlags {
   /** Revoke it even where other keys end with it. */

@@ -1,17 +1,17 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { createIds } from "../ids.ts";
+import { showFindings } from "../kernel/edited-file.ts";
+import { createIds } from "../kernel/ids.ts";
 import { applyCatalogFile, previewCatalogFile } from "../models/apply.ts";
-import { showFindings } from "../edited-file.ts";
 import { readCatalogFile } from "../models/catalog-file.ts";
 import { countChanges } from "../models/plan.ts";
 import type { CatalogChange } from "../models/plan.ts";
 import { regionsWithoutRobots } from "../models/regions-without-robots.ts";
-import { robotRegions } from "../store/robot-regions.ts";
+import { robotRegions } from "../robots/regions.ts";
 import { commandMachine } from "./command-machine.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
-import { withStore } from "./with-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface ModelsApplyFlags extends StoreFlags {
   /** Tell what would change, and change nothing. */

@@ -1,13 +1,13 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import type { OfferedEndpoint, OfferedModel } from "../store/models.ts";
-import { listModels } from "../store/models.ts";
+import type { OfferedEndpoint, OfferedModel } from "../models/queries.ts";
+import { listModels } from "../models/queries.ts";
 import { commandLine } from "./command-line.ts";
 import { commandMachine } from "./command-machine.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
 import { shownTime } from "./shown-time.ts";
-import { withStore } from "./with-store.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface ModelsListFlags extends StoreFlags {
   readonly json?: boolean;

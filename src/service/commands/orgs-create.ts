@@ -1,15 +1,15 @@
 import { codePoints } from "../../api/text.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { createIds } from "../ids.ts";
-import { audit } from "../store/audit.ts";
-import { insertOrganization, ORGANIZATION_NAME_LENGTH } from "../store/organizations.ts";
+import { createIds } from "../kernel/ids.ts";
+import { audit } from "../kernel/store/audit.ts";
+import { insertOrganization, ORGANIZATION_NAME_LENGTH } from "../organizations/queries.ts";
 import { commandAuthor } from "./command-author.ts";
 import { commandLine } from "./command-line.ts";
 import { commandMachine } from "./command-machine.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
-import { withStore } from "./with-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface OrgsCreateFlags extends StoreFlags {
   readonly json?: boolean;

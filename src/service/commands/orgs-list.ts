@@ -1,12 +1,12 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { listOrganizations } from "../store/organizations.ts";
+import { listOrganizations } from "../organizations/queries.ts";
 import { commandLine } from "./command-line.ts";
 import { commandMachine } from "./command-machine.ts";
-import type { CommandContext } from "./serve.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import type { CommandContext } from "./serve/serve.ts";
 import { shownTime } from "./shown-time.ts";
-import { withStore } from "./with-store.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
 
 export interface OrgsListFlags extends StoreFlags {
   readonly json?: boolean;

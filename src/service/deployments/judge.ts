@@ -1,5 +1,5 @@
-import type { EndpointHealth } from "../store/tables.ts";
-import type { DeploymentRow } from "../store/deployments.ts";
+import type { EndpointHealth } from "../kernel/store/tables.ts";
+import type { DeploymentRow } from "./queries.ts";
 
 /** How long a deployment may wait for its endpoint to be healthy for the first time. */
 export const PREPARATION_TIMEOUT_MS = 15 * 60_000;

@@ -1,11 +1,11 @@
 import type { Transaction } from "kysely";
 
-import type { DeploymentRow } from "../store/deployments.ts";
-import { updateDeployment } from "../store/deployments.ts";
-import type { Tables } from "../store/tables.ts";
-import { closePeriod, lastPeriodEnd } from "../store/usage.ts";
+import type { Tables } from "../kernel/store/tables.ts";
 import type { UsageTime } from "../usage/period.ts";
 import { latestBelieved, periodStart } from "../usage/period.ts";
+import { closePeriod, lastPeriodEnd } from "../usage/queries.ts";
+import type { DeploymentRow } from "./queries.ts";
+import { updateDeployment } from "./queries.ts";
 
 /** Where a deployment is to be. */
 export type Target = Pick<DeploymentRow, "status" | "last_error_code" | "region">;

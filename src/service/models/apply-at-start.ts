@@ -1,5 +1,5 @@
 import type { Finding } from "../../manifest/finding.ts";
-import type { OperationContext } from "../operations/operation.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import { applyCatalogFile } from "./apply.ts";
 import { readCatalogFile } from "./catalog-file.ts";
 import { countChanges } from "./plan.ts";

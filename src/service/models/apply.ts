@@ -1,7 +1,7 @@
 import type { Finding } from "../../manifest/finding.ts";
-import type { OperationContext } from "../operations/operation.ts";
-import { applyCatalog, readStoredCatalog } from "../store/model-catalog.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import type { CatalogFile } from "./catalog-file.ts";
+import { applyCatalog, readStoredCatalog } from "./catalog-queries.ts";
 import type { CatalogChange, CatalogPlan } from "./plan.ts";
 import { planCatalog } from "./plan.ts";
 

@@ -1,7 +1,7 @@
 import type { Finding } from "../../manifest/finding.ts";
 import type { Position } from "../../manifest/lines.ts";
-import type { Files } from "../../platform/files.ts";
-import { readEditedFile } from "../edited-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { readEditedFile } from "../kernel/edited-file.ts";
 import type { Catalog } from "./catalog.ts";
 import { CATALOG_LIMIT_BYTES, readCatalog } from "./catalog.ts";
 

@@ -1,7 +1,7 @@
 import { shown } from "../../manifest/shown.ts";
+import type { Axis, Equipment } from "../robots/equipment.ts";
+import { catalogEquipment } from "../robots/equipment.ts";
 import type { AxesRequirement, Requirements } from "./requirements.ts";
-import type { Axis, Equipment } from "./robot-equipment.ts";
-import { catalogEquipment } from "./robot-equipment.ts";
 
 /** A robot as far as a checkpoint cares. */
 export interface RobotTraits {

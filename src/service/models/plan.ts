@@ -1,4 +1,4 @@
-import type { Tables } from "../store/tables.ts";
+import type { Tables } from "../kernel/store/tables.ts";
 import type { Catalog, CatalogCheckpoint, CatalogEndpoint, CatalogModel } from "./catalog.ts";
 import { printRequirements } from "./requirements.ts";
 

@@ -1,5 +1,5 @@
 import { ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
-import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import type { Reader } from "../../manifest/fields.ts";
 import { fieldsOf } from "../../manifest/fields.ts";
 import { nearest } from "../../manifest/nearest.ts";

@@ -1,11 +1,11 @@
 import type { OperationName } from "../../api/api.ts";
 import type { beyondSpec } from "../../api/beyond-spec.ts";
 import { HISTORY_SHOWN } from "../../api/registrations.ts";
-import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../auth/login.ts";
 import { PREPARATION_TIMEOUT_MS } from "../deployments/judge.ts";
-import { FLEETS_MAXIMUM } from "../operations/fleet-changes.ts";
-import { API_KEYS_MAXIMUM } from "../store/keys.ts";
-import { LINEAGE_DEPTH_MAXIMUM } from "../store/lineage.ts";
+import { FLEETS_MAXIMUM } from "../fleets/changes.ts";
+import { LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
+import { API_KEYS_MAXIMUM } from "../keys/queries.ts";
+import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../logins/rules.ts";
 
 /** What an operation does and is for, and what its answers mean where that is more than their statuses say. */
 export interface OperationWords {

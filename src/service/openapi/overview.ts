@@ -1,9 +1,9 @@
 import { API_KEY_SCOPES } from "../../api/api-keys.ts";
 import { PAGE_LIMIT } from "../../api/pages.ts";
-import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../auth/login.ts";
-import { SESSION_LIFETIME_MS } from "../auth/session-token.ts";
-import { BODY_VALUES_MAXIMUM } from "../http/body.ts";
-import { FINDINGS_MAXIMUM } from "../validation/check.ts";
+import { SESSION_LIFETIME_MS } from "../kernel/auth/session-token.ts";
+import { BODY_VALUES_MAXIMUM } from "../kernel/http/body.ts";
+import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";
+import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../logins/rules.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

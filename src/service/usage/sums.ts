@@ -1,5 +1,5 @@
 import type { UsageGrouping, UsageSummary } from "../../api/usage.ts";
-import type { SummedPeriod } from "../store/usage.ts";
+import type { SummedPeriod } from "./queries.ts";
 
 const SECOND_MS = 1000;
 const DAY_MS = 86_400_000;

@@ -1,14 +1,14 @@
 import { rm } from "node:fs/promises";
 
-import { sharedPostgres } from "../../support/postgres.ts";
-import { QUICK, startReplicas } from "../../support/replicas.ts";
-import type { StoreLocation } from "../../../src/service/store/store.ts";
+import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import { sharedPostgres } from "../../support/service/postgres.ts";
+import { QUICK, startReplicas } from "../../support/service/replicas.ts";
+import { newSqliteFolder } from "../../support/service/sqlite-folder.ts";
+import { createDatabaseWithSchema } from "../../support/service/stores.ts";
 import { catalogText, FAILING_AT_FIRST, IDLE, LOSSY, WARMING } from "./catalog.ts";
 import { createClient } from "./client.ts";
 import { startInferenceServer } from "./inference.ts";
 import type { Target } from "./target.ts";
-import { newSqliteFolder } from "../../support/sqlite-folder.ts";
-import { createDatabaseWithSchema } from "../../support/stores.ts";
 
 /** One for each test, and some for the tests of several. */
 const ORGANIZATIONS = 600;

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-import { PATIENCE_MS } from "../../support/patience.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
 
 /** What the service's tasks bring about comes soon, on a busy machine too. */
 export const SOON = { timeout: PATIENCE_MS, interval: 100 } as const;

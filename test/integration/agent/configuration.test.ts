@@ -1,13 +1,14 @@
 /** The two files that people edit: mistakes while nothing runs, mistakes while the daemon runs, and edits that are meant. */
 import { chmod, readFile, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
-import { startFaultProxy } from "../../support/fault-proxy.ts";
-import type { Robot } from "../../support/robot.ts";
-import type { Daemon } from "../../support/daemon.ts";
-import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot.ts";
-import { createScene, expectOneRobot } from "../../support/scene.ts";
+import type { Daemon } from "../../support/robot/daemon.ts";
+import type { Robot } from "../../support/robot/robot.ts";
+import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot/robot.ts";
+import { startFaultProxy } from "../../support/service/fault-proxy.ts";
+import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 
 /** Lines with a mistake each, and where it is: line, column, finding. */
 const BAD_CONFIGURATION = `service:

@@ -11,11 +11,11 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import type { Reload } from "../../../src/agent/agent.ts";
 import { daemonProblem } from "../../../src/agent/commands/daemon-problem.ts";
-import { askDaemon } from "../../../src/agent/control-client.ts";
-import { serveControlSocket } from "../../../src/agent/control-socket.ts";
+import { askDaemon } from "../../../src/agent/control/client.ts";
+import { serveControlSocket } from "../../../src/agent/control/socket.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
 import { PushedClock } from "../../support/pushed-clock.ts";
-import { createScene, expectOneRobot } from "../../support/scene.ts";
+import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 import { SteppedClock } from "../../unit/fingerprint/machine.ts";
 
 /** As configurations have it that do not say. */

@@ -2,14 +2,15 @@
 import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
-import type { FaultProxy } from "../../support/fault-proxy.ts";
-import { startFaultProxy } from "../../support/fault-proxy.ts";
-import type { Robot } from "../../support/robot.ts";
-import { createRobot, writeAtOnce } from "../../support/robot.ts";
-import { createScene, expectOneRobot, storedRobots } from "../../support/scene.ts";
-import { startService } from "../../support/service.ts";
+import type { Robot } from "../../support/robot/robot.ts";
+import { createRobot, writeAtOnce } from "../../support/robot/robot.ts";
+import type { FaultProxy } from "../../support/service/fault-proxy.ts";
+import { startFaultProxy } from "../../support/service/fault-proxy.ts";
+import { createScene, expectOneRobot, storedRobots } from "../../support/service/scene.ts";
+import { startService } from "../../support/service/service.ts";
 
 /** Well formed, and unknown to every service. */
 const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";

@@ -1,14 +1,15 @@
 /** Who the robot is: copied images, names that change, and two agents that want to be the same robot. */
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+
 import { expect, test } from "vitest";
 
-import { startCommand } from "../../support/command.ts";
-import { canMount, inShell, withOwnMounts } from "../../support/programs.ts";
-import type { Robot } from "../../support/robot.ts";
-import { eventually, replaceIn, setupBodies } from "../../support/robot.ts";
-import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/scene.ts";
-import { times } from "../../support/tier.ts";
+import { startCommand } from "../../support/programs/command.ts";
+import { canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
+import type { Robot } from "../../support/robot/robot.ts";
+import { eventually, replaceIn, setupBodies } from "../../support/robot/robot.ts";
+import { times } from "../../support/run/tier.ts";
+import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/service/scene.ts";
 
 const NEEDS_MOUNT = "needs root and unshare(1)";
 

@@ -2,12 +2,13 @@
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+
 import { describe, expect, test } from "vitest";
 
-import type { Fault } from "../../support/fault-proxy.ts";
-import { eventually, writeAtOnce } from "../../support/robot.ts";
-import { createScene, expectOneRobot, sentDigests, storedRobots } from "../../support/scene.ts";
-import { times } from "../../support/tier.ts";
+import { eventually, writeAtOnce } from "../../support/robot/robot.ts";
+import { times } from "../../support/run/tier.ts";
+import type { Fault } from "../../support/service/fault-proxy.ts";
+import { createScene, expectOneRobot, sentDigests, storedRobots } from "../../support/service/scene.ts";
 
 /** A stop waits for nothing, as test/simulation measures; here a request's half minute or an edit's 20 s would show. */
 const PROMPTLY_MS = 10_000;

@@ -4,14 +4,15 @@ import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+
 import { describe, expect, test } from "vitest";
 
-import type { Fault, FaultProxy } from "../../support/fault-proxy.ts";
-import { hasProgram } from "../../support/programs.ts";
-import { endWithTest } from "../../support/children.ts";
-import { eventually, replaceIn } from "../../support/robot.ts";
-import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/scene.ts";
-import { isLong } from "../../support/tier.ts";
+import { endWithTest } from "../../support/programs/children.ts";
+import { hasProgram } from "../../support/programs/programs.ts";
+import { eventually, replaceIn } from "../../support/robot/robot.ts";
+import { isLong } from "../../support/run/tier.ts";
+import type { Fault, FaultProxy } from "../../support/service/fault-proxy.ts";
+import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/service/scene.ts";
 
 /** Wall-clock time at which a request arrived. */
 function arrivalOf(proxy: FaultProxy, index: number): number {

@@ -3,13 +3,13 @@ import { readFile, readdir } from "node:fs/promises";
 
 import { describe, expect, test } from "vitest";
 
-import type { FaultProxy } from "../../support/fault-proxy.ts";
-import { canListenToNotify } from "../../support/programs.ts";
-import type { Daemon } from "../../support/daemon.ts";
-import { replaceIn } from "../../support/robot.ts";
-import { createScene, expectOneRobot, storedRobots } from "../../support/scene.ts";
-import type { NotifySocket } from "../../support/systemd.ts";
-import { openNotifySocket } from "../../support/systemd.ts";
+import { canListenToNotify } from "../../support/programs/programs.ts";
+import type { Daemon } from "../../support/robot/daemon.ts";
+import { replaceIn } from "../../support/robot/robot.ts";
+import type { NotifySocket } from "../../support/robot/systemd.ts";
+import { openNotifySocket } from "../../support/robot/systemd.ts";
+import type { FaultProxy } from "../../support/service/fault-proxy.ts";
+import { createScene, expectOneRobot, storedRobots } from "../../support/service/scene.ts";
 
 describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, skip: !canListenToNotify }, () => {
   type Act = (proxy: FaultProxy, daemon: Daemon) => Promise<void> | void;

@@ -1,11 +1,12 @@
 /** Scenario 8: what the service refuses as it stands is shown where it was written, and not asked again until it is written anew. */
 import { readFile } from "node:fs/promises";
+
 import { describe, expect, test } from "vitest";
 
-import type { Fault } from "../../support/fault-proxy.ts";
-import { replaceIn } from "../../support/robot.ts";
-import type { Robot } from "../../support/robot.ts";
-import { createScene, expectOneRobot, savedRegistration } from "../../support/scene.ts";
+import { replaceIn } from "../../support/robot/robot.ts";
+import type { Robot } from "../../support/robot/robot.ts";
+import type { Fault } from "../../support/service/fault-proxy.ts";
+import { createScene, expectOneRobot, savedRegistration } from "../../support/service/scene.ts";
 
 function refusal(status: number, ...loc: readonly (string | number)[]): Fault {
   const detail = [{ loc: ["body", ...loc], msg: "not as it should be", type: "value_error", input: "…" }];

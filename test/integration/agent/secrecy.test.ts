@@ -1,12 +1,13 @@
 /** Scenario 16: the key leaves the agent in one header of one request, and in no other way. */
 import { readFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
-import type { Fault } from "../../support/fault-proxy.ts";
-import { startFaultProxy } from "../../support/fault-proxy.ts";
-import { replaceIn, writeAtOnce } from "../../support/robot.ts";
-import { createScene, expectOneRobot } from "../../support/scene.ts";
+import { replaceIn, writeAtOnce } from "../../support/robot/robot.ts";
+import type { Fault } from "../../support/service/fault-proxy.ts";
+import { startFaultProxy } from "../../support/service/fault-proxy.ts";
+import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 
 const ROBOT = {
   id: "rob_1",

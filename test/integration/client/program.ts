@@ -4,11 +4,11 @@ import type { CallResult, ClientOptions, ServiceClient } from "../../../src/clie
 import { createClient } from "../../../src/client/client.ts";
 import { createOperationClient } from "../../../src/client/operation-client.ts";
 import { Secret } from "../../../src/client/secret.ts";
-import type { Timeouts, Transport } from "../../../src/client/transport.ts";
-import type { UndiciTransportOptions } from "../../../src/client/undici-transport.ts";
-import { createUndiciTransport } from "../../../src/client/undici-transport.ts";
+import type { Timeouts, Transport } from "../../../src/client/transport/transport.ts";
+import type { UndiciTransportOptions } from "../../../src/client/transport/undici-transport.ts";
+import { createUndiciTransport } from "../../../src/client/transport/undici-transport.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 
 /** Appears nowhere but in the Authorization header; every result is searched for it. */
 export const CANARY = "sk_test_CANARYcanaryCANARYcanary1234";

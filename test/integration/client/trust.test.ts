@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-import { looksLikeClock } from "../../../src/client/clock-error.ts";
-import { COMPILE_CACHE } from "../../support/programs-built.ts";
+import { looksLikeClock } from "../../../src/client/transport/clock-error.ts";
+import { COMPILE_CACHE } from "../../support/programs/programs-built.ts";
 import type { Authority } from "./authority.ts";
 import { createAuthority } from "./authority.ts";
 import { listed } from "./harness.ts";

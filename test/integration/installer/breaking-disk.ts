@@ -1,6 +1,6 @@
-import type { Disk } from "../../../src/installer/disk.ts";
-import { DiskError } from "../../../src/installer/disk.ts";
-import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
+import type { Disk } from "../../../src/installer/disk/disk.ts";
+import { DiskError } from "../../../src/installer/disk/disk.ts";
+import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
 
 /** The process is gone: nothing that comes after is done. */
 export class Killed extends Error {

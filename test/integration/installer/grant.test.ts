@@ -7,21 +7,29 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import type { GrantOptions } from "../../../src/installer/grant-run.ts";
 import { grant } from "../../../src/installer/commands/grant.ts";
-import { planGrant } from "../../../src/installer/grant.ts";
-import { applyGrant } from "../../../src/installer/grant-apply.ts";
-import { planKey } from "../../../src/installer/grant-key.ts";
-import type { GrantRecord } from "../../../src/installer/grant-record.ts";
-import { EMPTY_RECORD, readGrantRecord } from "../../../src/installer/grant-record.ts";
-import { revokeGrant } from "../../../src/installer/grant-revoke.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import { applyGrant } from "../../../src/installer/grant/apply.ts";
+import { planGrant } from "../../../src/installer/grant/grant.ts";
+import { planKey } from "../../../src/installer/grant/key.ts";
+import type { GrantRecord } from "../../../src/installer/grant/record.ts";
+import { EMPTY_RECORD, readGrantRecord } from "../../../src/installer/grant/record.ts";
+import { revokeGrant } from "../../../src/installer/grant/revoke.ts";
+import type { GrantOptions } from "../../../src/installer/grant/run.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
-import { AGENT_PROGRAM } from "../../support/programs-built.ts";
-import { execute } from "../../support/execute.ts";
-import { asNobody, canMount, hasProgram, inShell, isRoot, NOBODY_ID, withOwnMounts } from "../../support/programs.ts";
-import { createScene, expectOneRobot } from "../../support/scene.ts";
+import { execute } from "../../support/programs/execute.ts";
+import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
+import {
+  asNobody,
+  canMount,
+  hasProgram,
+  inShell,
+  isRoot,
+  NOBODY_ID,
+  withOwnMounts,
+} from "../../support/programs/programs.ts";
+import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 
 /** The person whose robot it is, and one more; no user database knows them. */
 const ANN_ID = 41_001;

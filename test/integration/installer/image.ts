@@ -4,18 +4,18 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { InstallContext, InstallOptions } from "../../../src/installer/commands/install.ts";
 import { install } from "../../../src/installer/commands/install.ts";
 import type { UninstallOptions } from "../../../src/installer/commands/uninstall.ts";
 import { uninstall } from "../../../src/installer/commands/uninstall.ts";
+import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
 import type { InstallerMachine } from "../../../src/installer/installer.ts";
-import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
-import { createTerminal } from "../../../src/cli/terminal.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { memoryFolder } from "../../support/memory.ts";
-import { hasProgram, isRoot } from "../../support/programs.ts";
+import { hasProgram, isRoot } from "../../support/programs/programs.ts";
 
 /** What fills an image: systemd's own programs, which a container may lack. */
 export const canFillImages = isRoot && ["systemctl", "systemd-sysusers", "userdel", "chroot"].every(hasProgram);

@@ -3,9 +3,10 @@ import { lstatSync, readlinkSync } from "node:fs";
 import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { isLong, times } from "../../support/tier.ts";
+import { isLong, times } from "../../support/run/tier.ts";
 import type { Break } from "./breaking-disk.ts";
 import { breakingDisk, Killed } from "./breaking-disk.ts";
 import type { Ran, Setting, Workshop } from "./image.ts";

@@ -4,13 +4,14 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { startWords } from "../../support/command.ts";
-import { AGENT_PROGRAM } from "../../support/programs-built.ts";
-import { canMount, inShell, withOwnMounts } from "../../support/programs.ts";
-import { eventually } from "../../support/robot.ts";
-import { times } from "../../support/tier.ts";
+import { startWords } from "../../support/programs/command.ts";
+import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
+import { canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
+import { eventually } from "../../support/robot/robot.ts";
+import { times } from "../../support/run/tier.ts";
 import type { Workshop } from "./image.ts";
 import { canFillImages, describeTree, openWorkshop } from "./image.ts";
 

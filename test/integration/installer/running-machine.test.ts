@@ -1,9 +1,10 @@
 import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { RunProgram } from "../../../src/platform/programs.ts";
-import { isRoot } from "../../support/programs.ts";
+import { isRoot } from "../../support/programs/programs.ts";
 import { breakingDisk, Killed } from "./breaking-disk.ts";
 import type { Setting, Workshop } from "./image.ts";
 import { describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/api-keys.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
-import type { OperatorSite } from "../../support/operator.ts";
-import { HASTY_CLOCK, openOperatorSite } from "../../support/operator.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
-import type { Ran } from "../../support/in-process.ts";
-import type { OperatorSite } from "../../support/operator.ts";
-import { openOperatorSite } from "../../support/operator.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { openOperatorSite } from "../../support/operator/operator.ts";
+import type { Ran } from "../../support/programs/in-process.ts";
 
 let site: OperatorSite;
 beforeAll(async () => {

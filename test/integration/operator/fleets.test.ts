@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { fleetCreateSchema } from "../../../src/api/fleets.ts";
 import { COLD, DEAD, PICKY, SHAKY, STEADY } from "../../conformance/api/catalog.ts";
-import type { OperatorSite } from "../../support/operator.ts";
-import { openOperatorSite } from "../../support/operator.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { openOperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 beforeAll(async () => {

@@ -9,8 +9,8 @@ import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import type { Ran, Surroundings } from "../../support/in-process.ts";
-import { HASTY_CLOCK, runOperator } from "../../support/operator.ts";
+import { HASTY_CLOCK, runOperator } from "../../support/operator/operator.ts";
+import type { Ran, Surroundings } from "../../support/programs/in-process.ts";
 
 const KEY = "sk_test_CANARYcanaryCANARY";
 

@@ -7,11 +7,11 @@ import { apiKeyListSchema } from "../../../src/api/api-keys.ts";
 import { loginDecidedSchema } from "../../../src/api/sessions.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
-import { LOGIN_LIFETIME_MS } from "../../../src/service/auth/login.ts";
-import { SESSION_LIFETIME_MS } from "../../../src/service/auth/session-token.ts";
-import type { Ran } from "../../support/in-process.ts";
-import type { OperatorSite } from "../../support/operator.ts";
-import { HASTY_CLOCK, openOperatorSite } from "../../support/operator.ts";
+import { SESSION_LIFETIME_MS } from "../../../src/service/kernel/auth/session-token.ts";
+import { LOGIN_LIFETIME_MS } from "../../../src/service/logins/rules.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
+import type { Ran } from "../../support/programs/in-process.ts";
 
 interface Scene extends OperatorSite {
   /** Turns the service's wall clock. */

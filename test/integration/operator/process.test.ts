@@ -2,9 +2,9 @@
 
 import { expect, it, onTestFinished } from "vitest";
 
-import { startWords } from "../../support/command.ts";
-import { openOperatorSite } from "../../support/operator.ts";
-import { OPERATOR_PROGRAM } from "../../support/programs-built.ts";
+import { openOperatorSite } from "../../support/operator/operator.ts";
+import { startWords } from "../../support/programs/command.ts";
+import { OPERATOR_PROGRAM } from "../../support/programs/programs-built.ts";
 
 async function start(...words: string[]) {
   const site = await openOperatorSite();

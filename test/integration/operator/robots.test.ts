@@ -6,10 +6,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
 import { robotSetupSchema } from "../../../src/api/robots.ts";
-import type { OperatorSite } from "../../support/operator.ts";
-import { openOperatorSite } from "../../support/operator.ts";
-import { customManifest } from "../../support/custom-manifest.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { openOperatorSite } from "../../support/operator/operator.ts";
+import { customManifest } from "../../support/robot/custom-manifest.ts";
 
 async function openSite(): Promise<OperatorSite> {
   const opened = await openOperatorSite();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { operatorProgram } from "../../../src/cli/operator-program.ts";
-import { runSession, SESSION, steadyText } from "../../support/operator-session.ts";
+import { runSession, SESSION, steadyText } from "../../support/operator/operator-session.ts";
 
 it.each(["whole", "eleven"] as const)(
   "every command against the %s service prints what it always did",

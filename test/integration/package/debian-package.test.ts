@@ -8,12 +8,12 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 
 import manifest from "../../../package.json" with { type: "json" };
 import { runProgram } from "../../../scripts/run-program.ts";
-import { EMPTY_RECORD, grantRecordPath, writeGrantRecord } from "../../../src/installer/grant-record.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
-import { execute, locked } from "../../support/execute.ts";
-import { debianPackage } from "../../support/nspawn-package.ts";
-import { hasProgram } from "../../support/programs.ts";
-import { isLong } from "../../support/tier.ts";
+import { EMPTY_RECORD, grantRecordPath, writeGrantRecord } from "../../../src/installer/grant/record.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import { debianPackage } from "../../support/nspawn/package.ts";
+import { execute, locked } from "../../support/programs/execute.ts";
+import { hasProgram } from "../../support/programs/programs.ts";
+import { isLong } from "../../support/run/tier.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const NAME = "robot-policy-agent";
@@ -408,7 +408,7 @@ interface Component {
 }
 
 function packageCommand(flags: readonly string[]): readonly string[] {
-  return [process.execPath, join(root, "scripts/package.ts"), ...flags];
+  return [process.execPath, join(root, "scripts/packaging/package.ts"), ...flags];
 }
 
 /** For both architectures, with a small program in the place of Node. */

@@ -6,13 +6,13 @@ import { delimiter, dirname, join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { RunningCommand } from "../../support/command.ts";
-import { startWords } from "../../support/command.ts";
-import { AGENT_PROGRAM } from "../../support/programs-built.ts";
-import type { Robot } from "../../support/robot.ts";
-import { createRobot, eventually } from "../../support/robot.ts";
-import type { RunningService } from "../../support/service.ts";
-import { startService } from "../../support/service.ts";
+import type { RunningCommand } from "../../support/programs/command.ts";
+import { startWords } from "../../support/programs/command.ts";
+import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
+import type { Robot } from "../../support/robot/robot.ts";
+import { createRobot, eventually } from "../../support/robot/robot.ts";
+import type { RunningService } from "../../support/service/service.ts";
+import { startService } from "../../support/service/service.ts";
 
 /** What the build writes for a person to start. */
 const launcherOf = (name: string) => join(dirname(AGENT_PROGRAM), `${name}.cjs`);

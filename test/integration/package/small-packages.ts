@@ -5,8 +5,8 @@
 import { readFile } from "node:fs/promises";
 
 import manifest from "../../../package.json" with { type: "json" };
-import { makePackages } from "../../../scripts/package-make.ts";
-import { isArchitecture } from "../../../scripts/package-node.ts";
+import { makePackages } from "../../../scripts/packaging/make.ts";
+import { isArchitecture } from "../../../scripts/packaging/node.ts";
 
 const [out = "", ...architectures] = process.argv.slice(2);
 

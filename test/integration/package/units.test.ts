@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { execute } from "../../support/execute.ts";
-import { hasProgram } from "../../support/programs.ts";
+import { execute } from "../../support/programs/execute.ts";
+import { hasProgram } from "../../support/programs/programs.ts";
 
 const SYSTEMD = join(import.meta.dirname, "../../../systemd");
 const AGENT = "robot-policy-agent.service";

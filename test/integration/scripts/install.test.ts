@@ -5,8 +5,8 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { execute } from "../../support/execute.ts";
-import { canMount, inShell, withOwnMounts } from "../../support/programs.ts";
+import { execute } from "../../support/programs/execute.ts";
+import { canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../../scripts/install");
 const sudo = process.getuid?.() === 0 ? "" : "sudo ";

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import * as z from "zod";
 import { expect, it, onTestFinished } from "vitest";
 
-import { endWithTest } from "../../support/children.ts";
-import { startService } from "../../support/service.ts";
-import { acknowledges, lostBy, startStorm } from "../../support/storm.ts";
-import { describeOnEachStore } from "../../support/stores.ts";
-import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
-import { times } from "../../support/tier.ts";
 import { memoryFolder } from "../../support/memory.ts";
+import { endWithTest } from "../../support/programs/children.ts";
+import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
+import { times } from "../../support/run/tier.ts";
+import { startService } from "../../support/service/service.ts";
+import { describeOnEachStore } from "../../support/service/stores.ts";
+import { acknowledges, lostBy, startStorm } from "../../support/service/storm.ts";
 
 const ROUNDS = times(1, 4);
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });

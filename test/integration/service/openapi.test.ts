@@ -7,8 +7,8 @@ import { operations } from "../../../src/api/api.ts";
 import type { Operation } from "../../../src/api/api.ts";
 import { beyondSpec } from "../../../src/api/beyond-spec.ts";
 import { EXAMPLES } from "../../../src/service/openapi/examples.ts";
-import type { RunningService } from "../../support/service.ts";
-import { startService } from "../../support/service.ts";
+import type { RunningService } from "../../support/service/service.ts";
+import { startService } from "../../support/service/service.ts";
 
 const CATALOG = fileURLToPath(new URL("../../../config/models.example.yaml", import.meta.url));
 

@@ -10,16 +10,16 @@ import type { ChildProcess } from "node:child_process";
 import * as z from "zod";
 import { describe, expect, it, onTestFinished } from "vitest";
 
+import { systemClock } from "../../../src/platform/clock.ts";
 import { createClient } from "../../conformance/api/client.ts";
 import { fleetOf } from "../../conformance/api/fleets.ts";
 import { register } from "../../conformance/api/robots.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import { endWithTest } from "../../support/children.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
-import { startService } from "../../support/service.ts";
-import { WITHOUT_POSTGRES } from "../../support/postgres.ts";
-import { usePostgres } from "../../support/stores.ts";
-import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
+import { endWithTest } from "../../support/programs/children.ts";
+import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
+import { WITHOUT_POSTGRES } from "../../support/service/postgres.ts";
+import { startService } from "../../support/service/service.ts";
+import { usePostgres } from "../../support/service/stores.ts";
 
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 const SOON = { timeout: PATIENCE_MS, interval: 100 };

@@ -11,10 +11,10 @@ import type { InferenceServer } from "../../conformance/api/inference.ts";
 import { startInferenceServer } from "../../conformance/api/inference.ts";
 import { register } from "../../conformance/api/robots.ts";
 import { SOON } from "../../conformance/api/waiting.ts";
-import { sharedPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
-import { QUICK, startReplicas } from "../../support/replicas.ts";
-import { usePostgres } from "../../support/stores.ts";
-import { times } from "../../support/tier.ts";
+import { times } from "../../support/run/tier.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../../support/service/postgres.ts";
+import { QUICK, startReplicas } from "../../support/service/replicas.ts";
+import { usePostgres } from "../../support/service/stores.ts";
 
 /** How often a race is run: one that can be lost is lost sooner or later. */
 const ROUNDS = times(5, 40);

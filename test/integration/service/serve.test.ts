@@ -10,13 +10,13 @@ import * as z from "zod";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../src/platform/random.ts";
-import { createApiKey, isApiKey } from "../../../src/service/auth/api-key.ts";
-import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs.ts";
-import { openNotifySocket } from "../../support/systemd.ts";
-import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
-import { startServiceCommand, listening as untilListening } from "../../support/service-command.ts";
-import type { RunningServiceCommand } from "../../support/service-command.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
+import { createApiKey, isApiKey } from "../../../src/service/kernel/auth/api-key.ts";
+import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
+import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs/programs.ts";
+import { openNotifySocket } from "../../support/robot/systemd.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
+import { startServiceCommand, listening as untilListening } from "../../support/service/service-command.ts";
+import type { RunningServiceCommand } from "../../support/service/service-command.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 

@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest } from "../../../src/client/transport.ts";
+import type { HttpAnswer, HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Replica } from "./replica.ts";

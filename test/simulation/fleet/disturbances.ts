@@ -1,4 +1,4 @@
-import { CORRECTION_MAXIMUM_MS } from "../../../src/service/usage/usage-clock.ts";
+import { CORRECTION_MAXIMUM_MS } from "../../../src/service/usage/clock.ts";
 import type { Dice } from "../dice.ts";
 import type { Event, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { times } from "../../support/tier.ts";
+import { times } from "../../support/run/tier.ts";
 import { describeFleetFailure, simulateFleet } from "./fleet.ts";
 
 it.each(Array.from({ length: times(1, 20) }, (_, index) => 2001 + index))(

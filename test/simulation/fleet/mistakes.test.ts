@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { isLong } from "../../support/tier.ts";
+import { isLong } from "../../support/run/tier.ts";
 import type { MistakeName } from "./fleet.ts";
 import { MISTAKES, simulateFleet } from "./fleet.ts";
 import { shrink } from "./shrink.ts";

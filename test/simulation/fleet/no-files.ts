@@ -1,4 +1,4 @@
-import type { Files } from "../../../src/platform/files.ts";
+import type { Files } from "../../../src/platform/files/files.ts";
 import { systemError } from "../disk.ts";
 
 function refuse(path: string): Promise<never> {

@@ -2,8 +2,8 @@ import * as z from "zod";
 
 import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
 import { READINESS_MODES } from "../../../src/api/fleets.ts";
-import { DEFAULT_TIMEOUTS } from "../../../src/client/transport.ts";
-import type { HttpRequest } from "../../../src/client/transport.ts";
+import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
+import type { HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Cluster } from "./cluster.ts";

@@ -2,15 +2,15 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { systemFiles } from "../../../src/platform/files.ts";
-import { addKey, makeKey } from "../../../src/service/auth/manage-keys.ts";
-import { createIds } from "../../../src/service/ids.ts";
-import { createLog } from "../../../src/service/log.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import { createIds } from "../../../src/service/kernel/ids.ts";
+import { createLog } from "../../../src/service/kernel/log.ts";
+import { SQLITE_FILE } from "../../../src/service/kernel/store/sqlite/store.ts";
+import { openStore } from "../../../src/service/kernel/store/store.ts";
+import { addKey, makeKey } from "../../../src/service/keys/rules.ts";
 import { applyCatalogFile } from "../../../src/service/models/apply.ts";
 import { readCatalog } from "../../../src/service/models/catalog.ts";
-import { insertOrganization } from "../../../src/service/store/organizations.ts";
-import { SQLITE_FILE } from "../../../src/service/store/sqlite-store.ts";
-import { openStore } from "../../../src/service/store/store.ts";
+import { insertOrganization } from "../../../src/service/organizations/queries.ts";
 import { createDice } from "../dice.ts";
 import { BEGINNING_MS } from "../wall-clock.ts";
 

@@ -1,22 +1,22 @@
 import type { FastifyInstance } from "fastify";
 
-import type { HttpAnswer, HttpRequest } from "../../../src/client/transport.ts";
-import type { Log } from "../../../src/platform/log.ts";
+import type { HttpAnswer, HttpRequest } from "../../../src/client/transport/transport.ts";
+import type { Log } from "../../../src/platform/log/log.ts";
 import { assemble } from "../../../src/service/assembly.ts";
-import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
-import { RATE_LIMITS } from "../../../src/service/http/rate-limits.ts";
-import type { ServiceMachine } from "../../../src/service/machine.ts";
-import type { HealthProbe } from "../../../src/service/readiness/probe.ts";
-import type { ReadinessTimes } from "../../../src/service/readiness/times.ts";
-import { StoreUnavailableError, unavailable } from "../../../src/service/store/unavailable.ts";
+import type { HealthProbe } from "../../../src/service/endpoints/probe.ts";
+import type { ReadinessTimes } from "../../../src/service/endpoints/times.ts";
+import type { ServiceMachine } from "../../../src/service/kernel/machine.ts";
+import { StoreUnavailableError, unavailable } from "../../../src/service/kernel/store/unavailable.ts";
+import { HTTP_LIMITS } from "../../../src/service/kernel/traffic/limits.ts";
+import { RATE_LIMITS } from "../../../src/service/kernel/traffic/rate-limits.ts";
 import type { Dice } from "../dice.ts";
 import type { Process, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
 import type { WallClock } from "../wall-clock.ts";
 import { processClock } from "../wall-clock.ts";
 import type { Connection, Database } from "./database.ts";
-import type { ServiceMistake } from "./service-mistakes.ts";
 import { refuseFiles } from "./no-files.ts";
+import type { ServiceMistake } from "./service-mistakes.ts";
 import { silentMetrics } from "./silent-metrics.ts";
 
 /** One process of the service: the shipped one but for its sockets, over the shared database. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { PATIENCE_MS } from "../../support/patience.ts";
-import { times } from "../../support/tier.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
+import { times } from "../../support/run/tier.ts";
 import { FAULTS } from "./faults.ts";
 import type { FleetReport } from "./fleet.ts";
 import { describeFleetFailure, simulateFleet } from "./fleet.ts";

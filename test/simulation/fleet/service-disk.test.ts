@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { SQLITE_FILE } from "../../../src/service/store/sqlite-store.ts";
+import { SQLITE_FILE } from "../../../src/service/kernel/store/sqlite/store.ts";
 import { createDice } from "../dice.ts";
 import { preparedDatabase } from "./prepared-database.ts";
 import type { ServiceDisk } from "./service-disk.ts";

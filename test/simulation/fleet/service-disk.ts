@@ -6,7 +6,7 @@ import type { SQLInputValue } from "node:sqlite";
 
 import * as z from "zod";
 
-import { SQLITE_FILE } from "../../../src/service/store/sqlite-store.ts";
+import { SQLITE_FILE } from "../../../src/service/kernel/store/sqlite/store.ts";
 import type { Dice } from "../dice.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 
-import type { HttpAnswer, HttpRequest } from "../../../src/client/transport.ts";
-import type { ServiceMachine } from "../../../src/service/machine.ts";
-import type { Store } from "../../../src/service/store/store.ts";
+import type { HttpAnswer, HttpRequest } from "../../../src/client/transport/transport.ts";
+import type { ServiceMachine } from "../../../src/service/kernel/machine.ts";
+import type { Store } from "../../../src/service/kernel/store/store.ts";
 
 /** A mistake in the service, made on purpose at one of the places where the simulation touches it. One for each replica. */
 export interface ServiceMistake {

@@ -1,4 +1,4 @@
-import type { Metrics } from "../../../src/service/metrics.ts";
+import type { Metrics } from "../../../src/service/kernel/metrics.ts";
 
 /** Metrics of the process would measure the simulation, with timers of their own. */
 export const silentMetrics: Metrics = {

@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 
-import { SqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
+import { SqliteDialect } from "../../../src/service/kernel/store/sqlite/dialect.ts";
 import type { ConnectionOptions } from "./database.ts";
 import type { Connections, ServiceDisk } from "./service-disk.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { HttpAnswer } from "../../../src/client/transport.ts";
+import type { HttpAnswer } from "../../../src/client/transport/transport.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Asked } from "./cluster.ts";
 import type { Organization } from "./prepared-database.ts";

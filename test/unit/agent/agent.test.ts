@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 
 import { describe, expect, test } from "vitest";
 
-import { systemFiles } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunningRobot } from "./robot-in-process.ts";
 import { openAgent, runningRobot } from "./robot-in-process.ts";
 

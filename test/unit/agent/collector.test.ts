@@ -1,14 +1,15 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
 import type { Collection, Collector, Unsettled } from "../../../src/agent/collector.ts";
 import { createCollector } from "../../../src/agent/collector.ts";
-import { openConfiguration, openManifest } from "../../../src/agent/open.ts";
-import type { FileStat } from "../../../src/platform/files.ts";
+import { openConfiguration, openManifest } from "../../../src/agent/configuration/open.ts";
+import type { FileStat } from "../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
+import { digestOfFiles } from "../../support/robot/digest.ts";
 import type { Interference } from "../fingerprint/machine.ts";
-import { digestOfFiles } from "../../support/digest.ts";
 import { SteppedClock, meddledFiles, temporaryFolder } from "../fingerprint/machine.ts";
 
 const NEVER = new AbortController().signal;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Decision, Situation } from "../../../src/agent/decide.ts";
 import { decide } from "../../../src/agent/decide.ts";
 import type { FailureState, Outcome } from "../../../src/agent/outcome.ts";
-import type { Registration } from "../../../src/agent/registration.ts";
+import type { Registration } from "../../../src/agent/registration/registration.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";
 
 const URL = "https://policy.example";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
+import { readConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import type { Document, ManifestDocument } from "../../../src/agent/findings.ts";
 import { disputeFindings, fileFindings, rejectionFindings } from "../../../src/agent/findings.ts";
-import { readConfiguration } from "../../../src/agent/configuration.ts";
-import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
 const configuration: Document = {

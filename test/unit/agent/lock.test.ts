@@ -2,13 +2,14 @@ import { spawnSync } from "node:child_process";
 import { chmod, chown, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { StateLock } from "../../../src/agent/lock.ts";
-import { lockState } from "../../../src/agent/lock.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
-import { startWords } from "../../support/command.ts";
-import { asNobody, canBecomeNobody, NOBODY_ID } from "../../support/programs.ts";
+import type { StateLock } from "../../../src/agent/control/lock.ts";
+import { lockState } from "../../../src/agent/control/lock.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import { startWords } from "../../support/programs/command.ts";
+import { asNobody, canBecomeNobody, NOBODY_ID } from "../../support/programs/programs.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -113,8 +114,8 @@ test.skipIf(!canBecomeNobody)("lock: not for those who may only read the state, 
 function lockingProgram(directory: string, userId: number): readonly string[] {
   const sources = join(import.meta.dirname, "../../../src");
   const script = `
-    import { lockState } from ${JSON.stringify(join(sources, "agent/lock.ts"))};
-    import { systemFiles } from ${JSON.stringify(join(sources, "platform/files.ts"))};
+    import { lockState } from ${JSON.stringify(join(sources, "agent/control/lock.ts"))};
+    import { systemFiles } from ${JSON.stringify(join(sources, "platform/files/files.ts"))};
     const result = await lockState(systemFiles, ${JSON.stringify(directory)}, ${userId});
     console.log(result.kind);
     setInterval(() => {}, 60_000);`;

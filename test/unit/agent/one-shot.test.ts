@@ -1,14 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
-import { resolveFolders } from "../../../src/agent/folders.ts";
+import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
 import { collectSettled, openOneShot } from "../../../src/agent/one-shot.ts";
-import { saveRegistration } from "../../../src/agent/registration.ts";
+import { saveRegistration } from "../../../src/agent/registration/registration.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
-import { digestOfFiles } from "../../support/digest.ts";
+import { digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, REAL, listed, meddledFiles, snapshotOf, temporaryFolder } from "../fingerprint/machine.ts";
 
 test("openOneShot: reads every file, also one whose stat is as it was registered", async () => {

@@ -1,11 +1,12 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
-import { rebind } from "../../../src/agent/commands/rebind.ts";
 import type { CommandContext } from "../../../src/agent/commands/context.ts";
-import { saveRegistration } from "../../../src/agent/registration.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import { rebind } from "../../../src/agent/commands/rebind.ts";
+import { saveRegistration } from "../../../src/agent/registration/registration.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { EXIT } from "../../../src/platform/terminal.ts";
 import type { Terminal } from "../../../src/platform/terminal.ts";

@@ -1,8 +1,9 @@
 import { rename, writeFile } from "node:fs/promises";
+
 import { describe, expect, test } from "vitest";
 
-import { loadRegistration, registrationPath } from "../../../src/agent/registration.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import { loadRegistration, registrationPath } from "../../../src/agent/registration/registration.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import { keyOf, reconciledRobot } from "./robot-in-process.ts";
 
 /** What the state file says. */

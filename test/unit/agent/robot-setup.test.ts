@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { AgentConfiguration } from "../../../src/agent/configuration.ts";
-import { readConfiguration } from "../../../src/agent/configuration.ts";
+import type { AgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
+import { readConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import {
   buildRobotSetup,
   checkCommonName,
@@ -9,10 +9,10 @@ import {
   configurationFiles,
   robotName,
 } from "../../../src/agent/robot-setup.ts";
-import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import type { RobotManifest } from "../../../src/manifest/manifest.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
-import { customManifest } from "../../support/custom-manifest.ts";
+import { customManifest } from "../../support/robot/custom-manifest.ts";
 
 /** A configuration whose robot has these further members, in YAML. */
 function configurationOf(robot: string): AgentConfiguration {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import type { ProgramTable } from "../../../src/cli/command-table.ts";
 import { printCompletion } from "../../../src/cli/completion/completion.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import { hasProgram } from "../../support/programs.ts";
+import { hasProgram } from "../../support/programs/programs.ts";
 
 const load = async () => async () => 0;
 const table: ProgramTable<object, null> = {

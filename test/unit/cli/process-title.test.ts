@@ -6,8 +6,8 @@ import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 
 import { titleWithoutPasswords } from "../../../src/cli/process-title.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
-import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
+import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
 
 it.each([
   [["serve", "--data", "/srv"], undefined],

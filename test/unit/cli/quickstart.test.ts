@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import { startWords } from "../../support/command.ts";
+import { startWords } from "../../support/programs/command.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../../scripts/quickstart.ts");
 

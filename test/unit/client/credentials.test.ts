@@ -8,8 +8,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Credential, CredentialProblem } from "../../../src/client/credentials.ts";
 import { loadCredential } from "../../../src/client/credentials.ts";
-import type { Files } from "../../../src/platform/files.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import type { Files } from "../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 
 const KEY = "sk_rps_CANARYcanary0123456789abcdef";
 const { uid } = userInfo();

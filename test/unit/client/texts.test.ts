@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { isPathParameter, operationUrl } from "../../../src/client/address.ts";
 import { printable } from "../../../src/client/printable.ts";
 import { Secret } from "../../../src/client/secret.ts";
-import { isLoopback, parseServiceUrl } from "../../../src/client/service-url.ts";
+import { isLoopback, parseServiceUrl } from "../../../src/client/transport/service-url.ts";
 
 test.each([
   ["https://api.example.com", false, "https://api.example.com/"],

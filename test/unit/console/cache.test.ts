@@ -1,13 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import {
-  forgetAll,
-  invalidate,
-  invalidateAll,
-  known,
-  reload,
-  watch,
-} from "../../../src/service/console/browser/data/cache.ts";
+import { forgetAll, invalidate, invalidateAll, known, reload, watch } from "../../../src/console/browser/data/cache.ts";
 import type { Page } from "./page.ts";
 import { openPage } from "./page.ts";
 

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
 
-import { watch } from "../../../src/service/console/browser/data/cache.ts";
-import { startLive } from "../../../src/service/console/browser/data/live.ts";
-import { liveness } from "../../../src/service/console/browser/data/liveness.ts";
-import { storeTag } from "../../../src/service/console/browser/data/request.ts";
+import { watch } from "../../../src/console/browser/data/cache.ts";
+import { startLive } from "../../../src/console/browser/data/live.ts";
+import { liveness } from "../../../src/console/browser/data/liveness.ts";
+import { storeTag } from "../../../src/console/browser/data/request.ts";
 import { openPage } from "./page.ts";
 
 /** A page that listens, and what it asks to know whether the service is there. */

@@ -1,8 +1,8 @@
 /** Fields hold local times; the service is told the moment that the person means. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
-import { bodyOf, EMPTY_DRAFT } from "../../../src/service/console/browser/pages/fleet-draft.ts";
-import { expiryOf } from "../../../src/service/console/browser/pages/key-expiry.ts";
+import { bodyOf, EMPTY_DRAFT } from "../../../src/console/browser/fleets/draft.ts";
+import { expiryOf } from "../../../src/console/browser/keys/expiry.ts";
 
 describe.each([
   ["UTC", "2026-01-31T22:30:00.000Z", "2026-07-31T22:30:00.000Z"],

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { goToProgram } from "../../../src/service/console/browser/pages/login-callback.ts";
+import { goToProgram } from "../../../src/console/browser/logins/callback.ts";
 
 const CALLBACK = "http://127.0.0.1:4321/done";
 

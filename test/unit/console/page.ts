@@ -1,7 +1,7 @@
 /** What modules of the console find in a browser, without one: a network that the test answers, and time that passes when it is told to. */
 import { onTestFinished, vi } from "vitest";
 
-import { forgetAll } from "../../../src/service/console/browser/data/cache.ts";
+import { forgetAll } from "../../../src/console/browser/data/cache.ts";
 
 /** A request of the page that waits for its answer. */
 export interface Asked {

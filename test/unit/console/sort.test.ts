@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { Column } from "../../../src/service/console/browser/parts/column.ts";
-import { readSort, sortRows } from "../../../src/service/console/browser/parts/sort.ts";
+import type { Column } from "../../../src/console/browser/parts/table/column.ts";
+import { readSort, sortRows } from "../../../src/console/browser/parts/table/sort.ts";
 
 type Row = string | number | null;
 

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import { PATIENCE_MS } from "../../support/patience.ts";
+import { digestOfFiles } from "../../support/robot/digest.ts";
+import { PATIENCE_MS } from "../../support/run/patience.ts";
 import type { Interference } from "./machine.ts";
-import { digestOfFiles } from "../../support/digest.ts";
 import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
 
 /** Two files at rest, on a disk where something happens once while they are being hashed. */

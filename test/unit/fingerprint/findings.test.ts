@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { digestOfFiles } from "../../support/robot/digest.ts";
 import type { Interference } from "./machine.ts";
-import { digestOfFiles } from "../../support/digest.ts";
 import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
 
 const FAULTS: readonly (readonly [what: string, make: (path: string) => Promise<unknown> | unknown])[] = [

@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 
 import type { Fingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import type { FileStat } from "../../../src/platform/files.ts";
-import { digestByTools, digestOfFiles } from "../../support/digest.ts";
+import type { FileStat } from "../../../src/platform/files/files.ts";
+import { digestByTools, digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
 
 /** Files that are old enough by the clock of the machine to be read without waiting. */

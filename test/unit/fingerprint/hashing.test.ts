@@ -7,7 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { HashThreadLost, startHashThread } from "../../../src/fingerprint/hash-thread.ts";
 import type { HashOptions, HashRequest } from "../../../src/fingerprint/hashing.ts";
 import { hashFiles } from "../../../src/fingerprint/hashing.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import { meddledFiles, temporaryFolder } from "./machine.ts";
 
 /** More than enough to be worth a second thread. */

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
-import { digestOfFiles } from "../../support/digest.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import { digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, listed, robot, snapshotOf, waitOf } from "./machine.ts";
 
 /** Open until the test closes it or ends. */

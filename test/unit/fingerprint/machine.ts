@@ -8,8 +8,8 @@ import type { Collected, ConfigurationFile, Snapshot } from "../../../src/finger
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
-import type { FileStat, Files } from "../../../src/platform/files.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import type { FileStat, Files } from "../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 
 export const REAL = { files: systemFiles, clock: systemClock };
 

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { describe, expect, test } from "vitest";
 
-import { createSettling } from "../../../src/fingerprint/settling.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import { digestOfFiles } from "../../support/digest.ts";
+import { createSettling } from "../../../src/fingerprint/settling.ts";
+import { digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, REAL, SteppedClock, listed, robot, snapshotOf, temporaryFolder, waitOf } from "./machine.ts";
 
 describe("collect: settle", () => {

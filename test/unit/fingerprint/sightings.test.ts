@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { RACY_MS, createSightings, sameStat } from "../../../src/fingerprint/sightings.ts";
-import type { FileStat } from "../../../src/platform/files.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
+import type { FileStat } from "../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
 import { SteppedClock } from "./machine.ts";
 
 const STAT: FileStat = {

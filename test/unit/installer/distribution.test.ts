@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { Disk } from "../../../src/installer/disk.ts";
+import type { Disk } from "../../../src/installer/disk/disk.ts";
+import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
 import { findDistribution, SHARED } from "../../../src/installer/distribution.ts";
-import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
 
 const LAUNCHER = "/dist/robot-policy-agent.cjs";
 const MAIN = "lib/robot-policy-agent.cjs";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { renderFindings } from "../../../src/manifest/excerpt.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 

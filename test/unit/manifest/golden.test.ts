@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { contractDigest, contractText } from "../../../src/manifest/custom/contract-text.ts";
 import type { Finding } from "../../../src/manifest/finding.ts";
 import type { ManifestReading } from "../../../src/manifest/manifest.ts";

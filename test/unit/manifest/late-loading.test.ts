@@ -12,9 +12,9 @@ async function loaded(program: string): Promise<readonly string[]> {
     const urls = [];
     registerHooks({ load(url, context, next) { urls.push(url); return next(url, context); } });
     const { readManifest } = await import("${SRC}manifest/manifest.ts");
-    const { READY_CATALOG } = await import("${SRC}manifest/catalog-ids.ts");
+    const { READY_CATALOG } = await import("${SRC}manifest/catalog/ids.ts");
     ${program}
-    console.log(JSON.stringify(urls.filter((url) => /custom\\/|catalog-rows|canonicalize|api\\/contract/.test(url))));
+    console.log(JSON.stringify(urls.filter((url) => /custom\\/|catalog\\/rows|canonicalize|api\\/contract/.test(url))));
   `;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
   return JSON.parse(stdout) as readonly string[];
@@ -27,7 +27,7 @@ test("a robot of a catalog type boots without what custom types need", async () 
   expect(await loaded(`await import("${SRC}agent/commands/run.ts"); ${byId}`)).toEqual([]);
   // The question can be answered otherwise.
   const custom = await loaded(read("robot_type_id: a.b.v1\nextends: ur.ur5e-2f85.v1\n"));
-  expect(custom).toContain(`${SRC}manifest/catalog-rows.ts`);
+  expect(custom).toContain(`${SRC}manifest/catalog/rows.ts`);
   // Services hold contracts to the schema; who makes one does not load it, and neither does who reads the answer.
   const answers = await loaded(`await import("${SRC}api/robot-views.ts");`);
   expect([...custom, ...answers]).not.toContain(`${SRC}api/contract.ts`);

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { FINDING_LIMIT } from "../../../src/manifest/finding-list.ts";
 import type { ManifestReading } from "../../../src/manifest/manifest.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
-import { times } from "../../support/tier.ts";
+import { times } from "../../support/run/tier.ts";
 
 const YAM = "robot_type_id: yam.bimanual-joint-position.v1\n";
 const KEY = "sk_acme_0123456789abcdefXYZ";

@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Node } from "../../../src/manifest/yaml/tree.ts";
 import { scalarType } from "../../../src/manifest/yaml/tree.ts";
 import { readYaml, TOKEN_LIMIT } from "../../../src/manifest/yaml/yaml.ts";
-import { execute } from "../../support/execute.ts";
-import { isLong, times } from "../../support/tier.ts";
+import { execute } from "../../support/programs/execute.ts";
+import { isLong, times } from "../../support/run/tier.ts";
 
 describe("readYaml", () => {
   test.each([
@@ -220,7 +220,7 @@ async function measure(
   const room = new URL("../../../src/manifest/", import.meta.url).href;
   const script = `
     const { readManifest } = await import("${room}manifest.ts");
-    const { READY_CATALOG } = await import("${room}catalog-ids.ts");
+    const { READY_CATALOG } = await import("${room}catalog/ids.ts");
     const n = ${size};
     // What a bundle has compiled already is not measured.
     await readManifest(Buffer.from("groups: 0"), READY_CATALOG);

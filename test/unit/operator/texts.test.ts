@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 
 import { readNextCursor } from "../../../src/client/next-cursor.ts";
-import { readFields } from "../../../src/operator/api-fields.ts";
-import { joinPages } from "../../../src/operator/listed.ts";
+import { readFields } from "../../../src/operator/api/fields.ts";
+import { joinPages } from "../../../src/operator/lists/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";
-import { isWithin, quantityInWords, sumUsage } from "../../../src/operator/usage-sums.ts";
+import { isWithin, quantityInWords, sumUsage } from "../../../src/operator/usage/sums.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
 

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+
 import { expect, test } from "vitest";
 
-import type { LogOptions } from "../../../src/platform/pino-log.ts";
-import { createLog } from "../../../src/platform/pino-log.ts";
-import { endWithTest } from "../../support/children.ts";
-import { execute } from "../../support/execute.ts";
+import type { LogOptions } from "../../../src/platform/log/pino-log.ts";
+import { createLog } from "../../../src/platform/log/pino-log.ts";
+import { endWithTest } from "../../support/programs/children.ts";
+import { execute } from "../../support/programs/execute.ts";
 
 /** The line that a log in this format makes of one event, without its time. */
 async function lineOf(format: LogOptions["format"], fields: Readonly<Record<string, unknown>>): Promise<string> {
@@ -42,8 +43,8 @@ test.each(["json", "text"] as const)("createLog: as %s a line is bounded, and ho
   expect(line.length).toBeLessThan(10_000);
 });
 
-const outputPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log-output.ts"));
-const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/pino-log.ts"));
+const outputPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log/log-output.ts"));
+const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log/pino-log.ts"));
 
 /** Writes 5,000 lines of a kilobyte while nobody reads them, and one more when it is told to. */
 const CHATTY = `

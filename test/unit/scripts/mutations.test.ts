@@ -3,47 +3,47 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
-import { MUTATION_KINDS, mutationsOf } from "../../../scripts/mutations.ts";
-import type { MutationKind } from "../../../scripts/mutations.ts";
+import { MUTATION_KINDS, mutationsOf } from "../../../scripts/mistakes/mutations.ts";
+import type { MutationKind } from "../../../scripts/mistakes/mutations.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
 /** A real place for each kind of mistake. A kind that no longer matches its place would find nothing, silently. */
 const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: string, replacement: string]>> = {
-  "dropped-await": ["src/platform/durable-file.ts", "await file.close()", "(file.close())"],
-  "dropped-fsync": ["src/platform/durable-file.ts", "await file.sync();", ";"],
+  "dropped-await": ["src/platform/files/durable-file.ts", "await file.close()", "(file.close())"],
+  "dropped-fsync": ["src/platform/files/durable-file.ts", "await file.sync();", ";"],
   "dropped-organization": [
-    "src/service/store/keys.ts",
+    "src/service/keys/queries.ts",
     'reader.selectFrom("api_keys").select(VIEW_COLUMNS).where("organization_id", "=", organizationId)',
     'reader.selectFrom("api_keys").select(VIEW_COLUMNS)',
   ],
-  "dropped-where": ["src/service/store/keys.ts", 'query.where("id", ">", after)', "query"],
+  "dropped-where": ["src/service/keys/queries.ts", 'query.where("id", ">", after)', "query"],
   "dropped-lock": [
-    "src/service/store/fleets.ts",
+    "src/service/fleets/queries.ts",
     "fleetForUpdate(transaction, key).skipLocked()",
     "fleetForUpdate(transaction, key)",
   ],
   "dropped-snapshot": [
-    "src/service/operations/fleets.ts",
+    "src/service/fleets/operations.ts",
     "readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organizationId, id))",
     "((snapshot) => findFleetFacts(snapshot, organizationId, id))(store.reader)",
   ],
-  "dropped-call": ["src/service/operations/fleets.ts", "nudge();", ";"],
+  "dropped-call": ["src/service/fleets/operations.ts", "nudge();", ";"],
   "dropped-scope": ["src/api/api.ts", '["robots:setup"]', '"any"'],
-  "swapped-arguments": ["src/service/store/usage.ts", "usageFrom, end", "end, usageFrom"],
+  "swapped-arguments": ["src/service/usage/queries.ts", "usageFrom, end", "end, usageFrom"],
   "off-by-one": [
     "src/manifest/configuration-files.ts",
     "node.items.length > FILE_LIMIT",
     "node.items.length >= FILE_LIMIT",
   ],
-  "wrong-constant": ["src/service/operations/robot-room.ts", "10", "(10) * 10"],
-  "wrong-unit": ["src/service/readiness/expectation.ts", "range.upperSeconds * 1000", "range.upperSeconds"],
-  "wrong-status": ["src/service/http/answers.ts", "200", "201"],
+  "wrong-constant": ["src/service/robots/room.ts", "10", "(10) * 10"],
+  "wrong-unit": ["src/service/endpoints/expectation.ts", "range.upperSeconds * 1000", "range.upperSeconds"],
+  "wrong-status": ["src/service/kernel/http/answers.ts", "200", "201"],
   "stale-cache": ["src/fingerprint/settling.ts", "restlessSince.delete(path);", ";"],
-  "uncleared-timer": ["src/agent/control-socket.ts", "clearTimeout(deadline)", "{}"],
-  "missing-escape": ["src/platform/csv.ts", "disarm(cell)", "(cell)"],
-  "negated-condition": ["src/service/readiness/expectation.ts", "range === null", "!(range === null)"],
-  "dropped-operand": ["src/operator/sign-in.ts", "url !== null && url.origin === base.origin", "url !== null"],
+  "uncleared-timer": ["src/agent/control/socket.ts", "clearTimeout(deadline)", "{}"],
+  "missing-escape": ["src/platform/text/csv.ts", "disarm(cell)", "(cell)"],
+  "negated-condition": ["src/service/endpoints/expectation.ts", "range === null", "!(range === null)"],
+  "dropped-operand": ["src/operator/logins/sign-in.ts", "url !== null && url.origin === base.origin", "url !== null"],
 };
 
 it.each(MUTATION_KINDS)("mutationsOf: %s", (kind) => {

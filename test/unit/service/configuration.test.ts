@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
 
-import { DEFAULTS, readConfiguration } from "../../../src/service/configuration.ts";
-import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
+import { DEFAULTS, readConfiguration } from "../../../src/service/configuration/configuration.ts";
+import { HTTP_LIMITS } from "../../../src/service/kernel/traffic/limits.ts";
 
 const read = (text: string) => readConfiguration(Buffer.from(text));
 

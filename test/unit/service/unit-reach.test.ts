@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { beyondReachOfUnit } from "../../../src/service/commands/unit-reach.ts";
+import { beyondReachOfUnit } from "../../../src/service/commands/serve/unit-reach.ts";
 
 const STATE = "/var/lib/robot-policy-service";
 const ETC = "/etc/robot-policy-service";

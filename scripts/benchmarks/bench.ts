@@ -1,0 +1,90 @@
+/** Measures the agent's budgets on the shipped bundle, beside bare Node and openssl, all in one run. Exits 0 when all are kept. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { freshBuild } from "../fresh-build.ts";
+import { measureBoot } from "./boot.ts";
+import { measureBurst } from "./burst.ts";
+import { measureChange } from "./change.ts";
+import { measureHashing } from "./hashing.ts";
+import { measureIdle } from "./idle.ts";
+import type { Bench, Row } from "./row.ts";
+
+const measurements = {
+  boot: measureBoot,
+  idle: measureIdle,
+  change: measureChange,
+  hashing: measureHashing,
+  burst: measureBurst,
+};
+
+const { values: options } = parseArgs({
+  options: {
+    /** Only this measurement; may be repeated. */
+    only: { type: "string", multiple: true },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    /** Also runs the simulated machines, outages of a day among them (scripts/simulate.ts). */
+    day: { type: "boolean", default: false },
+    /** A launcher to measure instead of a fresh build. */
+    bundle: { type: "string" },
+  },
+});
+
+const heading = {
+  what: "WHAT",
+  measured: "MEASURED",
+  baseline: "BASELINE",
+  ratio: "RATIO",
+  budget: "BUDGET",
+  verdict: "",
+};
+const names = options.only ?? Object.keys(measurements);
+for (const name of names) {
+  if (!(name in measurements)) fail(`no measurement ${name}; there are ${Object.keys(measurements).join(", ")}`);
+}
+if (!options.json) console.log(lineOf(heading));
+const bundle = options.bundle ?? freshBuild("robot-policy-agent");
+const bench: Bench = { bundle, quick: options.quick, note };
+const rows: Row[] = [];
+for (const [name, measure] of Object.entries(measurements)) {
+  if (!names.includes(name)) continue;
+  note(`${name} …`);
+  const measured = await measure(bench);
+  if (!options.json) for (const row of measured) console.log(lineOf(row));
+  rows.push(...measured);
+}
+if (options.json) console.log(JSON.stringify(rows, null, 2));
+const dayFailed = options.day && !simulate();
+process.exitCode = dayFailed || rows.some(({ verdict }) => verdict === "OVER") ? 1 : 0;
+
+function simulate(): boolean {
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "../simulate.ts"), "--seeds", "50"], {
+    stdio: ["ignore", 2, "inherit"],
+  });
+  return status === 0;
+}
+
+/** At most 100 columns. */
+function lineOf({ what, measured, baseline, ratio, budget, verdict }: Row | typeof heading): string {
+  return [
+    what.padEnd(36),
+    measured.padStart(12),
+    baseline.padStart(10),
+    (typeof ratio === "number" ? ratio.toFixed(2) : (ratio ?? "")).padStart(6),
+    budget.padEnd(9),
+    verdict,
+  ]
+    .join("  ")
+    .trimEnd();
+}
+
+function note(text: string): void {
+  if (process.stderr.isTTY) console.error(text);
+}
+
+function fail(message: string): never {
+  console.error(`error: ${message}`);
+  process.exit(2);
+}

@@ -1,0 +1,94 @@
+import { appendFile, rename, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { smallFiles } from "./boot.ts";
+import { transfersOf } from "./process.ts";
+import type { Daemon, Listener, Robot } from "./robot.ts";
+import { SETTLE_MS, createRobot, nowMs, startListener } from "./robot.ts";
+import type { Bench, Row } from "./row.ts";
+import { limited, median } from "./row.ts";
+
+const BEYOND_SETTLE_LIMIT_MS = 5;
+const FIRST_EDIT_LIMIT_MS = 40;
+/** As many as the agent sends without holding one back (src/agent/registration/rate-cap.ts). */
+const EDITS_PER_START = 3;
+/** A manifest lists no more. */
+const MOST_FILES = 64;
+const FILE_BYTES = 1024 * 1024;
+const READ_LIMIT_MB = 1.1;
+/** Until the watches are set and everything of the start is done. */
+const STARTED_MS = 1_000;
+/** Reading that pauses for longer is over: a piece of 256 KiB follows the other after 31 ms. */
+const STILL_MS = 2_000;
+
+/** From an edit to the request, and what is read for it. */
+export async function measureChange(bench: Bench): Promise<readonly Row[]> {
+  await using listener = await startListener();
+  const starts = bench.quick ? 3 : 8;
+  const first: number[] = [];
+  const later: number[] = [];
+  {
+    await using robot = await createRobot(bench.bundle, listener.url, smallFiles);
+    await robot.register(listener);
+    for (let start = 0; start < starts; start++) {
+      const beyondMs = await editsAfterStart(robot, listener, start);
+      first.push(...beyondMs.slice(0, 1));
+      later.push(...beyondMs.slice(1));
+    }
+  }
+  const unit = "ms";
+  return [
+    limited("change → POST, beyond settle", { measured: median(later), limit: BEYOND_SETTLE_LIMIT_MS, unit }),
+    limited("  slowest", { measured: Math.max(...later), limit: null, unit }),
+    limited("  first edit after a start", { measured: median(first), limit: FIRST_EDIT_LIMIT_MS, unit }),
+    await measureRead(bench, listener),
+  ];
+}
+
+async function editsAfterStart(robot: Robot, listener: Listener, start: number): Promise<readonly number[]> {
+  const [path = ""] = robot.paths;
+  const beyondMs: number[] = [];
+  await using daemon = robot.start({ NODE_COMPILE_CACHE: robot.cache });
+  await sleep(STARTED_MS);
+  for (let edit = 0; edit < EDITS_PER_START; edit++) {
+    const count = listener.registrations.length + 1;
+    await writeFile(`${path}.new`, `${smallFiles["left.yaml"]}edit: ${start}.${edit}\n`);
+    const editedMs = nowMs();
+    await rename(`${path}.new`, path);
+    beyondMs.push((await listener.arrived(count)).at_ms - editedMs - SETTLE_MS);
+    await sleep(100);
+  }
+  await daemon.stop();
+  return beyondMs;
+}
+
+/** Resolves when the agent has read again, slowly, what it took over from the process before it. */
+async function readingEnded({ processId }: Daemon): Promise<void> {
+  for (let before = -1; ;) {
+    const { read_bytes: readBytes } = transfersOf(processId);
+    if (readBytes === before) return;
+    before = readBytes;
+    await sleep(STILL_MS);
+  }
+}
+
+async function measureRead(bench: Bench, listener: Listener): Promise<Row> {
+  const files = Object.fromEntries(Array.from({ length: MOST_FILES }, (_, index) => [`${index}.bin`, FILE_BYTES]));
+  await using robot = await createRobot(bench.bundle, listener.url, files);
+  await robot.register(listener);
+  await using daemon = robot.start({ NODE_COMPILE_CACHE: robot.cache });
+  await sleep(STARTED_MS);
+  const appendTo = async (path: string | undefined) => {
+    const { read_bytes: readBytes } = transfersOf(daemon.processId);
+    const count = listener.registrations.length + 1;
+    await appendFile(path ?? "", "x");
+    await listener.arrived(count);
+    return (transfersOf(daemon.processId).read_bytes - readBytes) / 1024 ** 2;
+  };
+  // The first request, and what is done with its answer, read the program's own files too, and all others if they were not read since
+  // the start.
+  await appendTo(robot.paths[3]);
+  await readingEnded(daemon);
+  const measured = await appendTo(robot.paths[17]);
+  return limited(`one of ${MOST_FILES} × 1 MiB changed: read`, { measured, limit: READ_LIMIT_MB, unit: "MB" });
+}

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+import { smallFiles } from "./boot.ts";
+import { memoryOf } from "./process.ts";
+import type { Listener, Robot } from "./robot.ts";
+import { bareEnvironment, createRobot, nowMs, startListener } from "./robot.ts";
+import type { Bench, Row } from "./row.ts";
+import { compared, limited, median, skipped } from "./row.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const ONE_FILE_LIMIT = 1.1;
+const MANY_FILES_LIMIT = 0.7;
+const PEAK_LIMIT_MB = 85;
+/** As much as 200 × 5 MiB, in as many files as a manifest may list. */
+const MOST_FILES = 64;
+const MANY_FILES_BYTES = 16 * MEBIBYTE;
+
+/** Time to the request of a first start, less that of a robot with small files, beside openssl over the same files. */
+export async function measureHashing(bench: Bench): Promise<readonly Row[]> {
+  await using listener = await startListener();
+  await using small = await createRobot(bench.bundle, listener.url, smallFiles);
+  await small.register(listener);
+  const many = Object.fromEntries(Array.from({ length: MOST_FILES }, (_, index) => [`${index}.bin`, MANY_FILES_BYTES]));
+  const rows = [
+    await measureSet(bench, listener, small, { "one.bin": 1024 * MEBIBYTE }, "hash 1 GiB, one file", ONE_FILE_LIMIT),
+    await measureSet(bench, listener, small, many, `hash ${MOST_FILES} × 16 MiB`, MANY_FILES_LIMIT),
+  ];
+  return rows.flat();
+}
+
+async function measureSet(
+  bench: Bench,
+  listener: Listener,
+  small: Robot,
+  files: Readonly<Record<string, number>>,
+  what: string,
+  limit: number,
+): Promise<readonly Row[]> {
+  await using robot = await createRobot(bench.bundle, listener.url, files);
+  await firstStart(robot, listener);
+  const tookS: number[] = [];
+  const opensslS: number[] = [];
+  let peakMb = 0;
+  for (let round = 0; round < (bench.quick ? 2 : 5); round++) {
+    const startS = (await firstStart(small, listener)).tookS;
+    const openssl = await runOpenssl(robot.paths);
+    if (openssl === null) return [skipped(what, "needs openssl")];
+    const start = await firstStart(robot, listener);
+    tookS.push(start.tookS - startS);
+    opensslS.push(openssl);
+    peakMb = Math.max(peakMb, start.peakMb);
+  }
+  return [
+    compared(what, { measured: median(tookS), baseline: median(opensslS), limit, unit: "s" }),
+    limited("  peak RSS", { measured: peakMb, limit: PEAK_LIMIT_MB, unit: "MB" }),
+  ];
+}
+
+async function firstStart(
+  robot: Robot,
+  listener: Listener,
+): Promise<{ readonly tookS: number; readonly peakMb: number }> {
+  const count = listener.registrations.length + 1;
+  await robot.forget();
+  await using daemon = robot.start({ NODE_COMPILE_CACHE: robot.cache });
+  const { at_ms: atMs } = await listener.arrived(count);
+  return { tookS: (atMs - daemon.startedMs) / 1000, peakMb: memoryOf(daemon.processId).peakMb };
+}
+
+async function runOpenssl(paths: readonly string[]): Promise<number | null> {
+  const startedMs = nowMs();
+  const child = spawn("openssl", ["dgst", "-sha256", ...paths], { stdio: "ignore", env: bareEnvironment() });
+  const isThere = await Promise.race([once(child, "exit").then(() => true), once(child, "error").then(() => false)]);
+  return isThere ? (nowMs() - startedMs) / 1000 : null;
+}

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { endWithScript } from "../end-of-script.ts";
+import { smallFiles } from "./boot.ts";
+import { openNotifySocket } from "./notify.ts";
+import { contextSwitchesOf, diskCallsOf, memoryOf, transfersOf } from "./process.ts";
+import { bareEnvironment, createRobot, endProcess, startListener } from "./robot.ts";
+import type { Bench, Row } from "./row.ts";
+import { compared, limited, skipped } from "./row.ts";
+
+const BEFORE_LIMIT = 1.6;
+const AFTER_LIMIT = 2.1;
+const SWITCHES_LIMIT = 5;
+const MINUTE_MS = 60_000;
+
+/** The daemon while nothing happens, beside a Node that does nothing. */
+export async function measureIdle(bench: Bench): Promise<readonly Row[]> {
+  // V8 comes to rest 12 s after a start.
+  const calmMs = bench.quick ? 15_000 : 20_000;
+  const watchedMs = bench.quick ? 20_000 : 2 * MINUTE_MS;
+  const tracedMs = bench.quick ? 10_000 : MINUTE_MS + 5_000;
+  await using listener = await startListener();
+  await using before = await createRobot(bench.bundle, listener.url, smallFiles);
+  await using after = await createRobot(bench.bundle, listener.url, smallFiles);
+  await using manager = await openNotifySocket(before.folder);
+  const notified: Record<string, string> = manager === null ? {} : { NOTIFY_SOCKET: manager.path };
+  for (const robot of [before, after]) await robot.register(listener);
+  await after.forget();
+
+  const bare = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e9)"], {
+    stdio: "ignore",
+    env: bareEnvironment(),
+  });
+  endWithScript(bare);
+  await using unchanged = before.start({ NODE_COMPILE_CACHE: before.cache, ...notified });
+  await using registered = after.start({ NODE_COMPILE_CACHE: after.cache, ...notified });
+  try {
+    await sleep(calmMs);
+    const baseline = memoryOf(bare.pid ?? 0).residentMb;
+    const residentBefore = memoryOf(unchanged.processId).residentMb;
+    const residentAfter = memoryOf(registered.processId).residentMb;
+
+    const switches = contextSwitchesOf(unchanged.processId);
+    const bareSwitches = contextSwitchesOf(bare.pid ?? 0);
+    const { written_bytes: writtenBytes } = transfersOf(unchanged.processId);
+    await sleep(watchedMs);
+    const perMinute = (count: number) => (count * MINUTE_MS) / watchedMs;
+    const switchesPerMinute = perMinute(contextSwitchesOf(unchanged.processId) - switches);
+    const barePerMinute = perMinute(contextSwitchesOf(bare.pid ?? 0) - bareSwitches);
+    const written = transfersOf(unchanged.processId).written_bytes - writtenBytes;
+    const diskCalls = await diskCallsOf(unchanged.processId, tracedMs);
+    return [
+      compared("idle, no request yet: RSS", { measured: residentBefore, baseline, limit: BEFORE_LIMIT, unit: "MB" }),
+      compared("idle, after a request: RSS", { measured: residentAfter, baseline, limit: AFTER_LIMIT, unit: "MB" }),
+      limited("idle: context switches", {
+        measured: switchesPerMinute,
+        limit: SWITCHES_LIMIT,
+        unit: "/min",
+        baseline: `${barePerMinute.toFixed(0)} /min`,
+      }),
+      limited("idle: bytes to the disk", { measured: written, limit: 0, unit: "" }),
+      diskCalls === null
+        ? skipped("idle: calls that write to files", "needs strace")
+        : limited("idle: calls that write to files", { measured: diskCalls, limit: 0, unit: "" }),
+    ];
+  } finally {
+    await endProcess(bare);
+  }
+}

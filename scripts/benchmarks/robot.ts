@@ -1,0 +1,201 @@
+/** What the measurements run on: a robot in a temporary folder, a service that only listens, and the agent as it is shipped. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { endWithScript, scratchFolder } from "../end-of-script.ts";
+
+/** The agent's default: files must hold still this long. */
+export const SETTLE_MS = 500;
+/** After this much quiet a file is trusted without waiting for its writer. */
+const QUIET_MS = SETTLE_MS + 250;
+const PATIENCE_MS = 60_000;
+
+/** A request for a registration, and when it arrived, on the clock of `nowMs`. */
+export interface Registration {
+  readonly at_ms: number;
+  readonly configurationDigest: string;
+}
+
+/** Accepts every registration, and remembers when it came. */
+export interface Listener extends AsyncDisposable {
+  readonly url: string;
+  readonly registrations: readonly Registration[];
+  /** Resolves with the `count`-th registration since the start. */
+  arrived(count: number): Promise<Registration>;
+}
+
+export interface Robot extends AsyncDisposable {
+  readonly folder: string;
+  /** Configuration files, in digest order. */
+  readonly paths: readonly string[];
+  /** For NODE_COMPILE_CACHE. */
+  readonly cache: string;
+  /** Starts the daemon; resolves at once. */
+  start(environment?: Readonly<Record<string, string>>): Daemon;
+  /** The next start is a first one. */
+  forget(): Promise<void>;
+  /** A first start that ends with its registration: state and compile cache are filled. @returns exec → POST, in milliseconds. */
+  register(listener: Listener, environment?: Readonly<Record<string, string>>): Promise<number>;
+}
+
+export interface Daemon extends AsyncDisposable {
+  readonly processId: number;
+  /** Right before the process was made, on the clock of `nowMs`. */
+  readonly startedMs: number;
+  output(): string;
+  stop(): Promise<void>;
+}
+
+/** CLOCK_MONOTONIC, which all programs of a machine share. */
+export function nowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+export async function startListener(): Promise<Listener> {
+  const registrations: Registration[] = [];
+  const server = createServer((request, response) => {
+    const atMs = nowMs();
+    void readAll(request).then((body) => {
+      const { configuration_digest: configurationDigest, ...robot } = JSON.parse(body) as Record<string, string>;
+      registrations.push({ at_ms: atMs, configurationDigest: String(configurationDigest) });
+      const view = { id: "rob_0", site: null, labels: {}, ...robot, created_at: "2026-01-01T00:00:00Z" };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ robot: view }));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    registrations,
+    arrived: (count) => until(() => registrations[count - 1], `registration ${count}`),
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/**
+ * @param files name below the robot's folder → content, or bytes of noise. They are given time to hold still, so that hashing starts at
+ * once.
+ */
+export async function createRobot(
+  bundle: string,
+  url: string,
+  files: Readonly<Record<string, string | number>>,
+): Promise<Robot> {
+  const folder = scratchFolder("robot-policy-bench-");
+  const path = (name: string) => join(folder, name);
+  const state = path("state");
+  for (const name of ["state", "run", "cache", "files"]) await mkdir(path(name), { mode: 0o750 });
+  const paths = Object.keys(files).map((name) => path(join("files", name)));
+  for (const [name, content] of Object.entries(files)) {
+    if (typeof content === "string") await writeFile(path(join("files", name)), content);
+    else await writeNoise(path(join("files", name)), content);
+  }
+  await writeFile(path("api-key"), "sk_bench_0123456789abcdef\n", { mode: 0o600 });
+  await writeFile(
+    path("robot-manifest.yaml"),
+    `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:\n${paths.map((each) => `  - ${each}\n`).join("")}`,
+  );
+  await writeFile(
+    path("config.yaml"),
+    `service:\n  url: ${url}\n  key_file: ${path("api-key")}\nrobot:\n  name: bench\n  region: eu-central-1\n`,
+  );
+  await sleep(QUIET_MS);
+  const flags = ["--config", path("config.yaml"), "--state-dir", state, "--runtime-dir", path("run")];
+  const robot: Robot = {
+    folder,
+    paths,
+    cache: path("cache"),
+    start: (environment = {}) => startDaemon([bundle, "run", ...flags], environment),
+    forget: () => rm(join(state, "registration.json"), { force: true }),
+    async register(listener, environment = { NODE_COMPILE_CACHE: path("cache") }) {
+      const count = listener.registrations.length + 1;
+      await robot.forget();
+      await using daemon = robot.start(environment);
+      const { at_ms: atMs } = await listener.arrived(count);
+      await until(() => (existsSync(join(state, "registration.json")) ? true : undefined), "the state");
+      await daemon.stop();
+      return atMs - daemon.startedMs;
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+  return robot;
+}
+
+async function writeNoise(path: string, sizeBytes: number): Promise<void> {
+  const block = randomBytes(Math.min(sizeBytes, 1024 * 1024));
+  const file = await open(path, "w");
+  for (let written = 0; written < sizeBytes; written += block.length) {
+    await file.write(block, 0, Math.min(block.length, sizeBytes - written));
+  }
+  await file.close();
+}
+
+function startDaemon(args: readonly string[], environment: Readonly<Record<string, string>>): Daemon {
+  const startedMs = nowMs();
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: bareEnvironment(environment),
+  });
+  endWithScript(child);
+  const ended = once(child, "exit");
+  let output = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  const daemon: Daemon = {
+    processId: child.pid ?? 0,
+    startedMs,
+    output: () => output,
+    async stop() {
+      if (child.exitCode !== null) throw new Error(`the agent ended with ${child.exitCode}: ${output}`);
+      child.kill("SIGTERM");
+      await ended;
+    },
+    async [Symbol.asyncDispose]() {
+      await endProcess(child);
+    },
+  };
+  return daemon;
+}
+
+/** The environment of a unit: nothing of the person who measures. */
+export function bareEnvironment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return { PATH: process.env["PATH"] ?? "", ...more };
+}
+
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+}
+
+/** Resolves once there is something to see, looking again at short intervals. */
+export async function until<T>(look: () => T | undefined, awaited: string): Promise<T> {
+  const deadlineMs = nowMs() + PATIENCE_MS;
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    if (nowMs() > deadlineMs) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${awaited}`);
+    await sleep(5);
+  }
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const chunk of request.setEncoding("utf8")) text += chunk;
+  return text;
+}

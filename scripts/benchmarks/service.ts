@@ -1,0 +1,181 @@
+/**
+ * Measures the service's budgets on the shipped bundle, on SQLite and on PostgreSQL, in turns with another service where one is given:
+ *
+ *     node scripts/benchmarks/service.ts --beside http://127.0.0.1:8811 --beside-key KEY --beside-start 'exec uvicorn …'
+ *
+ * The other one answers POST /v1/robots/setup and GET /v1/robots, keeps its data in the folder $BENCH_FOLDER, and is started anew for each
+ * round, as ours is. Exits 0 when all budgets are kept.
+ */
+import { parseArgs } from "node:util";
+
+import { POSTGRES_PROGRAMS, startPostgres } from "../../test/support/service/postgres.ts";
+import { freshBuild } from "../fresh-build.ts";
+import { memoryOf } from "./process.ts";
+import { median } from "./row.ts";
+import { drive, hasWrk, register } from "./service-load.ts";
+import type { Target } from "./service-load.ts";
+import { startOther, startOurs } from "./service-start.ts";
+import type { Started } from "./service-start.ts";
+
+/** What one round of one service showed. */
+interface Figures {
+  readonly setups_per_s: number;
+  readonly setups_p99_ms: number;
+  readonly list_100_per_s: number;
+  readonly list_100_p99_ms: number;
+  readonly list_1000_per_s: number;
+  readonly list_1000_p99_ms: number;
+  readonly mixed_per_s: number;
+  readonly mixed_p99_ms: number;
+  readonly peak_mb: number;
+}
+
+interface Line {
+  readonly what: string;
+  readonly figure: keyof Figures;
+  readonly unit: string;
+  /** Of SQLite: times the other service, or a number that it stays below. */
+  readonly atLeastTimes?: number;
+  readonly atMost?: number;
+}
+
+const LINES: readonly Line[] = [
+  { what: "durable setups", figure: "setups_per_s", unit: "/s", atLeastTimes: 3 },
+  { what: "  99 % within", figure: "setups_p99_ms", unit: "ms" },
+  { what: "list of 100 robots", figure: "list_100_per_s", unit: "/s" },
+  { what: "  99 % within", figure: "list_100_p99_ms", unit: "ms" },
+  { what: "list of 1,000 robots", figure: "list_1000_per_s", unit: "/s", atLeastTimes: 6 },
+  { what: "  99 % within", figure: "list_1000_p99_ms", unit: "ms" },
+  { what: "the same, a setup in ten", figure: "mixed_per_s", unit: "/s" },
+  { what: "  99 % within", figure: "mixed_p99_ms", unit: "ms" },
+  { what: "most memory (RSS)", figure: "peak_mb", unit: "MB", atMost: 150 },
+];
+
+const { values: options } = parseArgs({
+  options: {
+    /** Shorter, and once: to see that the measurement works, not for figures to keep. */
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    /** A launcher to measure instead of a fresh build. */
+    bundle: { type: "string" },
+    beside: { type: "string" },
+    "beside-key": { type: "string", default: "" },
+    "beside-start": { type: "string" },
+  },
+});
+if (!hasWrk()) fail("wrk is missing: apt-get install wrk");
+const rounds = options.quick ? 1 : 3;
+const durationS = options.quick ? 2 : 8;
+
+const launcher = options.bundle ?? freshBuild("robot-policy-service");
+const services = new Map<string, () => Promise<Started>>();
+const { beside, "beside-key": key, "beside-start": command } = options;
+if (beside !== undefined) services.set("beside", () => startOther({ url: beside, key }, command));
+services.set("sqlite", () => startOurs(launcher, []));
+await using cluster = POSTGRES_PROGRAMS === null ? null : await startPostgres({ fsync: true });
+if (cluster === null) note("PostgreSQL is left out: apt-get install postgresql");
+else services.set("postgresql", async () => startOurs(launcher, ["--database", await cluster.createDatabase()]));
+
+const figures = new Map([...services.keys()].map((name) => [name, new Array<Figures>()]));
+for (let round = 1; round <= rounds; round += 1) {
+  for (const [name, start] of services) {
+    note(`round ${round} of ${rounds}: ${name} …`);
+    await using service = await start();
+    figures.get(name)?.push(await measure(service));
+  }
+}
+const results = new Map([...figures].map(([name, each]) => [name, medians(each)]));
+const over = LINES.filter((line) => verdictOf(line, results) === "OVER");
+if (options.json)
+  console.log(JSON.stringify({ rounds, duration_s: durationS, ...Object.fromEntries(results) }, null, 2));
+else for (const text of table(results)) console.log(text);
+process.exitCode = over.length === 0 ? 0 : 1;
+
+async function measure({ target, processId }: Started): Promise<Figures> {
+  await register(target, 100);
+  const list100 = await drive(target, "list", durationS);
+  await register(target, 1000);
+  const list1000 = await drive(target, "list", durationS);
+  const mixed = await drive(target, "mixed", durationS);
+  const setups = await drive(target, "setups", durationS);
+  await assertCount(target, 1000);
+  return {
+    setups_per_s: setups.perS,
+    setups_p99_ms: setups.p99Ms,
+    list_100_per_s: list100.perS,
+    list_100_p99_ms: list100.p99Ms,
+    list_1000_per_s: list1000.perS,
+    list_1000_p99_ms: list1000.p99Ms,
+    mixed_per_s: mixed.perS,
+    mixed_p99_ms: mixed.p99Ms,
+    peak_mb: processId === null ? Number.NaN : memoryOf(processId).peakMb,
+  };
+}
+
+async function assertCount({ url, key }: Target, count: number): Promise<void> {
+  const answer = await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${key}` } });
+  const robots = (await answer.json()) as unknown[];
+  if (robots.length !== count) fail(`${url} has ${robots.length} robots, not ${count}`);
+}
+
+function medians(roundsOfOne: readonly Figures[]): Figures {
+  const of = (figure: keyof Figures) => median(roundsOfOne.map((each) => each[figure]));
+  return {
+    setups_per_s: of("setups_per_s"),
+    setups_p99_ms: of("setups_p99_ms"),
+    list_100_per_s: of("list_100_per_s"),
+    list_100_p99_ms: of("list_100_p99_ms"),
+    list_1000_per_s: of("list_1000_per_s"),
+    list_1000_p99_ms: of("list_1000_p99_ms"),
+    mixed_per_s: of("mixed_per_s"),
+    mixed_p99_ms: of("mixed_p99_ms"),
+    peak_mb: of("peak_mb"),
+  };
+}
+
+function table(results: ReadonlyMap<string, Figures>): readonly string[] {
+  const names = [...results.keys()];
+  const heads = names.flatMap((name) => (name === "beside" ? [name] : [name, "×"]));
+  const lines = LINES.map((line) => {
+    const beside = results.get("beside")?.[line.figure];
+    const cells = names.flatMap((name) => cellsOf(name, line, results.get(name)?.[line.figure], beside));
+    return [line.what].concat(cells, budgetOf(line), verdictOf(line, results));
+  });
+  const all = [["", ...heads, "budget", ""], ...lines];
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((cells) => cells[column]?.length ?? 0))) ?? [];
+  return all.map((cells) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** A figure, and for ours how many times the other's it is. */
+function cellsOf(name: string, { unit }: Line, value = Number.NaN, beside = Number.NaN): readonly string[] {
+  const shown = Number.isNaN(value) ? "" : `${value.toFixed(value < 100 ? 1 : 0)} ${unit}`;
+  if (name === "beside") return [shown];
+  return [shown, Number.isNaN(beside) ? "" : (value / beside).toFixed(1)];
+}
+
+function budgetOf({ atLeastTimes, atMost, unit }: Line): string {
+  if (atLeastTimes !== undefined) return `≥ ${atLeastTimes} ×`;
+  return atMost === undefined ? "" : `≤ ${atMost} ${unit}`;
+}
+
+/** Budgets are SQLite's, the store a service has by default. */
+function verdictOf({ figure, atLeastTimes, atMost }: Line, results: ReadonlyMap<string, Figures>): string {
+  const value = results.get("sqlite")?.[figure] ?? Number.NaN;
+  const beside = results.get("beside")?.[figure];
+  if (atMost !== undefined) return value <= atMost ? "ok" : "OVER";
+  if (atLeastTimes === undefined || beside === undefined) return "";
+  return value >= atLeastTimes * beside ? "ok" : "OVER";
+}
+
+function note(text: string): void {
+  console.error(text);
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}

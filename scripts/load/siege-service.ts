@@ -1,0 +1,118 @@
+import { spawn, spawnSync } from "node:child_process";
+import { openSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import http from "node:http";
+import { setPriority } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+
+import { endProcess } from "../benchmarks/robot.ts";
+import { listening } from "../benchmarks/service-start.ts";
+import { endWithScript, scratchFolder } from "../end-of-script.ts";
+
+export interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A service with the limits that it has by default, an organization that attacks it and one that does not. */
+export interface Besieged extends AsyncDisposable {
+  readonly url: string;
+  readonly processId: number;
+  /** SQLite's file; of no meaning on PostgreSQL. */
+  readonly databaseFile: string;
+  /** May do everything in the organization of the attacker. */
+  readonly key: string;
+  readonly honestKey: string;
+  /** Another key of the attacker's organization; without scopes it may do everything. */
+  makeKey(...scopes: readonly string[]): string;
+  /** How long the event loop came to no timer at most, since this was asked last. */
+  longestTurnMs(): Promise<number>;
+  /** @param key null for a request without one. @returns status 0 where there was no answer. */
+  send(method: string, path: string, body?: string | object | null, key?: string | null): Promise<Answered>;
+}
+
+const TIMEOUT_MS = 20_000;
+
+export async function startBesieged(
+  program: string,
+  storeFlags: readonly string[],
+  { priority, isLogStalled }: { readonly priority: number; readonly isLogStalled: boolean },
+): Promise<Besieged> {
+  const folder = scratchFolder("robot-policy-siege-");
+  const store = storeFlags.length > 0 ? storeFlags : ["--data", join(folder, "data")];
+  const keyFile = join(folder, "api-key");
+  const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
+  const models = join(import.meta.dirname, "../../config/models.example.yaml");
+  const words = ["serve", ...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
+  // An unread pipe stands for a log collector that hangs.
+  const log = isLogStalled ? "pipe" : openSync(join(folder, "log"), "a");
+  const child = spawn(program, words, { env: environment, stdio: ["ignore", "pipe", log] });
+  endWithScript(child);
+  setPriority(child.pid ?? 0, priority);
+  const url = await listening(child);
+  const command = (...rest: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(program, [...rest, ...store], { env: environment, encoding: "utf8" });
+    if (status !== 0) throw new Error(`${rest.join(" ")}: ${stderr}`);
+    return stdout.trim().split("\n").at(-1) ?? "";
+  };
+  const makeKey = (organization: string, scopes: readonly string[]) =>
+    command(
+      "keys",
+      "create",
+      "--org",
+      organization,
+      "--label",
+      "siege",
+      ...scopes.flatMap((each) => ["--scope", each]),
+    );
+  command("orgs", "create", "attacker");
+  command("orgs", "create", "honest");
+  const key = makeKey("attacker", []);
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 512 });
+  return {
+    url,
+    key,
+    processId: child.pid ?? 0,
+    databaseFile: join(folder, "data", "service.db"),
+    honestKey: makeKey("honest", []),
+    async longestTurnMs() {
+      const { text } = await send(agent, url, "GET", "/metrics", null, null);
+      return Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(text)?.[1]) * 1000;
+    },
+    makeKey: (...scopes) => makeKey("attacker", scopes),
+    send: (method, path, body = null, by = key) => send(agent, url, method, path, body, by),
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      await endProcess(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function send(
+  agent: http.Agent,
+  url: string,
+  method: string,
+  path: string,
+  body: string | object | null,
+  key: string | null,
+): Promise<Answered> {
+  const { hostname, port } = new URL(url);
+  const payload = body === null || typeof body === "string" ? body : JSON.stringify(body);
+  const headers = {
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    ...(payload === null ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+  };
+  return new Promise((resolve) => {
+    const none = () => resolve({ status: 0, text: "" });
+    const request = http.request({ hostname, port, method, path, headers, agent }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (part: string) => void (text += part));
+      answer.once("end", () => resolve({ status: answer.statusCode ?? 0, text }));
+      answer.once("error", none);
+    });
+    request.setTimeout(TIMEOUT_MS, () => request.destroy());
+    request.once("error", none);
+    request.end(payload ?? undefined);
+  });
+}

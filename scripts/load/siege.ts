@@ -1,0 +1,143 @@
+/**
+ * Attacks the shipped service with its limits as they are by default, one attack after the other, each on a fresh store, and measures an
+ * honest organization beside it from another address: how long its requests take and how many fail, and the memory of the service.
+ *
+ *     scripts/siege --store both
+ *     scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs     # what it was before
+ *
+ * Attackers have a lower priority than the service, its database and the honest organization, because on a machine of one's own they would
+ * be elsewhere; this needs root. Exits 0 when every goal is kept: p99 of the honest organization at most 250 ms, none of its requests
+ * failed, at most 400 MB. "turn" is the longest time for which the event loop of the service came to no timer.
+ *
+ * On a machine that does something else as well the figures tell of that. A lower `nice` alone does not help: each session has an equal
+ * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup).
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants, getPriority, setPriority } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+
+import { startPostgres } from "../../test/support/service/postgres.ts";
+import { memoryOf } from "../benchmarks/process.ts";
+import { endWithScript } from "../end-of-script.ts";
+import { freshBuild } from "../fresh-build.ts";
+import { ATTACKS } from "./siege-attacks.ts";
+import type { Attack } from "./siege-attacks.ts";
+import { startBesieged } from "./siege-service.ts";
+import type { Besieged } from "./siege-service.ts";
+
+const GOAL = { p99Ms: 250, errors: 0, memoryMb: 400 } as const;
+/** Until the honest organization has warmed up, and until what the attack left is done. */
+const SETTLE_MS = 2000;
+
+/** What siege-tenant.ts prints in the end. */
+interface Noticed {
+  readonly requests: number;
+  readonly errors: number;
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+  readonly worst_ms: number;
+}
+
+interface Row extends Noticed {
+  readonly store: string;
+  readonly attack: string;
+  readonly memory_mb: number;
+  readonly longest_turn_ms: number;
+  readonly told: string;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    store: { type: "string", default: "sqlite" },
+    only: { type: "string" },
+    seconds: { type: "string", default: "8" },
+    /** A launcher to attack instead of a fresh build. */
+    program: { type: "string" },
+    json: { type: "boolean", default: false },
+  },
+});
+const program = options.program ?? freshBuild("robot-policy-service");
+const attacks = ATTACKS.filter(({ number }) => options.only === undefined || String(number) === options.only);
+const rows: Row[] = [];
+await using cluster = options.store === "sqlite" ? null : await startPostgres({ fsync: true });
+const priority = getPriority();
+setPriority(Math.min(priority + constants.priority.PRIORITY_BELOW_NORMAL, constants.priority.PRIORITY_LOW));
+if (options.store !== "postgres") for (const attack of attacks) rows.push(await measure("sqlite", attack, []));
+if (cluster !== null) {
+  for (const attack of attacks.filter((each) => each.store !== "sqlite")) {
+    rows.push(await measure("postgres", attack, ["--database", await cluster.createDatabase()]));
+  }
+}
+if (options.json) console.log(JSON.stringify(rows, null, 2));
+else for (const line of table(rows)) console.log(line);
+process.exitCode = rows.every(isKept) ? 0 : 1;
+
+async function measure(store: string, attack: Attack, flags: readonly string[]): Promise<Row> {
+  console.error(`${store}: ${attack.title} …`);
+  await using service = await startBesieged(program, flags, { priority, isLogStalled: attack.isLogStalled === true });
+  await attack.prepare?.(service);
+  const tenant = startTenant(service, attack.isSameAddress === true);
+  await sleep(SETTLE_MS);
+  await service.longestTurnMs();
+  const told = (await attack.run({ ...service, signal: AbortSignal.timeout(Number(options.seconds) * 1000) })) ?? "";
+  await sleep(SETTLE_MS);
+  const noticed = await tenant.end();
+  return {
+    store,
+    attack: `${attack.number} ${attack.title}`,
+    ...noticed,
+    memory_mb: memoryOf(service.processId).peakMb,
+    longest_turn_ms: await service.longestTurnMs(),
+    told,
+  };
+}
+
+function startTenant({ url, honestKey }: Besieged, isSameAddress: boolean): { end(): Promise<Noticed> } {
+  const script = join(import.meta.dirname, "siege-tenant.ts");
+  const child = spawn(process.execPath, [script, url, honestKey, isSameAddress ? "127.0.0.1" : "127.0.0.2"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  endWithScript(child);
+  setPriority(child.pid ?? 0, priority);
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => void (output += text));
+  return {
+    async end() {
+      const ended = once(child, "close");
+      child.kill("SIGTERM");
+      await ended;
+      return JSON.parse(output) as Noticed;
+    },
+  };
+}
+
+function isKept({ p99_ms: p99Ms, errors, memory_mb: memoryMb }: Row): boolean {
+  return p99Ms <= GOAL.p99Ms && errors <= GOAL.errors && memoryMb <= GOAL.memoryMb;
+}
+
+function table(all: readonly Row[]): readonly string[] {
+  const head = ["store", "attack", "p50", "p99", "worst", "errors", "memory", "turn", "", "the attacker"];
+  const lines = all.map((row) => [
+    row.store,
+    row.attack,
+    `${row.p50_ms} ms`,
+    `${row.p99_ms} ms`,
+    `${row.worst_ms} ms`,
+    `${row.errors} of ${row.requests}`,
+    `${row.memory_mb.toFixed(0)} MB`,
+    `${row.longest_turn_ms.toFixed(0)} ms`,
+    isKept(row) ? "ok" : "OVER",
+    row.told,
+  ]);
+  const cells = [head, ...lines];
+  const widths = head.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  return cells.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

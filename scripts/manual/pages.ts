@@ -1,0 +1,181 @@
+/**
+ * The manual pages of the agent: robot-policy-agent(8) from the table of its commands, robot-policy-agent-config(5) and
+ * robot-manifest(5) from the schemas of both files. What a page says beyond them is written here.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { configurationSchema } from "../../src/agent/configuration/schema.ts";
+import { agentProgram } from "../../src/cli/agent-program.ts";
+import { loadCatalog } from "../../src/manifest/catalog/catalog.ts";
+import { manifestSchema } from "../../src/manifest/schema.ts";
+import { EXIT } from "../../src/platform/terminal.ts";
+import { describeKeys } from "./document.ts";
+import { describeCommands, describeUse } from "./program.ts";
+import type { PageEdition } from "./roff.ts";
+import { bold, example, italic, literal, page, prose, term } from "./roff.ts";
+
+const CONFIG = join(import.meta.dirname, "../../config");
+const NAME = agentProgram.name;
+
+export interface ManPage {
+  /** `robot-policy-agent.8` */
+  readonly file: string;
+  readonly text: string;
+}
+
+export async function agentManPages(edition: PageEdition): Promise<readonly ManPage[]> {
+  const configExample = await readFile(join(CONFIG, "config.example.yaml"), "utf8");
+  const manifestExample = await readFile(join(CONFIG, "robot-manifest.example.yaml"), "utf8");
+  return [
+    { file: `${NAME}.8`, text: programPage(edition) },
+    { file: `${NAME}-config.5`, text: configurationPage(edition, configExample) },
+    { file: "robot-manifest.5", text: manifestPage(edition, manifestExample, manifestSchema(await loadCatalog())) },
+  ];
+}
+
+const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: "All is well.",
+  failed: "It failed, and stderr says why. Of status: no agent runs.",
+  usage: "The command line is wrong.",
+  invalid: "The configuration, the manifest or a configuration file is wrong.",
+  unreachable: "The service gives no answer, or what answers is not the service.",
+  unauthorized: "The key is missing or not accepted.",
+  rejected: "The service refuses what it was sent.",
+  conflict: "The registration is another machine's or another name's, or the service reports a conflict.",
+  interrupted: "Stopped by a signal.",
+};
+
+const FILES: readonly (readonly [path: string, what: string])[] = [
+  [`/etc/${NAME}/config.yaml`, `The configuration, ${NAME}-config(5). Without it systemd does not start the agent.`],
+  [`/etc/${NAME}/robot-manifest.yaml`, "The robot manifest, robot-manifest(5)."],
+  [`/etc/${NAME}/api-key`, "The API key, and nothing else: mode 0600, owned by the user robot-policy-agent."],
+  [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Removed, the robot is registered anew."],
+  [`/run/${NAME}/control.sock`, "Where the running agent answers; members of the group robot-policy-agent may ask."],
+  [`/var/cache/${NAME}`, "Compiled code of the agent; may be removed at any time."],
+];
+
+const ENVIRONMENT: readonly (readonly [name: string, what: string])[] = [
+  ["ROBOT_POLICY_API_KEY", "The API key, for provisioning. A credential of systemd and the key file come first."],
+  ["HTTPS_PROXY, NO_PROXY", "The proxy, unless the configuration names one."],
+  ["CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY, CREDENTIALS_DIRECTORY", "Set by systemd.exec(5)."],
+  ["NO_COLOR", "No colours."],
+];
+
+const EXTENDED_MANIFEST = `robot_type_id: acme.so101-cell.v1
+extends: lerobot.so101-follower.v1
+groups:
+  - name: arm   # only what differs; the rest stays as the type has it
+    limits:
+      position: [[-90, 90], [-90, 60], [-90, 90], [-90, 90], [-160, 160]]
+      velocity: 120
+cameras:
+  - { role: front, mount: exterior, width: 640, height: 480, fps: 30 }
+  - { role: wrist, mount: wrist, width: 640, height: 480, fps: 30 }
+configuration_files:
+  - /home/robot/calibration/left_cell.json`;
+
+function programPage(edition: PageEdition): string {
+  const head = { name: NAME, section: 8, summary: "keep a robot registered with its robot policy service" };
+  return page(head, edition, [
+    ...describeUse(agentProgram),
+    ".SH DESCRIPTION",
+    prose(agentProgram.summary),
+    ".PP",
+    prose(
+      "The agent reads two files, the configuration and the robot manifest, makes one digest of the configuration files that the " +
+        "manifest lists, and registers the robot when the service does not have exactly that. Then it watches. The robot's own " +
+        "files are only read. A change that moves no timestamp (a swapped read-only image, a store through a memory mapping) is found " +
+        "after a start, by --setup, or within a day, when the agent reads all files again.",
+    ),
+    ".PP",
+    prose(
+      "On a robot, run the commands as root: what they look at and write belongs to root or to the user robot-policy-agent, as which " +
+        "the agent runs. Members of the group robot-policy-agent may ask the running agent, by status, and have it reload.",
+    ),
+    ...describeCommands(agentProgram),
+    ".SH EXIT STATUS",
+    ...Object.entries(EXIT).flatMap(([name, code]) => term(bold(String(code)), meaningOf(name))),
+    ".SH FILES",
+    ...FILES.flatMap(([path, what]) => term(italic(path), prose(what))),
+    ".SH ENVIRONMENT",
+    ...ENVIRONMENT.flatMap(([name, what]) => term(bold(name), prose(what))),
+    ".SH EXAMPLES",
+    "A robot, from nothing to registered, as root:",
+    ...example([
+      `${NAME} init             # asks, and writes both files`,
+      `${NAME} set-key          # asks for the API key`,
+      `${NAME} check            # ends with ok, and the digest`,
+      `systemctl start ${NAME}  # registers now, and at each change`,
+      `${NAME} status           # says: Registered`,
+    ]),
+    ".PP",
+    "The digest of two files, made by hand:",
+    ...example(["sha256sum yam_left.yaml yam_right.yaml | cut -c1-64 | sha256sum"]),
+    ".SH SEE ALSO",
+    `.BR ${literal(NAME)}\\-config (5),`,
+    ".BR robot\\-manifest (5),",
+    ".BR systemctl (1),",
+    ".BR systemd.exec (5)",
+  ]);
+}
+
+function meaningOf(name: string): string {
+  const [, text = ""] = Object.entries(EXIT_MEANINGS).find(([each]) => each === name) ?? [];
+  return prose(text);
+}
+
+function configurationPage(edition: PageEdition, text: string): string {
+  const head = { name: `${NAME}-config`, section: 5, summary: "configuration of robot-policy-agent" };
+  return page(head, edition, [
+    ".SH SYNOPSIS",
+    italic(`/etc/${NAME}/config.yaml`),
+    ".SH DESCRIPTION",
+    prose(
+      "YAML 1.2. How to reach the service, and who this robot is; one text can serve a whole fleet. Unknown keys are mistakes, " +
+        "except those that begin with x-, which are yours. After an edit, robot-policy-agent check finds every mistake, with its " +
+        "line and column. The running agent takes the edit over by itself; systemctl reload robot-policy-agent does it at once, and " +
+        "fails with the reason when the edit is bad. Then the agent goes on with what it had.",
+    ),
+    ".SH KEYS",
+    ...describeKeys(configurationSchema()),
+    ".SH EXAMPLE",
+    ...example(text.trimEnd().split("\n")),
+    ".SH SEE ALSO",
+    `.BR ${literal(NAME)} (8),`,
+    ".BR robot\\-manifest (5)",
+  ]);
+}
+
+function manifestPage(edition: PageEdition, text: string, schema: object): string {
+  const head = {
+    name: "robot-manifest",
+    section: 5,
+    summary: "what a robot is, and which files decide how it behaves",
+  };
+  return page(head, edition, [
+    ".SH SYNOPSIS",
+    italic(`/etc/${NAME}/robot-manifest.yaml`),
+    ".SH DESCRIPTION",
+    prose(
+      "YAML 1.2. What this robot is: its type, and the files that decide how a command becomes motion or a pixel becomes an " +
+        "input. A robot of a type that the service knows needs no more than robot_type_id and configuration_files. The other keys " +
+        "describe a type of your own: all of it, or, with extends, what differs from a type of the catalog.",
+    ),
+    ".PP",
+    prose(
+      "robot-policy-agent check finds every mistake, with its line and column, and the running agent notices every edit. " +
+        "Keys that begin with x- are yours, and ignored.",
+    ),
+    ".SH KEYS",
+    ...describeKeys(schema),
+    ".SH EXAMPLES",
+    ...example(text.trimEnd().split("\n")),
+    ".PP",
+    "A robot of your own, as what differs from a type of the catalog:",
+    ...example(EXTENDED_MANIFEST.split("\n")),
+    ".SH SEE ALSO",
+    `.BR ${literal(NAME)} (8),`,
+    `.BR ${literal(NAME)}\\-config (5)`,
+  ]);
+}

@@ -1,0 +1,106 @@
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** SPDX identifiers of the licences that may be in the package. Another one is a decision of a person, who adds it here. */
+export const LICENSES = ["MIT", "ISC", "Apache-2.0"] as const;
+export type License = (typeof LICENSES)[number];
+
+/** An npm package that is compiled into the agent. */
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: License;
+  /** Lines as its licence has them, without the word. */
+  readonly copyright: readonly string[];
+  /** Of its tarball: `sha512-` and base64. */
+  readonly integrity: string;
+  /** Names of the packages that it asks for; not all of them need be bundled. */
+  readonly dependencies: readonly string[];
+  /** The files that hold it. */
+  readonly parts: readonly string[];
+}
+
+/** What esbuild tells of a file that it wrote, by its path. */
+export type Outputs = Readonly<
+  Record<
+    string,
+    {
+      readonly imports: readonly { readonly path: string }[];
+      readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>;
+    }
+  >
+>;
+
+/** The packages of which anything is in one of these files, by name. */
+export async function bundledPackages(outputs: Outputs, parts: readonly string[]): Promise<readonly BundledPackage[]> {
+  const lockfile: Lockfile = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
+  const partsByFolder = new Map<string, string[]>();
+  for (const [path, { inputs }] of Object.entries(outputs)) {
+    const part = basename(path);
+    if (!parts.includes(part)) continue;
+    const inside = Object.entries(inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+    const folders = new Set(inside.flatMap(([input]) => packageFolder(input) ?? []));
+    for (const folder of folders) partsByFolder.set(folder, [...(partsByFolder.get(folder) ?? []), part]);
+  }
+  const packages = await Promise.all(
+    [...partsByFolder].map(([folder, within]) => readPackage(folder, within.toSorted(), lockfile)),
+  );
+  return packages.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+interface Lockfile {
+  readonly packages: Readonly<Record<string, { readonly integrity?: string }>>;
+}
+
+/** `node_modules/a/node_modules/@b/c` of a file in it. */
+function packageFolder(input: string): string | undefined {
+  return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0];
+}
+
+async function readPackage(folder: string, parts: readonly string[], lockfile: Lockfile): Promise<BundledPackage> {
+  const manifest: Manifest = JSON.parse(await readFile(join(root, folder, "package.json"), "utf8"));
+  const { name, version, dependencies = {} } = manifest;
+  const declared = manifest.license ?? manifest.licenses?.[0]?.type;
+  const license = LICENSES.find((each) => each === declared);
+  if (license === undefined) throw new Error(`${name} is licensed as '${declared}'; see scripts/packaging/bundled.ts`);
+  const text = await readFile(join(root, folder, "LICENSE"), "utf8");
+  checkLicense(name, license, text);
+  const integrity = lockfile.packages[folder]?.integrity;
+  if (integrity === undefined) throw new Error(`${name} has no integrity in package-lock.json`);
+  const copyright = copyrightLines(text, manifest);
+  return { name, version, license, copyright, integrity, dependencies: Object.keys(dependencies), parts };
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  /** As very old packages have it. */
+  readonly licenses?: readonly { readonly type: string }[];
+  readonly author?: string | { readonly name: string };
+  readonly contributors?: readonly { readonly name: string }[];
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+function copyrightLines(text: string, { name, author, contributors = [] }: Manifest): readonly string[] {
+  const lines = text.match(/^copyright (?:\(c\) )?[^[{\n]+$/gim) ?? [];
+  if (lines.length > 0) return lines.map((line) => line.replace(/^copyright (?:\(c\) )?/i, "").trim());
+  // The Apache licence is the same for everybody, and names nobody.
+  const authors = [author, ...contributors].flatMap((each) => (typeof each === "string" ? each : (each?.name ?? [])));
+  if (authors.length === 0) throw new Error(`${name} says nowhere whose it is`);
+  return authors;
+}
+
+/** A sentence of each licence that no other has: what a package says of itself must be what it ships. */
+const SENTENCES: Readonly<Record<License, string>> = {
+  MIT: "Permission is hereby granted, free of charge, to any person obtaining a copy",
+  ISC: "Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee",
+  "Apache-2.0": "Apache License Version 2.0, January 2004",
+};
+
+function checkLicense(name: string, license: License, text: string): void {
+  if (text.replaceAll(/\s+/g, " ").includes(SENTENCES[license])) return;
+  throw new Error(`${name} calls its licence ${license}, but ships another text`);
+}

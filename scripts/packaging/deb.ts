@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { chmod, lstat, lutimes, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+
+import { SCHEMA_VERSION } from "../../src/agent/registration/registration.ts";
+import { removeWithScript } from "../end-of-script.ts";
+import { runProgram } from "../run-program.ts";
+import type { Release } from "./changelog.ts";
+import type { Architecture } from "./node.ts";
+
+const SOURCE = join(import.meta.dirname, "../../systemd/debian");
+const MAINTAINER_SCRIPTS = ["preinst", "postinst", "prerm", "postrm"];
+
+/** What Node asks of the robot's C libraries: the newest symbol versions in it (readelf --version-info), as Debian packages have them. */
+const NODE_DEPENDS = "libatomic1 (>= 4.8), libc6 (>= 2.28), libgcc-s1 (>= 4.2), libstdc++6 (>= 5.2)";
+
+export interface DebOptions {
+  /** What the package holds, as it will lie under /. */
+  readonly tree: string;
+  /** The folder to write to. */
+  readonly out: string;
+  readonly release: Release;
+  readonly architecture: Architecture;
+  /** Not compressed. */
+  readonly isFast: boolean;
+}
+
+/**
+ * Packs a tree with its maintainer scripts.
+ *
+ * xz, because a dpkg before Debian 12 does not read zstd; the owner of everything is root, whoever packs.
+ *
+ * @returns the path of the package.
+ */
+export async function buildDeb({ tree, out, release, architecture, isFast }: DebOptions): Promise<string> {
+  const files = await listFiles(tree);
+  const deb = join(out, `robot-policy-agent_${release.version}_${architecture}.deb`);
+  const control = await readFile(join(SOURCE, "control"), "utf8");
+  const values: Readonly<Record<string, string>> = {
+    VERSION: release.version,
+    ARCHITECTURE: architecture,
+    NODE_DEPENDS,
+    INSTALLED_SIZE: String(await installedKibibytes(files)),
+    STATE_SCHEMA_VERSION: String(SCHEMA_VERSION),
+  };
+  const fill = (text: string) => text.replaceAll(/@([A-Z_]+)@/g, (_, name: string) => values[name] ?? `@${name}@`);
+
+  const folder = join(tree, "DEBIAN");
+  await mkdir(folder);
+  await writeFile(join(folder, "control"), fill(control));
+  await writeFile(join(folder, "conffiles"), conffiles(tree, files));
+  await writeFile(join(folder, "md5sums"), await checksums(tree, files));
+  for (const name of MAINTAINER_SCRIPTS) {
+    await writeFile(join(folder, name), fill(await readFile(join(SOURCE, name), "utf8")));
+    await chmod(join(folder, name), 0o755);
+  }
+  await normalize(tree, release.epochS);
+  const compression = isFast ? ["-Znone"] : ["-Zxz", "-z9"];
+  // Under another name until it is whole.
+  const unfinished = `${deb}.new`;
+  removeWithScript(unfinished);
+  await runProgram("dpkg-deb", ["--root-owner-group", ...compression, "--build", tree, unfinished], {
+    // One thread: with several xz splits what it packs, by their number.
+    env: { PATH: process.env["PATH"], SOURCE_DATE_EPOCH: String(release.epochS), DPKG_DEB_THREADS_MAX: "1" },
+  });
+  await rename(unfinished, deb);
+  return deb;
+}
+
+/** Writes SHA256SUMS for `sha256sum --check`. */
+export async function writeChecksums(out: string, paths: readonly string[]): Promise<void> {
+  const lines = await Promise.all(
+    paths.toSorted().map(async (path) => `${await digest("sha256", path)}  ${basename(path)}\n`),
+  );
+  await writeFile(join(out, "SHA256SUMS"), lines.join(""));
+}
+
+/** Regular files and links below a folder, sorted. */
+export async function listFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+}
+
+/** Every file below /etc is the administrator's to edit (Debian policy 10.7.3). */
+function conffiles(tree: string, files: readonly string[]): string {
+  const own = files.map((path) => relative(tree, path)).filter((path) => path.startsWith("etc/"));
+  return own.map((path) => `/${path}\n`).join("");
+}
+
+async function checksums(tree: string, files: readonly string[]): Promise<string> {
+  const lines: string[] = [];
+  for (const path of files) {
+    const name = relative(tree, path);
+    if (name === "usr/bin/robot-policy-agent" || name.startsWith("etc/")) continue;
+    lines.push(`${await digest("md5", path)}  ${name}\n`);
+  }
+  return lines.join("");
+}
+
+async function digest(algorithm: string, path: string): Promise<string> {
+  return createHash(algorithm)
+    .update(await readFile(path))
+    .digest("hex");
+}
+
+/** As Debian counts: each file in whole KiB (policy 5.6.20). */
+async function installedKibibytes(files: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(files.map(async (path) => Math.ceil((await lstat(path)).size / 1024)));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** What a package would otherwise tell of who packed it, and when: modes by the umask, times. */
+async function normalize(tree: string, epochS: number): Promise<void> {
+  for (const entry of ["", ...(await readdir(tree, { recursive: true }))]) {
+    const path = join(tree, entry);
+    const found = await lstat(path);
+    if (!found.isSymbolicLink()) await chmod(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
+    await lutimes(path, epochS, epochS);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Builds robot-policy-agent_<version>_<architecture>.deb for a robot: the agent's bundle, the Node that it was tested with, units, man
+ * pages, completion. Beside it a bill of materials (CycloneDX) and SHA256SUMS. What it needs from outside is Node's own packages in the
+ * npm registry, once, pinned by their hashes.
+ *
+ * The same sources give the same bytes: times are those of systemd/debian/changelog, names are sorted, nothing of this machine goes in.
+ */
+import { parseArgs } from "node:util";
+
+import { findMissingProgram, ProgramError } from "../run-program.ts";
+import { makePackages } from "./make.ts";
+import { ARCHITECTURES, fetchNode, isArchitecture } from "./node.ts";
+
+const HELP = `Usage: scripts/package [--arch amd64|arm64]… [--out DIR] [--version VERSION] [--fast]
+
+  --arch     one architecture; both without it
+  --out      where the packages go (dist/packages); what is there under the same names is replaced
+  --version  another version than package.json's, to try an upgrade
+  --fast     not compressed, and nothing told of what the size is made of: for tests`;
+
+const { values: options } = parseArgs({
+  options: {
+    arch: { type: "string", multiple: true, default: [...ARCHITECTURES] },
+    out: { type: "string", default: "dist/packages" },
+    version: { type: "string" },
+    fast: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (options.help) console.log(HELP);
+else process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const unknown = options.arch.find((name) => !isArchitecture(name));
+  if (unknown !== undefined) {
+    console.error(`error: no package is made for '${unknown}'\n${HELP}`);
+    return 2;
+  }
+  const missing = findMissingProgram(["dpkg-deb", "tar", "gzip"]);
+  if (missing !== null) {
+    console.error(`error: ${missing}`);
+    return 1;
+  }
+  const { out, version, fast: isFast } = options;
+  const architectures = options.arch.filter(isArchitecture);
+  try {
+    const packages = await makePackages({ architectures, out, version, isFast }, fetchNode);
+    console.log(packages.join("\n"));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ProgramError)) throw error;
+    console.error(`error: ${error.message}`);
+    return 1;
+  }
+}

@@ -1,0 +1,145 @@
+import type { Files } from "../platform/files/files.ts";
+import type { RunProgram } from "../platform/programs.ts";
+
+export const SERVICE_NAME = "robot-policy-agent";
+const UNIT = `${SERVICE_NAME}.service`;
+
+/** Drop-ins that a person or `grant` writes. */
+export const DROP_IN_DIRECTORY = `/etc/systemd/system/${UNIT}.d`;
+
+/** The agent's unit as systemd holds it. */
+export interface ServiceUnit {
+  /** `loaded`, `masked`, `not-found`, `error`, `bad-setting`. */
+  readonly load_state: string;
+  readonly active_state: string;
+  readonly sub_state: string;
+  /** `enabled`, `disabled`, `masked`, or empty. */
+  readonly unit_file_state: string;
+  /** Why it ended the last time: `success`, `exit-code`, `watchdog`, `timeout`, `oom-kill`, … */
+  readonly result: string;
+  readonly exitStatus: string;
+  readonly restarts: number;
+  /** STATUS= of the agent. */
+  readonly statusText: string;
+  readonly needsReload: boolean;
+  readonly conditionFailed: boolean;
+  readonly dropInPaths: readonly string[];
+  /** Empty for root. */
+  readonly user: string;
+  readonly supplementaryGroups: readonly string[];
+  /** Files that systemd reads for the unit, as root: `LoadCredential=` and `LoadCredentialEncrypted=`. */
+  readonly credentialPaths: readonly string[];
+  readonly protectHome: string;
+  readonly hasPrivateTmp: boolean;
+  readonly inaccessiblePaths: readonly string[];
+}
+
+export type FoundUnit =
+  | { readonly kind: "unit"; readonly unit: ServiceUnit }
+  /** Another service manager, or none, as in a container. */
+  | { readonly kind: "no-systemd" }
+  | { readonly kind: "silent"; readonly detail: string };
+
+const PROPERTIES = [
+  "LoadState",
+  "ActiveState",
+  "SubState",
+  "UnitFileState",
+  "Result",
+  "ExecMainStatus",
+  "NRestarts",
+  "StatusText",
+  "NeedDaemonReload",
+  "ConditionResult",
+  "ConditionTimestampMonotonic",
+  "DropInPaths",
+  "User",
+  "SupplementaryGroups",
+  "LoadCredential",
+  "LoadCredentialEncrypted",
+  "ProtectHome",
+  "PrivateTmp",
+  "InaccessiblePaths",
+];
+
+/** sd_booted(3). */
+const BOOTED = "/run/systemd/system";
+const ASK_LIMIT_MS = 4000;
+
+/** Asks systemd for the agent's unit; anybody may. */
+export async function readServiceUnit(files: Files, runProgram: RunProgram): Promise<FoundUnit> {
+  if (!(await isThere(files, BOOTED))) return { kind: "no-systemd" };
+  const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES.join(",")}`];
+  const result = await runProgram(words, { limitMs: ASK_LIMIT_MS });
+  switch (result.kind) {
+    case "ended":
+      return result.exitCode === 0
+        ? { kind: "unit", unit: parseUnit(result.stdout) }
+        : { kind: "silent", detail: result.stderr.trim().split("\n", 1)[0] ?? "" };
+    case "missing":
+      return { kind: "no-systemd" };
+    case "killed":
+      return { kind: "silent", detail: `no answer of systemctl within ${ASK_LIMIT_MS / 1000} s` };
+    case "failed":
+      return { kind: "silent", detail: `systemctl cannot be run (${result.code})` };
+  }
+}
+
+/** Reads what `systemctl show` prints: NAME=VALUE, repeated where there are several values. */
+export function parseUnit(text: string): ServiceUnit {
+  const values = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const at = line.indexOf("=");
+    if (at === -1) continue;
+    const name = line.slice(0, at);
+    const before = values.get(name);
+    values.set(name, before === undefined ? line.slice(at + 1) : `${before} ${line.slice(at + 1)}`);
+  }
+  const value = (name: string) => values.get(name) ?? "";
+  const words = (name: string) =>
+    value(name)
+      .split(" ")
+      .filter((word) => word !== "");
+  return {
+    load_state: value("LoadState"),
+    active_state: value("ActiveState"),
+    sub_state: value("SubState"),
+    unit_file_state: value("UnitFileState"),
+    result: value("Result"),
+    exitStatus: value("ExecMainStatus"),
+    restarts: Number(value("NRestarts")) || 0,
+    statusText: value("StatusText"),
+    needsReload: value("NeedDaemonReload") === "yes",
+    conditionFailed: value("ConditionResult") === "no" && value("ConditionTimestampMonotonic") !== "0",
+    dropInPaths: words("DropInPaths"),
+    user: value("User"),
+    supplementaryGroups: words("SupplementaryGroups"),
+    credentialPaths: [...words("LoadCredential"), ...words("LoadCredentialEncrypted")]
+      .map((word) => word.slice(word.indexOf(":") + 1))
+      .filter((path) => path.startsWith("/")),
+    protectHome: value("ProtectHome"),
+    hasPrivateTmp: ["yes", "disconnected"].includes(value("PrivateTmp")),
+    inaccessiblePaths: words("InaccessiblePaths").map((word) => word.replace(/^[-+]+/, "")),
+  };
+}
+
+/** The unit's setting that takes a path out of its sight, whatever the modes say; null where none does. */
+export function hiddenBy(unit: ServiceUnit, path: string): string | null {
+  const homes = ["/home", "/root", "/run/user"];
+  if (["yes", "tmpfs"].includes(unit.protectHome) && homes.some((home) => isBelow(path, home)))
+    return `ProtectHome=${unit.protectHome}`;
+  if (unit.hasPrivateTmp && ["/tmp", "/var/tmp"].some((folder) => isBelow(path, folder))) return "PrivateTmp=yes";
+  const closed = unit.inaccessiblePaths.find((each) => isBelow(path, each));
+  return closed === undefined ? null : `InaccessiblePaths=${closed}`;
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+async function isThere(files: Files, path: string): Promise<boolean> {
+  return files.stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,39 @@
+import type { Machine } from "../../platform/machine.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import type { FolderEnvironment, FolderOptions } from "../configuration/folders.ts";
+import { resolveFolders } from "../configuration/folders.ts";
+import { openConfiguration, openManifest } from "../configuration/open.ts";
+import { documentFindings } from "../findings.ts";
+import { configurationFiles } from "../robot-setup.ts";
+
+/** The files that the agent's user has to be able to read, as configuration and manifest name them. */
+export async function readGrantInputs(
+  options: FolderOptions,
+  { machine, environment }: { readonly machine: Machine; readonly environment: FolderEnvironment },
+): Promise<
+  { readonly paths: readonly string[]; readonly keyFile: string | null; readonly stateDirectory: string } | Problem
+> {
+  const { config_path: configPath, state_directory: stateDirectory } = resolveFolders(options, environment);
+  const configuration = openConfiguration(machine, configPath);
+  await configuration.refresh(false);
+  const current = configuration.reading.value;
+  if (current === null)
+    return unreadable(documentFindings(configuration)[0]?.message ?? "it cannot be read", configPath);
+  const manifest = openManifest(machine, current.manifest, () => 0);
+  await manifest.refresh(false);
+  const robot = manifest.reading.value;
+  if (robot === null)
+    return unreadable(documentFindings(manifest)[0]?.message ?? "it cannot be read", current.manifest);
+  const resolved = configurationFiles(current, robot);
+  if (resolved.kind === "finding") return unreadable(resolved.finding.message, current.manifest);
+  return { paths: resolved.files.map(({ path }) => path), keyFile: current.service.key_file, stateDirectory };
+}
+
+function unreadable(what: string, where: string): Problem {
+  return {
+    code: "inputs-invalid",
+    what,
+    where,
+    fix: "robot-policy-agent check shows everything that is wrong with it",
+  };
+}

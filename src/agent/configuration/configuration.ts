@@ -1,0 +1,253 @@
+/**
+ * The agent's configuration: how to reach the service, who the robot is, where its manifest lies. It belongs to the installation; what
+ * the robot *is* stands in the manifest.
+ *
+ * It is read by the same strict reader as the manifest and answers with the same findings, all at once. What comes out has every
+ * default filled in, and its members are named as the keys are.
+ */
+import { dirname, join } from "node:path";
+
+import type { Document } from "../../manifest/document.ts";
+import { readDocument } from "../../manifest/document.ts";
+import type { Check, Reader } from "../../manifest/fields.ts";
+import { fieldsOf } from "../../manifest/fields.ts";
+import { FindingList } from "../../manifest/finding-list.ts";
+import type { Finding } from "../../manifest/finding.ts";
+import type { Position } from "../../manifest/lines.ts";
+import { boolean, integer, number, oneOf } from "../../manifest/readers.ts";
+import { secretOffset } from "../../manifest/secrets.ts";
+import { absolutePath, labels, nameTemplate, proxyAddress, region, registeredText, serviceUrl } from "./readers.ts";
+
+export interface AgentConfiguration {
+  readonly service: ServiceConfiguration;
+  readonly robot: RobotConfiguration;
+  /** Absolute path of the robot manifest. */
+  readonly manifest: string;
+  readonly watch: WatchConfiguration;
+  readonly log: LogConfiguration;
+}
+
+export interface ServiceConfiguration {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly key_file: string | null;
+  readonly ca_file: string | null;
+  /** Address of a proxy, `none`, or null for what the environment says. */
+  readonly proxy: string | null;
+  /** The key may be sent unencrypted. */
+  readonly allow_insecure: boolean;
+  readonly connect_timeout_s: number;
+  readonly headers_timeout_s: number;
+  readonly request_timeout_s: number;
+}
+
+export interface RobotConfiguration {
+  /** A template; see `expandName`. */
+  readonly name: string;
+  readonly region: string;
+  readonly site: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  /** What `~/` in the manifest stands for. */
+  readonly home: string | null;
+}
+
+export interface WatchConfiguration {
+  /** How long files must hold still. */
+  readonly settle_ms: number;
+  /** How often everything is looked at, events or not. */
+  readonly resync_s: number;
+  /** How often files are looked at where events are not to be had. */
+  readonly poll_s: number;
+  /** Larger files are refused. */
+  readonly file_limit_bytes: number;
+}
+
+export interface LogConfiguration {
+  readonly level: (typeof LOG_LEVELS)[number];
+  readonly format: (typeof LOG_FORMATS)[number];
+}
+
+export interface ConfigurationReading {
+  readonly findings: readonly Finding[];
+  /** Null when a finding is an error. */
+  readonly configuration: AgentConfiguration | null;
+  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
+  locate(loc: string): Position;
+}
+
+export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export const LOG_FORMATS = ["json", "text"] as const;
+export const SITE_LIMIT = 128;
+export const TIMEOUT_BOUNDS = { minimum: 1, maximum: 300 } as const;
+export const SETTLE_BOUNDS = { minimum: 0, maximum: 60_000 } as const;
+export const RESYNC_BOUNDS = { minimum: 5, maximum: 3600 } as const;
+export const POLL_BOUNDS = { minimum: 1, maximum: 300 } as const;
+export const FILE_LIMIT_BOUNDS = { minimum: 1, maximum: 64 * 1024 ** 3 } as const;
+
+export const DEFAULTS = {
+  allowInsecure: false,
+  connectTimeoutS: 10,
+  headersTimeoutS: 15,
+  requestTimeoutS: 30,
+  name: "{hostname}",
+  manifest: "robot-manifest.yaml",
+  settleMs: 500,
+  resyncS: 60,
+  pollS: 5,
+  fileLimitBytes: 1024 ** 3,
+  level: "info",
+  format: "json",
+} as const;
+
+/** Names that other agents and older habits give these keys. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ["robot_type_id", "it belongs to the robot manifest, robot-manifest.yaml"],
+  ["configuration_files", "it belongs to the robot manifest, robot-manifest.yaml"],
+]);
+
+const SECRET_ADVICE = ": put it into a file of its own and name that as service.key_file";
+
+export interface ConfigurationContext {
+  /** Absolute path of the file; the manifest lies beside it by default. */
+  readonly path: string;
+}
+
+/** Reads a configuration completely: every finding that can be reached. */
+export function readConfiguration(bytes: Uint8Array, context: ConfigurationContext): ConfigurationReading {
+  const reading = readDocument(bytes, { subject: "configuration", size_limit_bytes: CONFIGURATION_LIMIT_BYTES });
+  if (reading.kind === "refused") {
+    return { findings: reading.findings, configuration: null, locate: () => ({ line: 1, column: 1 }) };
+  }
+  const { document } = reading;
+  const findings = new FindingList(document.lines);
+  const check: Check = {
+    findings,
+    subject: "configuration",
+    secretAdvice: SECRET_ADVICE,
+    placeholderSeverity: "error",
+    hints: HINTS,
+    placeholders: 0,
+  };
+  const configuration = readRoot(document, check, context);
+  if (!findings.hasError) findSecretInComments(document, findings);
+  return {
+    findings: findings.toFindings(),
+    configuration: findings.hasError || configuration === undefined ? null : configuration,
+    locate: (loc) => document.locate(loc),
+  };
+}
+
+/** What a name template may speak of. */
+export interface NameFacts {
+  readonly hostname: string;
+  readonly machineId: string;
+}
+
+/** The robot's name; its length is for the caller to judge, who knows what the service takes. */
+export function expandName(template: string, facts: NameFacts): string {
+  return template.replaceAll(/\{(hostname|machine_id)\}/g, (_, fact) =>
+    fact === "hostname" ? facts.hostname : facts.machineId,
+  );
+}
+
+function readRoot(document: Document, check: Check, context: ConfigurationContext): AgentConfiguration | undefined {
+  const fields = fieldsOf({ node: document.root, path: null, check });
+  if (fields === undefined) return undefined;
+  const service = fields.required("service", readService);
+  const robot = fields.required("robot", readRobot);
+  const manifest = fields.optional("manifest", absolutePath) ?? join(dirname(context.path), DEFAULTS.manifest);
+  const watch = fields.optional("watch", readWatch) ?? WATCH_DEFAULTS;
+  const log = fields.optional("log", readLog) ?? LOG_DEFAULTS;
+  fields.close();
+  return service === undefined || robot === undefined ? undefined : { service, robot, manifest, watch, log };
+}
+
+const readService: Reader<ServiceConfiguration> = (place) => {
+  const fields = fieldsOf(place);
+  if (fields === undefined) return undefined;
+  const allowInsecure = fields.optional("allow_insecure", boolean) ?? DEFAULTS.allowInsecure;
+  const url = fields.required("url", serviceUrl(allowInsecure));
+  const keyFile = fields.optional("key_file", absolutePath) ?? null;
+  const caFile = fields.optional("ca_file", absolutePath) ?? null;
+  const proxy = fields.optional("proxy", proxyAddress) ?? null;
+  const requestTimeoutS = fields.optional("request_timeout_s", number(TIMEOUT_BOUNDS)) ?? DEFAULTS.requestTimeoutS;
+  // A part of a request cannot have longer than the whole; the defaults give way, what is written does not.
+  const part = within(requestTimeoutS);
+  const connectTimeoutS =
+    fields.optional("connect_timeout_s", part) ?? Math.min(DEFAULTS.connectTimeoutS, requestTimeoutS);
+  const headersTimeoutS =
+    fields.optional("headers_timeout_s", part) ?? Math.min(DEFAULTS.headersTimeoutS, requestTimeoutS);
+  fields.close();
+  if (url === undefined) return undefined;
+  return {
+    url,
+    key_file: keyFile,
+    ca_file: caFile,
+    proxy,
+    allow_insecure: allowInsecure,
+    connect_timeout_s: connectTimeoutS,
+    headers_timeout_s: headersTimeoutS,
+    request_timeout_s: requestTimeoutS,
+  };
+};
+
+/** A timeout that is not longer than that of the whole request. */
+function within(requestTimeoutS: number): Reader<number> {
+  return (place) => {
+    const timeoutS = number(TIMEOUT_BOUNDS)(place);
+    if (timeoutS === undefined || timeoutS <= requestTimeoutS) return timeoutS;
+    const message = `${timeoutS} s is longer than the whole request may take, request_timeout_s: ${requestTimeoutS}`;
+    place.check.findings.error("timeout_order", place.path, place.node.offset, message);
+    return undefined;
+  };
+}
+
+const readRobot: Reader<RobotConfiguration> = (place) => {
+  const fields = fieldsOf(place);
+  if (fields === undefined) return undefined;
+  const name = fields.optional("name", nameTemplate) ?? DEFAULTS.name;
+  const robotRegion = fields.required("region", region);
+  const site = fields.optional("site", registeredText(SITE_LIMIT)) ?? null;
+  const robotLabels = fields.optional("labels", labels) ?? {};
+  const home = fields.optional("home", absolutePath) ?? null;
+  fields.close();
+  return robotRegion === undefined ? undefined : { name, region: robotRegion, site, labels: robotLabels, home };
+};
+
+const WATCH_DEFAULTS: WatchConfiguration = {
+  settle_ms: DEFAULTS.settleMs,
+  resync_s: DEFAULTS.resyncS,
+  poll_s: DEFAULTS.pollS,
+  file_limit_bytes: DEFAULTS.fileLimitBytes,
+};
+
+const readWatch: Reader<WatchConfiguration> = (place) => {
+  const fields = fieldsOf(place);
+  if (fields === undefined) return undefined;
+  const settleMs = fields.optional("settle_ms", integer(SETTLE_BOUNDS)) ?? DEFAULTS.settleMs;
+  const resyncS = fields.optional("resync_s", number(RESYNC_BOUNDS)) ?? DEFAULTS.resyncS;
+  const pollS = fields.optional("poll_s", number(POLL_BOUNDS)) ?? DEFAULTS.pollS;
+  const fileLimitBytes = fields.optional("file_limit_bytes", integer(FILE_LIMIT_BOUNDS)) ?? DEFAULTS.fileLimitBytes;
+  fields.close();
+  return { settle_ms: settleMs, resync_s: resyncS, poll_s: pollS, file_limit_bytes: fileLimitBytes };
+};
+
+const LOG_DEFAULTS: LogConfiguration = { level: DEFAULTS.level, format: DEFAULTS.format };
+
+const readLog: Reader<LogConfiguration> = (place) => {
+  const fields = fieldsOf(place);
+  if (fields === undefined) return undefined;
+  const level = fields.optional("level", oneOf(...LOG_LEVELS)) ?? DEFAULTS.level;
+  const format = fields.optional("format", oneOf(...LOG_FORMATS)) ?? DEFAULTS.format;
+  fields.close();
+  return { level, format };
+};
+
+/** A key in a comment is as readable as one in a value. */
+function findSecretInComments(document: Document, findings: FindingList): void {
+  const offset = secretOffset(document.text);
+  if (offset === undefined) return;
+  const message = `this looks like a secret; a configuration must not carry one${SECRET_ADVICE}`;
+  findings.error("secret_in_configuration", null, offset, message);
+}

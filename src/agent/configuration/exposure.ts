@@ -1,0 +1,45 @@
+import { dirname } from "node:path";
+
+import type { Finding } from "../../manifest/finding.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+
+const WRITABLE_BY_OTHERS = 0o002;
+/** Only its owner may replace a file in such a folder, as in /tmp. */
+const STICKY = 0o1000;
+
+/** What follows when anybody may edit a file, and how bad that is. */
+export interface Exposure {
+  readonly severity: Finding["severity"];
+  readonly consequence: string;
+}
+
+/**
+ * Findings about a file that every user of this machine may edit or replace.
+ *
+ * The folder is only a warning: that its mode was mended does not show in the file, which is not read again for that.
+ */
+export async function findExposure(files: Files, path: string, exposure: Exposure): Promise<readonly Finding[]> {
+  const { severity, consequence } = exposure;
+  const folder = dirname(path);
+  const [own, around] = await Promise.all([path, folder].map((each) => files.stat(each).catch(() => null)));
+  if (!own || !around) return [];
+  const isReplaceable = (around.mode & (WRITABLE_BY_OTHERS | STICKY)) === WRITABLE_BY_OTHERS;
+  const found: Finding[] = [];
+  const add = (how: Finding["severity"], what: string, fix: string) => {
+    const message = `${what}: ${consequence}; ${fix}`;
+    found.push({ id: "writable_by_others", severity: how, loc: "", message, line: 1, column: 1 });
+  };
+  if ((own.mode & WRITABLE_BY_OTHERS) !== 0) {
+    add(severity, `${path} has mode ${octal(own.mode)}`, `chmod o-w ${shellWord(path)}`);
+  }
+  if (isReplaceable && own.user_id !== 0 && own.user_id !== around.user_id) {
+    add(severity, `${path} was put there by user ${own.user_id}`, `look at it, then: chown root ${shellWord(path)}`);
+  }
+  if (isReplaceable) add("warning", `${folder} has mode ${octal(around.mode)}`, `chmod o-w ${shellWord(folder)}`);
+  return found;
+}
+
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, "0");
+}

@@ -1,0 +1,101 @@
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { readManifest } from "../../manifest/manifest.ts";
+import type { RobotManifest } from "../../manifest/manifest.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import type { Registration } from "../registration/registration.ts";
+import { loadRegistration, setAside } from "../registration/registration.ts";
+import type { AgentConfiguration } from "./configuration.ts";
+import { readConfiguration } from "./configuration.ts";
+import type { DocumentInput } from "./document-input.ts";
+import { createDocumentInput } from "./document-input.ts";
+import type { Exposure } from "./exposure.ts";
+import { findExposure } from "./exposure.ts";
+
+/** The settle time that holds before there is a configuration to name one. */
+const DEFAULT_SETTLE_MS = 500;
+
+/** As with a key file that others may read: what is registered stays, an edit is not taken over before this is mended. */
+const CONFIGURATION_EXPOSURE: Exposure = {
+  severity: "error",
+  consequence: "every user of this machine may say where the API key is sent",
+};
+const MANIFEST_EXPOSURE: Exposure = {
+  severity: "warning",
+  consequence: "every user of this machine may change what is registered",
+};
+
+export function openConfiguration(machine: Machine, path: string): DocumentInput<AgentConfiguration> {
+  const document: DocumentInput<AgentConfiguration> = createDocumentInput({
+    ...machine,
+    path,
+    missingFix: "robot-policy-agent init writes one",
+    settleMs: () => document.reading.value?.watch.settle_ms ?? DEFAULT_SETTLE_MS,
+    async read(bytes) {
+      const { findings, configuration, locate } = readConfiguration(bytes, { path });
+      const exposures = await findExposure(machine.files, path, CONFIGURATION_EXPOSURE);
+      const isRefused = exposures.some(({ severity }) => severity === "error");
+      return { findings: [...exposures, ...findings], value: isRefused ? null : configuration, locate };
+    },
+  });
+  return document;
+}
+
+export function openManifest(machine: Machine, path: string, settleMs: () => number): DocumentInput<RobotManifest> {
+  return createDocumentInput({
+    ...machine,
+    path,
+    missingFix: "robot-policy-agent init writes one",
+    settleMs,
+    async read(bytes) {
+      const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
+      const exposures = await findExposure(machine.files, path, MANIFEST_EXPOSURE);
+      return { findings: [...exposures, ...findings], value: manifest, locate };
+    },
+  });
+}
+
+export type OpenedState =
+  | { readonly kind: "state"; readonly registration: Registration | null; readonly setAside: string | null }
+  | { readonly kind: "problem"; readonly problem: Problem };
+
+/**
+ * What an earlier run left. A damaged file is put aside when `mend` says so, and then counts as no registration: registering
+ * again is safe, believing half a file is not.
+ */
+export async function openState(machine: Machine, stateDirectory: string, mend: boolean): Promise<OpenedState> {
+  try {
+    const loaded = await loadRegistration(machine.files, stateDirectory);
+    switch (loaded.kind) {
+      case "none":
+        return { kind: "state", registration: null, setAside: null };
+      case "registration":
+        return { kind: "state", registration: loaded.registration, setAside: null };
+      case "damaged": {
+        // On a read-only disk it stays where it is; it is not believed there either.
+        const keptAt = mend ? await setAside(machine.files, loaded.path).catch(() => loaded.path) : loaded.path;
+        return { kind: "state", registration: null, setAside: keptAt };
+      }
+      case "newer":
+        return problem(
+          "state-newer",
+          `the state is of version ${loaded.version}, written by a newer agent`,
+          loaded.path,
+          "install that agent again; the state is left as it is",
+        );
+    }
+  } catch (error) {
+    const code = errorCode(error) ?? "unknown error";
+    return problem(
+      "state-unreadable",
+      `the state cannot be read (${code})`,
+      stateDirectory,
+      "run this as root, or as the user that the agent runs as",
+    );
+  }
+}
+
+function problem(code: string, what: string, where: string, fix: string): OpenedState {
+  return { kind: "problem", problem: { code, what, where, fix } };
+}

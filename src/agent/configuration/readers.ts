@@ -1,0 +1,156 @@
+import { parseProxy } from "../../client/transport/proxy.ts";
+import { isLoopback, parseServiceUrl } from "../../client/transport/service-url.ts";
+import { codePoints } from "../../manifest/code-points.ts";
+import type { Place, Reader } from "../../manifest/fields.ts";
+import { read, reportSecret, wrongType } from "../../manifest/fields.ts";
+import { below } from "../../manifest/path.ts";
+import { pathProblem } from "../../manifest/paths.ts";
+import { isText, normalText, string, text } from "../../manifest/readers.ts";
+import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";
+import { isSecretKey } from "../../manifest/secrets.ts";
+import { shown } from "../../manifest/shown.ts";
+
+/** Written as `proxy` to say: none, whatever the environment says. */
+export const NO_PROXY = "none";
+export const LABEL_LIMIT = 32;
+export const LABEL_KEY_LIMIT = 64;
+export const LABEL_VALUE_LIMIT = 256;
+export const NAME_LIMIT = 64;
+export const REGION_LIMIT = 256;
+
+/** Fewest characters that a placeholder of the name template stands for. */
+const PLACEHOLDER_LENGTHS: ReadonlyMap<string, number> = new Map([
+  ["{hostname}", 1],
+  ["{machine_id}", 12],
+]);
+
+/** The base address of the service, without a slash at its end. */
+export function serviceUrl(allowInsecure: boolean): Reader<string> {
+  return (place) => {
+    const written = string(place);
+    if (written === undefined) return undefined;
+    const parsed = parseServiceUrl(written.trim(), allowInsecure);
+    switch (parsed.kind) {
+      case "url-problem":
+        fail(place, urlFindingId(parsed.code), `${parsed.what}; ${parsed.fix}`);
+        return undefined;
+      case "url": {
+        const { url } = parsed;
+        if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+          const message = "allow_insecure sends the API key unencrypted: anyone on the way can read it";
+          place.check.findings.warning("unencrypted_service", place.path, place.node.offset, message);
+        }
+        return url.href.replace(/\/+$/, "");
+      }
+    }
+  };
+}
+
+function urlFindingId(code: Extract<ReturnType<typeof parseServiceUrl>, { kind: "url-problem" }>["code"]): string {
+  switch (code) {
+    case "url-insecure":
+      return "insecure_url";
+    case "url-credentials":
+      return "secret_in_configuration";
+    case "url-invalid":
+    case "url-scheme":
+    case "url-query":
+    case "url-versioned":
+      return "url_format";
+  }
+}
+
+/** An http(s) address, with a user name and password if the proxy wants them, or `none`. */
+export const proxyAddress: Reader<string> = (place) => {
+  const written = string(place)?.trim();
+  if (written === undefined || written === NO_PROXY) return written;
+  const parsed = parseProxy(written);
+  // The address is never repeated: it may hold a password.
+  if (written !== "" && parsed.kind === "proxy") return written;
+  fail(place, "url_format", "expected the address of a proxy, http://HOST:PORT, or none");
+  return undefined;
+};
+
+export const absolutePath: Reader<string> = (place) => {
+  const written = string(place);
+  if (written === undefined) return undefined;
+  const problem = written.startsWith("/") ? pathProblem(written) : "not absolute; start it with /";
+  if (problem === undefined) return written;
+  fail(place, "path_format", `${shown(written)}: ${problem}`);
+  return undefined;
+};
+
+/** A text that is registered, where every operator can read it: an address with a password in it is not. */
+export function registeredText(maximum: number, minimum = 1): Reader<string> {
+  return (place) => {
+    const written = text(maximum, minimum)(place);
+    if (written === undefined || !holdsCredentials(written)) return written;
+    const message = "this address holds a user name or password, and what stands here is registered; leave them out";
+    fail(place, "secret_in_configuration", message);
+    return undefined;
+  };
+}
+
+/** A cloud region's code. What is written is never repeated: who pastes an address here may paste a password with it. */
+export const region: Reader<string> = (place) => {
+  const written = text(REGION_LIMIT)(place);
+  if (written === undefined || REGION_FORM.test(written)) return written;
+  fail(place, "region_format", `expected ${REGION_EXPECTED}`);
+  return undefined;
+};
+
+/** The name of the robot with placeholders for what differs between robots. */
+export const nameTemplate: Reader<string> = (place) => {
+  const template = registeredText(LONGEST_TEMPLATE)(place);
+  if (template === undefined) return undefined;
+  let shortest = codePoints(template);
+  for (const [placeholder] of template.matchAll(/\{[^{}]*\}?|\}/g)) {
+    const length = PLACEHOLDER_LENGTHS.get(placeholder);
+    if (length === undefined) {
+      fail(place, "name_template", `${shown(placeholder)} is no placeholder; use {hostname} or {machine_id}`);
+      return undefined;
+    }
+    shortest += length - placeholder.length;
+  }
+  if (shortest <= NAME_LIMIT) return template;
+  fail(place, "name_length", `the name has ${shortest} characters or more; the service takes 1 to ${NAME_LIMIT}`);
+  return undefined;
+};
+
+/** Room for every placeholder that fits a name once it is filled in. */
+export const LONGEST_TEMPLATE = NAME_LIMIT * "{hostname}".length;
+
+/** Any name is a label here, one that starts with `x-` too. */
+export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
+  const { node, path, check } = place;
+  if (node.kind !== "mapping") {
+    wrongType(place, "a mapping of texts");
+    return undefined;
+  }
+  if (node.entries.length > LABEL_LIMIT) {
+    fail(place, "list_length", `expected 0 to ${LABEL_LIMIT} labels, found ${node.entries.length}`);
+    return undefined;
+  }
+  const values = new Map<string, string>();
+  for (const entry of node.entries) {
+    const label = { node: entry.value, path: below(path, entry.key), check };
+    const name = normalText(entry.key, LABEL_KEY_LIMIT);
+    if (isSecretKey(entry.key)) {
+      reportSecret(check, label.path, entry.keyOffset, entry.key);
+      continue;
+    }
+    if (!isText(name, 1, LABEL_KEY_LIMIT)) {
+      const message = `expected a label name of 1 to ${LABEL_KEY_LIMIT} printable characters`;
+      check.findings.error("text_format", label.path, entry.keyOffset, message);
+    } else if (values.has(name)) {
+      check.findings.error("duplicate_name", label.path, entry.keyOffset, `label ${shown(name)} is already set`);
+    }
+    const value = read(label, registeredText(LABEL_VALUE_LIMIT, 0));
+    if (value !== undefined) values.set(name, value);
+  }
+  return Object.fromEntries(values);
+};
+
+function fail({ node, path, check }: Place, id: string, message: string): void {
+  check.findings.error(id, path, node.offset, message);
+}

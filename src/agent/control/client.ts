@@ -1,0 +1,66 @@
+import { request as httpRequest } from "node:http";
+
+import { errorCode } from "../../platform/files/files.ts";
+
+export type ControlAnswer =
+  | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
+  /** Nobody listens: the daemon is down, or lives elsewhere. */
+  | { readonly kind: "not-running" }
+  | { readonly kind: "denied"; readonly path: string }
+  | { readonly kind: "failed"; readonly detail: string };
+
+/** A registration may wait for files to settle and for the whole request timeout. */
+const WORK_TIMEOUT_MS = 120_000;
+/** What is only asked is answered from memory; who takes longer hangs, and the watchdog ends it within a minute. */
+const QUESTION_TIMEOUT_MS = 5000;
+const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** Asks the running daemon through its control socket. */
+export function askDaemon(
+  socketPath: string,
+  method: "GET" | "POST",
+  path: string,
+  signal: AbortSignal,
+): Promise<ControlAnswer> {
+  const limitMs = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
+  return new Promise((resolve) => {
+    const conclude = (answer: ControlAnswer) => {
+      clearTimeout(limit);
+      resolve(answer);
+    };
+    const request = httpRequest({ socketPath: socketPath, method, path, signal, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on("data", (chunk: Buffer) => {
+        length += chunk.byteLength;
+        if (length > ANSWER_LIMIT_BYTES) response.destroy(new Error("the daemon's answer is too long"));
+        else chunks.push(chunk);
+      });
+      response.on("end", () => conclude(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
+      response.on("error", (error) => conclude({ kind: "failed", detail: error.message }));
+    });
+    const limit = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
+    request.on("error", (error) => conclude(describe(error, socketPath)));
+    request.end();
+  });
+}
+
+function decode(status: number, body: Buffer): ControlAnswer {
+  try {
+    return { kind: "answer", status, body: JSON.parse(body.toString("utf8")) };
+  } catch {
+    return { kind: "failed", detail: "the daemon's answer is not JSON" };
+  }
+}
+
+function describe(error: Error, path: string): ControlAnswer {
+  switch (errorCode(error)) {
+    case "ENOENT":
+    case "ECONNREFUSED":
+      return { kind: "not-running" };
+    case "EACCES":
+      return { kind: "denied", path };
+    default:
+      return { kind: "failed", detail: error.message };
+  }
+}

@@ -1,0 +1,219 @@
+import { chmodSync, mkdirSync, unlinkSync } from "node:fs";
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import type { Server, Socket } from "node:net";
+import { createConnection, createServer } from "node:net";
+import { dirname } from "node:path";
+
+import type { Clock } from "../../platform/clock.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Agent } from "../agent.ts";
+import type { Bucket } from "./bucket.ts";
+import { createBucket } from "./bucket.ts";
+import { renderMetrics } from "./metrics.ts";
+
+/** Owner and group may speak to the agent; whoever may write here may make it register, and no more: see `rebind`. */
+const SOCKET_MODE = 0o660;
+/** Commands carry no body; who has not sent one in this time is sent away. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const CONNECTION_LIMIT = 32;
+/** What a person asks for makes requests of the service, changed or not: a script in a loop must not become a flood. */
+const ASKED_BURST = 10;
+const ASKED_REFILL_MS = 6000;
+/** Answers that wait for a run of the agent; who hangs up does not end the wait. */
+const WAITING_LIMIT = CONNECTION_LIMIT;
+
+export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "reload">;
+
+/**
+ * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind.
+ *
+ * @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory.
+ */
+export async function serveControlSocket(agent: ControlledAgent, path: string, clock: Clock): Promise<AsyncDisposable> {
+  const connections = new Set<Socket>();
+  let http: Promise<HttpServer> | null = null;
+
+  async function accept(connection: Socket): Promise<void> {
+    connections.add(connection);
+    connection.on("error", () => {});
+    connection.on("close", () => connections.delete(connection));
+    http ??= openHttp(agent, clock);
+    (await http).emit("connection", connection);
+    connection.resume();
+  }
+
+  // Half-open, as HTTP wants it, and paused until HTTP listens.
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (connection) => void accept(connection));
+  server.maxConnections = CONNECTION_LIMIT;
+  // systemd makes it (RuntimeDirectory=); a person who runs the agent by hand may not have.
+  mkdirSync(dirname(path), { recursive: true });
+  await removeStaleSocket(path);
+  await listen(server, path);
+  try {
+    chmodSync(path, SOCKET_MODE);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) connection.destroy();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+/**
+ * HTTP over connections that are handed to it, as the documentation of `http.Server`'s event `connection` allows. It is loaded when
+ * somebody asks, which on most robots is never (2 MB), and it never listens itself: then it would look for late clients every few
+ * seconds, for as long as the robot lives.
+ */
+async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServer> {
+  const http = await import("node:http");
+  const desk = { agent, clock, asked: createBucket(ASKED_BURST, ASKED_REFILL_MS), waiting: 0 };
+  const served = new WeakSet<Socket>();
+  const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
+  const server = http.createServer((request, response) => {
+    const { socket } = request;
+    // A connection is for one request. Who sends thousands in one breath would have all their answers kept in memory.
+    if (served.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    served.add(socket);
+    clearTimeout(deadlines.get(socket));
+    void answer(desk, request, response);
+  });
+  server.on("connection", (connection: Socket) => {
+    const deadline = setTimeout(() => connection.destroy(), REQUEST_TIMEOUT_MS);
+    deadlines.set(connection, deadline);
+    connection.on("close", () => clearTimeout(deadline));
+  });
+  return server;
+}
+
+/** Where requests are answered, and what bounds them. */
+interface Desk {
+  readonly agent: ControlledAgent;
+  readonly clock: Clock;
+  readonly asked: Bucket;
+  waiting: number;
+}
+
+async function answer(desk: Desk, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  request.resume();
+  const { method = "", url = "" } = request;
+  if (method !== "POST") return tell(desk.agent, `${method} ${url}`, response);
+  if (desk.waiting >= WAITING_LIMIT) return refuse(response, "too many requests wait for the agent", 1);
+  desk.waiting += 1;
+  try {
+    await work(desk, `${method} ${url}`, response);
+  } finally {
+    desk.waiting -= 1;
+  }
+}
+
+/** What the agent knows, from memory. */
+function tell(agent: ControlledAgent, asked: string, response: ServerResponse): void {
+  switch (asked) {
+    case "GET /status":
+      return json(response, 200, agent.status());
+    case "GET /healthz":
+      return json(response, 200, { status: "ok" });
+    case "GET /readyz": {
+      const { healthy, state, summary } = agent.status();
+      return json(response, healthy ? 200 : 503, { ready: healthy, state, summary });
+    }
+    case "GET /metrics":
+      return send(response, 200, "text/plain; version=0.0.4; charset=utf-8", renderMetrics(agent.status()));
+    default:
+      return unknown(response, asked);
+  }
+}
+
+/** What makes a request of the service each time that somebody asks. */
+const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /confirm", "POST /rebind"]);
+
+/** What the agent is to do. */
+async function work({ agent, clock, asked }: Desk, wish: string, response: ServerResponse): Promise<void> {
+  if (REQUESTING.has(wish)) {
+    const waitMs = asked.untilMs() - clock.monotonicMs();
+    if (waitMs > 0) return refuse(response, "asked too often", Math.ceil(waitMs / 1000));
+    asked.take(clock.monotonicMs());
+  }
+  switch (wish) {
+    case "POST /register": {
+      const status = await agent.register();
+      return json(response, status.healthy ? 200 : 503, status);
+    }
+    case "POST /confirm": {
+      const status = await agent.confirm();
+      return json(response, status.healthy ? 200 : 503, status);
+    }
+    case "POST /rebind": {
+      const status = await agent.rebind();
+      if (status === null) return json(response, 409, { detail: "the registration is still in the state directory" });
+      return json(response, status.healthy ? 200 : 503, status);
+    }
+    case "POST /reload": {
+      const reload = await agent.reload();
+      return json(response, reload.reloaded ? 200 : 422, reload);
+    }
+    default:
+      return unknown(response, wish);
+  }
+}
+
+function unknown(response: ServerResponse, asked: string): void {
+  json(response, 404, { detail: `no ${asked} here` });
+}
+
+function refuse(response: ServerResponse, detail: string, retryAfterS: number): void {
+  response.setHeader("retry-after", retryAfterS);
+  json(response, 429, { detail, retry_after_s: retryAfterS });
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  send(response, status, "application/json", `${JSON.stringify(body)}\n`);
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body), connection: "close" });
+  response.end(body);
+  // Who does not read the answer gives up the place for somebody who does.
+  const deadline = setTimeout(() => response.destroy(), REQUEST_TIMEOUT_MS);
+  response.on("close", () => clearTimeout(deadline));
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** A socket file outlives a killed daemon. The state lock is ours already, so one that nobody answers is a leftover. */
+async function removeStaleSocket(path: string): Promise<void> {
+  if (await isAnswered(path)) return;
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = createConnection(path);
+    connection.once("connect", () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once("error", () => resolve(false));
+  });
+}

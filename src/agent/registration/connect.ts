@@ -1,0 +1,78 @@
+import { join } from "node:path";
+
+import { createClient } from "../../client/client.ts";
+import { loadCredential } from "../../client/credentials.ts";
+import type { Transport } from "../../client/transport/transport.ts";
+import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { Folders } from "../configuration/folders.ts";
+import type { Connection } from "../reconciler.ts";
+
+export interface ConnectOptions {
+  readonly machine: Machine;
+  readonly folders: Folders;
+  /** For proxies, and for the key at provisioning. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly user_id: number;
+  readonly version: string;
+  /** The network; the real one unless a simulated machine brings its own. */
+  openTransport?(configuration: AgentConfiguration): Transport;
+}
+
+/** The client for a configuration: where the service is, how to get there, and with which key. Nothing is opened yet. */
+export function connect(configuration: AgentConfiguration, options: ConnectOptions): Connection {
+  const { machine, folders, environment } = options;
+  const {
+    url,
+    key_file: keyFile,
+    connect_timeout_s: connectTimeoutS,
+    headers_timeout_s: headersTimeoutS,
+    request_timeout_s: requestTimeoutS,
+  } = configuration.service;
+  const transport = options.openTransport?.(configuration) ?? openNetwork(configuration, options);
+  const client = createClient({
+    baseUrl: url,
+    transport,
+    clock: machine.clock,
+    userAgent: `robot-policy-agent/${options.version}`,
+    timeouts: {
+      connectMs: connectTimeoutS * 1000,
+      headers_ms: headersTimeoutS * 1000,
+      total_ms: requestTimeoutS * 1000,
+    },
+    credential: () =>
+      loadCredential(
+        {
+          credentialsDirectory: folders.credentialsDirectory ?? undefined,
+          keyFile: keyFile ?? undefined,
+          environmentKey: environment["ROBOT_POLICY_API_KEY"],
+          serviceUserId: options.user_id,
+        },
+        machine.files,
+      ),
+  });
+  return {
+    client,
+    service_url: url,
+    credential_paths: [
+      ...(folders.credentialsDirectory === null ? [] : [join(folders.credentialsDirectory, "api-key")]),
+      ...(keyFile === null ? [] : [keyFile]),
+    ],
+    prepare: () => transport.prepare(),
+    close: () => transport.close(),
+  };
+}
+
+function openNetwork(configuration: AgentConfiguration, options: ConnectOptions): Transport {
+  const { ca_file: caFile, proxy, allow_insecure: allowInsecure } = configuration.service;
+  const { files, clock } = options.machine;
+  return createUndiciTransport({
+    caFile,
+    proxy,
+    allow_insecure: allowInsecure,
+    environment: options.environment,
+    files,
+    clock,
+  });
+}

@@ -1,0 +1,148 @@
+import type { RobotView } from "../../api/robot-views.ts";
+import type { RobotSetup } from "../../api/robots.ts";
+import type { FileStat } from "../../platform/files/files.ts";
+
+/** A registration as it lies in the state file. JSON has no 64-bit integers: they are texts of digits. */
+export interface RegistrationRecord {
+  readonly service_url: string;
+  readonly machine: string | null;
+  readonly request: RobotSetup;
+  readonly in_doubt: boolean;
+  readonly files: readonly FileRecord[];
+  readonly robot: RobotView;
+  readonly registered_at: string;
+}
+
+export interface FileRecord {
+  readonly label: string;
+  readonly path: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly trusted: boolean;
+  readonly suspect: boolean;
+  readonly stat: StatRecord;
+}
+
+interface StatRecord {
+  readonly kind: FileStat["kind"];
+  readonly device: string;
+  readonly inode: string;
+  readonly size_bytes: number;
+  readonly mtime_ns: string;
+  readonly ctime_ns: string;
+  readonly mode: number;
+  readonly user_id: number;
+  readonly group_id: number;
+}
+
+/** What is around it, in every version of the agent. The checksum covers the version too: a flipped bit makes no newer agent. */
+export interface Envelope {
+  readonly schema_version: number;
+  readonly checksum: unknown;
+  readonly registration: unknown;
+}
+
+/**
+ * True for what `saveRegistration` writes.
+ *
+ * Checked by hand and not by zod: every start reads the state, and the schemas of its requests and answers would cost a robot with
+ * nothing to do a quarter of its whole start (9 ms) and 2 MB.
+ */
+export function isRegistrationRecord(value: unknown): value is RegistrationRecord {
+  return isRecord(value);
+}
+
+export function isEnvelope(value: unknown): value is Envelope {
+  return isEnvelopeShape(value);
+}
+
+type Guard<T> = (value: unknown) => value is T;
+
+const isText: Guard<string> = (value) => typeof value === "string";
+const isCount: Guard<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isFlag: Guard<boolean> = (value) => typeof value === "boolean";
+const isDigits: Guard<string> = (value): value is string => isText(value) && /^-?\d{1,20}$/.test(value);
+const isSha256: Guard<string> = (value): value is string => isText(value) && /^[0-9a-f]{64}$/.test(value);
+const isFileKind: Guard<"file"> = (value): value is "file" => value === "file";
+const isAnything: Guard<unknown> = (_value): _value is unknown => true;
+
+const isStat = isShape<StatRecord>({
+  kind: isFileKind,
+  device: isDigits,
+  inode: isDigits,
+  size_bytes: isCount,
+  mtime_ns: isDigits,
+  ctime_ns: isDigits,
+  mode: isCount,
+  user_id: isCount,
+  group_id: isCount,
+});
+
+const isFile = isShape<FileRecord>({
+  label: isText,
+  path: isText,
+  sha256: isSha256,
+  bytes: isCount,
+  trusted: isFlag,
+  suspect: isFlag,
+  stat: isStat,
+});
+
+const isRequest = isShape<RobotSetup>({
+  name: isText,
+  robot_type_id: isText,
+  region: isText,
+  configuration_digest: isText,
+  site: isMissingOr(isText),
+  labels: isMissingOr(isMap(isText)),
+  contract: isMissingOr(isMap(isAnything)),
+});
+
+const isView = isShape<RobotView>({
+  id: isText,
+  name: isText,
+  robot_type_id: isText,
+  region: isText,
+  created_at: isText,
+  site: isNullOr(isText),
+  labels: isMap(isText),
+});
+
+const isRecord = isShape<RegistrationRecord>({
+  service_url: isText,
+  machine: isNullOr(isText),
+  request: isRequest,
+  in_doubt: isFlag,
+  files: isListOf(isFile),
+  robot: isView,
+  registered_at: isText,
+});
+
+const isEnvelopeShape = isShape<Envelope>({ schema_version: isCount, checksum: isAnything, registration: isAnything });
+
+/** An object with these members; others are nobody's business. */
+function isShape<T>(members: { readonly [K in keyof T]-?: Guard<T[K]> }): Guard<T> {
+  const guards = Object.entries<Guard<unknown>>(members);
+  return (value): value is T =>
+    isObject(value) && guards.every(([name, holds]) => holds(Object.hasOwn(value, name) ? value[name] : undefined));
+}
+
+function isMap<T>(holds: Guard<T>): Guard<Record<string, T>> {
+  return (value): value is Record<string, T> => isObject(value) && Object.values(value).every(holds);
+}
+
+function isListOf<T>(holds: Guard<T>): Guard<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every(holds);
+}
+
+function isNullOr<T>(holds: Guard<T>): Guard<T | null> {
+  return (value): value is T | null => value === null || holds(value);
+}
+
+function isMissingOr<T>(holds: Guard<T>): Guard<T | null | undefined> {
+  return (value): value is T | null | undefined => value === undefined || value === null || holds(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

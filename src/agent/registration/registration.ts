@@ -1,0 +1,162 @@
+import { join } from "node:path";
+
+import type { RobotView } from "../../api/robot-views.ts";
+import type { RobotSetup } from "../../api/robots.ts";
+import type { FileFingerprint } from "../../fingerprint/fingerprint.ts";
+import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
+import type { FileOwner, Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
+import { fletcher64 } from "./fletcher64.ts";
+import type { Envelope, FileRecord, RegistrationRecord } from "./record.ts";
+import { isEnvelope, isRegistrationRecord } from "./record.ts";
+
+/** What the robot is registered as, and what that was made of. */
+export interface Registration {
+  readonly service_url: string;
+  /** The machine that registered, as `Identity.machine` names it; null where it had no id. */
+  readonly machine: string | null;
+  /** The request body that the service accepted. */
+  readonly request: RobotSetup;
+  /** Another request was sent since, and whether the service took it is unknown. */
+  readonly in_doubt: boolean;
+  /** What was hashed for it. */
+  readonly files: readonly FileFingerprint[];
+  /** The robot as the service answered. */
+  readonly robot: RobotView;
+  /** ISO 8601, by this machine's clock. */
+  readonly registered_at: string;
+}
+
+export type LoadedRegistration =
+  | { readonly kind: "none" }
+  | { readonly kind: "registration"; readonly registration: Registration }
+  /** A torn or foreign file; nothing of it is believed. */
+  | { readonly kind: "damaged"; readonly path: string; readonly why: string }
+  /** Written by a newer agent: kept as it is, so that an upgrade finds it again. */
+  | { readonly kind: "newer"; readonly path: string; readonly version: number };
+
+/** Form of the state file; raised when an older agent could no longer read it. */
+export const SCHEMA_VERSION = 1;
+const FILE_NAME = "registration.json";
+const FILE_MODE = 0o640;
+/** Far above what 64 files and a contract need. */
+const FILE_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** A machine without an id (a container) cannot be told from another one, so only two different ids count. */
+export function isOtherMachine(registration: Pick<Registration, "machine">, machine: string | null): boolean {
+  return registration.machine !== null && machine !== null && registration.machine !== machine;
+}
+
+/** The file in a state directory. */
+export function registrationPath(stateDirectory: string): string {
+  return join(stateDirectory, FILE_NAME);
+}
+
+/**
+ * Reads what the last successful registration left.
+ *
+ * @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty.
+ */
+export async function loadRegistration(files: Files, stateDirectory: string): Promise<LoadedRegistration> {
+  const path = registrationPath(stateDirectory);
+  const damaged = (why: string): LoadedRegistration => ({ kind: "damaged", path, why });
+  let bytes: Uint8Array | "too-large";
+  try {
+    bytes = await readBounded(files, path, FILE_LIMIT_BYTES);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return { kind: "none" };
+    if (errorCode(error) === "EINVAL") return damaged("it is not a regular file");
+    throw error;
+  }
+  if (bytes === "too-large") return damaged("it is too large");
+
+  const envelope = parseJson(Buffer.from(bytes).toString("utf8"));
+  if (!isEnvelope(envelope)) return damaged("it is torn or not ours");
+  const { schema_version: schemaVersion, registration } = envelope;
+  if (checksum(schemaVersion, registration) !== envelope.checksum) return damaged("its checksum does not match");
+  if (schemaVersion > SCHEMA_VERSION) return { kind: "newer", path, version: schemaVersion };
+  if (!isRegistrationRecord(registration)) return damaged("it does not decode");
+  return { kind: "registration", registration: { ...registration, files: registration.files.map(decodeFile) } };
+}
+
+/** Whether anything lies where the registration belongs; also where the disk does not say. */
+export async function isSaved(files: Files, stateDirectory: string): Promise<boolean> {
+  try {
+    await files.linkStat(registrationPath(stateDirectory));
+    return true;
+  } catch (error) {
+    return errorCode(error) !== "ENOENT";
+  }
+}
+
+/**
+ * Replaces the state durably: after a power cut at any write the old or the new registration is there, never half of one.
+ *
+ * @throws Node system errors such as ENOSPC or EROFS; the old registration then still stands.
+ */
+export async function saveRegistration(
+  files: Files,
+  stateDirectory: string,
+  registration: Registration,
+): Promise<void> {
+  const record: RegistrationRecord = { ...registration, files: registration.files.map(encodeFile) };
+  const envelope: Envelope = {
+    schema_version: SCHEMA_VERSION,
+    checksum: checksum(SCHEMA_VERSION, record),
+    registration: record,
+  };
+  const bytes = Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
+  // What root's --setup writes is read by the service user later: the file belongs to whom the directory belongs.
+  const owner = await statOrMake(files, stateDirectory);
+  await replaceDurably(files, registrationPath(stateDirectory), bytes, FILE_MODE, owner);
+}
+
+async function statOrMake(files: Files, directory: string): Promise<FileOwner> {
+  try {
+    return await files.stat(directory);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    await files.makeDirectory(directory, 0o750);
+    return files.stat(directory);
+  }
+}
+
+/**
+ * Moves a damaged state file aside under a name that says so, for a person to look at. Only the latest is kept.
+ *
+ * @returns where it is now.
+ */
+export async function setAside(files: Files, path: string): Promise<string> {
+  const aside = `${path}.damaged`;
+  await files.rename(path, aside);
+  return aside;
+}
+
+function checksum(schemaVersion: number, registration: unknown): string {
+  return fletcher64(Buffer.from(JSON.stringify({ schema_version: schemaVersion, registration })));
+}
+
+/** JSON has no 64-bit integers. */
+function encodeFile(file: FileFingerprint): FileRecord {
+  const { stat } = file;
+  const { device, inode, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = stat;
+  return {
+    ...file,
+    stat: { ...stat, device: `${device}`, inode: `${inode}`, mtime_ns: `${mtimeNs}`, ctime_ns: `${ctimeNs}` },
+  };
+}
+
+function decodeFile(file: FileRecord): FileFingerprint {
+  const { stat } = file;
+  return {
+    ...file,
+    stat: {
+      ...stat,
+      device: BigInt(stat.device),
+      inode: BigInt(stat.inode),
+      mtime_ns: BigInt(stat.mtime_ns),
+      ctime_ns: BigInt(stat.ctime_ns),
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Files, ReadableFile, WritableFile } from "../../platform/files/files.ts";
+
+/** What the program waits for at the disk. */
+export interface PendingFiles {
+  /** The same disk. */
+  readonly files: Files;
+  /** The path of what has been waited for longest, when that is longer than `limitMs`; null when the disk answers. */
+  hanging(limitMs: number): string | null;
+}
+
+/**
+ * A disk that remembers what it was asked and has not answered. A network drive whose server is gone answers nothing, not even an
+ * error, for as long as that lasts; then this is all there is to tell a person.
+ */
+export function trackFiles(files: Files, clock: Clock): PendingFiles {
+  const pending = new Set<{ readonly path: string; readonly sinceMs: number }>();
+
+  async function track<Result>(path: string, work: Promise<Result>): Promise<Result> {
+    const entry = { path, sinceMs: clock.monotonicMs() };
+    pending.add(entry);
+    try {
+      return await work;
+    } finally {
+      pending.delete(entry);
+    }
+  }
+
+  function trackReadable(path: string, file: ReadableFile): ReadableFile {
+    return {
+      stat: () => track(path, file.stat()),
+      read: (buffer, position) => track(path, file.read(buffer, position)),
+      close: () => track(path, file.close()),
+    };
+  }
+
+  function trackWritable(path: string, file: WritableFile): WritableFile {
+    return {
+      write: (bytes) => track(path, file.write(bytes)),
+      sync: () => track(path, file.sync()),
+      close: () => track(path, file.close()),
+    };
+  }
+
+  return {
+    files: {
+      stat: (path) => track(path, files.stat(path)),
+      linkStat: (path) => track(path, files.linkStat(path)),
+      statNow: (path) => files.statNow(path),
+      linkStatNow: (path) => files.linkStatNow(path),
+      directoryId: (path) => track(path, files.directoryId(path)),
+      directoryIdNow: (path) => files.directoryIdNow(path),
+      readLink: (path) => track(path, files.readLink(path)),
+      readLinkNow: (path) => files.readLinkNow(path),
+      openForReading: async (path) => trackReadable(path, await track(path, files.openForReading(path))),
+      createExclusive: async (path, mode, owner) =>
+        trackWritable(path, await track(path, files.createExclusive(path, mode, owner))),
+      rename: (from, to) => track(to, files.rename(from, to)),
+      remove: (path) => track(path, files.remove(path)),
+      syncDirectory: (directory) => track(directory, files.syncDirectory(directory)),
+      makeDirectory: (directory, mode) => track(directory, files.makeDirectory(directory, mode)),
+      list: (directory) => track(directory, files.list(directory)),
+      mountsNow: () => files.mountsNow(),
+    },
+    hanging(limitMs) {
+      // In the order in which they were asked.
+      const [oldest] = pending;
+      return oldest !== undefined && clock.monotonicMs() - oldest.sinceMs >= limitMs ? oldest.path : null;
+    },
+  };
+}

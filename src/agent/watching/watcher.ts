@@ -1,0 +1,132 @@
+import type { DirectoryWatch, FileEvents } from "../../platform/files/file-events.ts";
+import type { PlannedDirectory, WatchPlan } from "./watch-plan.ts";
+import { EMPTY_PLAN } from "./watch-plan.ts";
+
+/** How changes reach the agent. */
+export type WatchMode = { readonly mode: "events" } | { readonly mode: "polling"; readonly reason: string };
+
+/** Keeps one directory watch per planned directory and turns their events into one signal without content. */
+export interface Watcher {
+  /** Watches what the plan names, and no more. Directories that are watched already are left alone. */
+  follow(plan: WatchPlan): void;
+  /** Polling as soon as one directory cannot be watched, with the reason for a person. */
+  mode(): WatchMode;
+  /** A change was found that no event told of: at the next `follow` everything is watched anew. */
+  renew(): void;
+  /** Tries the directories again that could not be watched; the mode stays as it is until one can. */
+  retry(): void;
+  close(): void;
+}
+
+export interface WatcherOptions {
+  readonly events: FileEvents;
+  /** Something may have changed. */
+  onChange(): void;
+  /** A directory itself went: unmounted, removed or moved. What stands in its place may be another disk with equal timestamps. */
+  onGone(): void;
+  /** The mode may have changed. */
+  onMode(): void;
+}
+
+interface Watched {
+  planned: PlannedDirectory;
+  readonly watch: DirectoryWatch;
+}
+
+export function createWatcher(options: WatcherOptions): Watcher {
+  const watched = new Map<string, Watched>();
+  /** Directory → why it cannot be watched. An entry stays while the directory is tried again. */
+  const failures = new Map<string, string>();
+  /** Folders above, entered but not listed by this user: their id, so that another one in their place is tried. */
+  const unlisted = new Map<string, string>();
+  let latest = EMPTY_PLAN;
+
+  function start(directory: string, planned: PlannedDirectory): void {
+    const watch = options.events.watch(directory, {
+      onEvent(name) {
+        if (name !== null && watched.get(directory)?.planned.names.has(name) !== true) return;
+        // The directory itself went. What stands in its place now has to be watched anew, even where it has the same inode again.
+        if (name === null) {
+          stop(directory);
+          options.onGone();
+        }
+        options.onChange();
+      },
+      onReady() {
+        if (failures.delete(directory)) options.onMode();
+        // What changed between the last look and now was not reported by anybody.
+        options.onChange();
+      },
+      onFailure(code) {
+        stop(directory);
+        if (isDispensable(planned, code)) {
+          failures.delete(directory);
+          unlisted.set(directory, planned.id);
+        } else failures.set(directory, describeFailure(directory, code));
+        options.onMode();
+      },
+    });
+    watched.set(directory, { planned, watch });
+  }
+
+  function stop(directory: string): void {
+    watched.get(directory)?.watch.close();
+    watched.delete(directory);
+  }
+
+  return {
+    follow(plan) {
+      latest = plan;
+      for (const [directory, { planned }] of watched) {
+        const next = plan.directories.get(directory);
+        if (next === undefined || next.id !== planned.id) stop(directory);
+      }
+      for (const directory of failures.keys()) {
+        if (!plan.directories.has(directory)) failures.delete(directory);
+      }
+      for (const [directory, planned] of plan.directories) {
+        const current = watched.get(directory);
+        if (current !== undefined) current.planned = planned;
+        else if (!planned.reports_changes)
+          failures.set(directory, `${directory} is on a filesystem that reports no changes`);
+        else if (!failures.has(directory) && unlisted.get(directory) !== planned.id) start(directory, planned);
+      }
+    },
+    renew() {
+      unlisted.clear();
+      for (const directory of watched.keys()) stop(directory);
+    },
+    mode() {
+      const [reason] = failures.values();
+      return reason === undefined ? { mode: "events" } : { mode: "polling", reason };
+    },
+    retry() {
+      for (const directory of failures.keys()) {
+        const planned = latest.directories.get(directory);
+        if (planned?.reports_changes === true && !watched.has(directory)) start(directory, planned);
+      }
+    },
+    close() {
+      for (const directory of watched.keys()) stop(directory);
+    },
+  };
+}
+
+/** A calibration below a home folder that is closed but for a way through (`robot-policy-agent grant`). */
+export function isDispensable({ holdsTarget }: PlannedDirectory, code: string): boolean {
+  return !holdsTarget && (code === "EACCES" || code === "EPERM");
+}
+
+function describeFailure(directory: string, code: string): string {
+  switch (code) {
+    case "ENOSPC":
+      return `${directory} cannot be watched: all inotify watches are in use (raise fs.inotify.max_user_watches)`;
+    case "EMFILE":
+      return `${directory} cannot be watched: all inotify instances are in use (raise fs.inotify.max_user_instances)`;
+    case "EACCES":
+    case "EPERM":
+      return `${directory} cannot be watched: no permission to read it`;
+    default:
+      return `${directory} cannot be watched: ${code}`;
+  }
+}

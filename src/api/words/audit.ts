@@ -1,0 +1,61 @@
+import type { AuditEntryView, RefusalView } from "../audit.ts";
+import type { RegistrationView } from "../registrations.ts";
+
+/** How changes and refused registrations are put for a person, at a terminal and in a browser. */
+
+/** What was changed: `line 4`, or of a deployment `pi0.5 on arm-3`; empty for what has no name. */
+export function subjectOf({ subject_name: subjectName, subject_model: subjectModel }: AuditEntryView): string {
+  return subjectModel === null ? (subjectName ?? "") : `${subjectModel} on ${subjectName ?? "a robot"}`;
+}
+
+/** What else is known of a change, without ids: `scopes=robots:setup expires_at=2030-01-31`. */
+export function detailsInWords({
+  details,
+  subject_name: subjectName,
+  subject_model: subjectModel,
+}: AuditEntryView): string {
+  return Object.entries(details)
+    .filter(([name, value]) => value !== null && !name.endsWith("_id"))
+    .filter(([, value]) => value !== subjectName && value !== subjectModel)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");
+}
+
+/** Why a registration was refused: `region: Field required (422, 3 times)`. */
+export function refusalInWords({ detail, status, count }: RefusalView): string {
+  return `${detail} (${status}${count === 1 ? "" : `, ${count} times`})`;
+}
+
+/** Those since the robot registered last: the others are over. */
+export function refusedSince(refusals: readonly RefusalView[], registeredAt: string | null): readonly RefusalView[] {
+  return refusals.filter(
+    ({ last_at: lastAt }) => registeredAt === null || Date.parse(lastAt) > Date.parse(registeredAt),
+  );
+}
+
+/** A name that more than one computer registers. */
+export interface ContestInWords {
+  readonly what: string;
+  readonly from: string;
+  readonly remedy: string;
+}
+
+/** Null where a robot's name is not contested. */
+export function contestInWords({
+  contested_since: contestedSince,
+  contested_from: contestedFrom,
+}: Pick<RegistrationView, "contested_since" | "contested_from">): ContestInWords | null {
+  if (contestedSince === null) return null;
+  const from = contestedFrom.map(({ address, actor }) => `${address} (${actor.label ?? actor.id})`).join(" and ");
+  return contestedFrom.length < 2
+    ? {
+        what: "its registration changes to and fro",
+        from,
+        remedy: "if two computers there have this name, give each a name of its own",
+      }
+    : {
+        what: `${contestedFrom.length} computers register this name in turn`,
+        from,
+        remedy: "give each of them a name of its own",
+      };
+}

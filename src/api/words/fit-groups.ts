@@ -1,0 +1,43 @@
+import type { PreviewedRobot } from "../fleet-details.ts";
+
+/** Robots that a model suits alike: it lacks the same for all of them, or they would wait for the same endpoint. */
+export interface FitGroup {
+  /** `waits`: the model suits them, but the endpoint in their region is not healthy. */
+  readonly fit: "lacks" | "waits" | "runs";
+  /** Null where they could run it now. */
+  readonly reason: string | null;
+  readonly robots: readonly PreviewedRobot[];
+}
+
+const ORDER: readonly FitGroup["fit"][] = ["lacks", "waits", "runs"];
+
+/** Those that cannot run the model first, the largest group of each kind first. Robots that nobody judged are one group that runs. */
+export function fitGroups(robots: readonly PreviewedRobot[]): readonly FitGroup[] {
+  const groups = new Map<string, PreviewedRobot[]>();
+  for (const robot of robots) {
+    const key = JSON.stringify([robot.fits, robot.reason]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [robot]);
+    else group.push(robot);
+  }
+  return [...groups.values()]
+    .flatMap((group) => {
+      const [first] = group;
+      return first === undefined ? [] : [{ fit: fitOf(first), reason: first.reason, robots: group }];
+    })
+    .sort(
+      (left, right) => ORDER.indexOf(left.fit) - ORDER.indexOf(right.fit) || right.robots.length - left.robots.length,
+    );
+}
+
+function fitOf({ fits, reason }: PreviewedRobot): FitGroup["fit"] {
+  if (fits === false) return "lacks";
+  return reason === null ? "runs" : "waits";
+}
+
+/** How many robots are in each kind of group. */
+export function fitCounts(groups: readonly FitGroup[]): Readonly<Record<FitGroup["fit"], number>> {
+  const counts = { lacks: 0, waits: 0, runs: 0 };
+  for (const { fit, robots } of groups) counts[fit] += robots.length;
+  return counts;
+}

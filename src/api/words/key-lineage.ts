@@ -1,0 +1,36 @@
+import type { ApiKeyView } from "../api-keys.ts";
+
+/** Keys that work now and end with this one: those made with it, those made with these, and so on. */
+export function keysEndingWith({ id }: ApiKeyView, keys: readonly ApiKeyView[], nowMs: number): readonly ApiKeyView[] {
+  const children = Map.groupBy(keys, ({ parent_id: parentId }) => parentId ?? null);
+  const found: ApiKeyView[] = [];
+  const seen = new Set([id]);
+  for (const parent of seen) {
+    for (const child of children.get(parent) ?? []) {
+      if (seen.has(child.id)) continue;
+      seen.add(child.id);
+      found.push(child);
+    }
+  }
+  return found.filter(({ revoked_at: revokedAt, expires_at: expiresAt }) => {
+    const isPast = typeof expiresAt === "string" && Date.parse(expiresAt) <= nowMs;
+    return (revokedAt ?? null) === null && !isPast;
+  });
+}
+
+/** With which key a key was made, for a person: `line 4`, or `line 4, independent` where it goes on without that. */
+export function makerInWords(
+  { created_by: createdBy, parent_id: parentId }: ApiKeyView,
+  keys: ReadonlyMap<string, ApiKeyView>,
+): string {
+  if ((createdBy ?? null) === null) return "";
+  if (createdBy === "command") return "the service's computer";
+  const maker = keys.get(createdBy ?? "");
+  const name = (maker?.label ?? "") === "" ? createdBy : maker?.label;
+  return parentId === null ? `${name}, independent` : `${name}`;
+}
+
+/** `3 keys made with it`. */
+export function keysInWords(count: number): string {
+  return `${count} ${count === 1 ? "key" : "keys"} made with it`;
+}

@@ -1,0 +1,74 @@
+import { X509Certificate } from "node:crypto";
+import { getCACertificates } from "node:tls";
+
+import { readBounded } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+
+/** A whole distribution's bundle is about 250 KiB. */
+const CA_FILE_LIMIT_BYTES = 1_048_576;
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+export type CaFile =
+  | { readonly kind: "certificates"; readonly certificates: readonly string[] }
+  | { readonly kind: "ca-problem"; readonly code: CaFileProblem; readonly path: string; readonly what: string };
+
+export type CaFileProblem =
+  | "CA_FILE_MISSING"
+  | "CA_FILE_UNREADABLE"
+  | "CA_FILE_TOO_LARGE"
+  | "CA_FILE_NOT_PEM"
+  | "CA_FILE_PRIVATE_KEY"
+  | "CA_FILE_BAD_CERTIFICATE";
+
+/** Reads a PEM file of certificate authorities to trust beside the usual ones. Every problem names the path. */
+export async function readCaFile(files: Files, path: string): Promise<CaFile> {
+  let bytes: Uint8Array | "too-large";
+  try {
+    bytes = await readBounded(files, path, CA_FILE_LIMIT_BYTES);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    if (code === "ENOENT" || code === "ENOTDIR") return problem("CA_FILE_MISSING", path, "it does not exist");
+    return problem("CA_FILE_UNREADABLE", path, `it cannot be read (${code})`);
+  }
+  if (bytes === "too-large")
+    return problem("CA_FILE_TOO_LARGE", path, `it is larger than ${CA_FILE_LIMIT_BYTES} bytes`);
+  return parse(new TextDecoder().decode(bytes), path);
+}
+
+function parse(text: string, path: string): CaFile {
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    return problem("CA_FILE_PRIVATE_KEY", path, "it holds a private key; give the certificate alone");
+  }
+  const certificates = text.match(PEM_CERTIFICATE) ?? [];
+  const begun = text.split("-----BEGIN CERTIFICATE-----").length - 1;
+  if (begun === 0) return problem("CA_FILE_NOT_PEM", path, "it holds no PEM certificate");
+  if (begun !== certificates.length) return problem("CA_FILE_BAD_CERTIFICATE", path, "a certificate in it is cut off");
+  const bad = certificates.findIndex((pem) => !isCertificate(pem));
+  if (bad !== -1) return problem("CA_FILE_BAD_CERTIFICATE", path, `certificate ${bad + 1} in it is damaged`);
+  return { kind: "certificates", certificates };
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.byteLength > 0;
+  } catch {
+    return false;
+  }
+}
+
+function problem(code: CaFileProblem, path: string, why: string): CaFile {
+  return { kind: "ca-problem", code, path, what: `Cannot use CA file ${path}: ${why}` };
+}
+
+/**
+ * What to trust: Node's own certificates (and NODE_EXTRA_CA_CERTS), those of `ca_file`, and, when asked, those of the
+ * machine. Undefined stands for Node's own alone, which Node keeps parsed.
+ */
+export function trustedCertificates(extra: readonly string[], withSystem: boolean): string[] | undefined {
+  if (extra.length === 0 && !withSystem) return undefined;
+  const system = withSystem ? getCACertificates("system") : [];
+  return [...new Set([...getCACertificates("default"), ...system, ...extra])];
+}

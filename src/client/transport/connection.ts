@@ -1,0 +1,149 @@
+import type { LookupFunction, Socket } from "node:net";
+import { isIP } from "node:net";
+
+import { buildConnector } from "undici";
+
+import { errorCode } from "../../platform/files/files.ts";
+import type { Proxy } from "./proxy.ts";
+import { hostOf, LOCALHOST, portOf } from "./service-url.ts";
+import { isUnknownIssuer, TransportError } from "./transport.ts";
+import { openTunnel } from "./tunnel.ts";
+
+/**
+ * How long one address of a host may take before the next is tried. Node's 250 ms fail on mobile and satellite links
+ * (https://github.com/nodejs/node/issues/54359).
+ */
+const ADDRESS_ATTEMPT_MS = 1_000;
+
+/** How to get to where requests for one service go. */
+export interface Route {
+  /** The service. */
+  readonly url: URL;
+  /** A plain http request goes to the proxy itself; an https one through a tunnel. */
+  readonly proxy: Proxy | null;
+  /** Certificates to trust; undefined for Node's own. */
+  readonly certificates: readonly string[] | undefined;
+}
+
+/**
+ * Opens the connection a request can be written to: TCP, tunnel, TLS, as the route asks.
+ *
+ * @throws TransportError; what goes wrong with a proxy always has the reason `proxy`.
+ */
+export async function openConnection(route: Route, signal: AbortSignal): Promise<Socket> {
+  const { url, proxy, certificates } = route;
+  if (proxy === null) {
+    const socket = await openTcp(url, signal);
+    return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
+  }
+  const socket = await blamingProxy(proxy, signal, () => openProxy(proxy, url, certificates, signal));
+  return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
+}
+
+async function openProxy(
+  proxy: Proxy,
+  target: URL,
+  certificates: Route["certificates"],
+  signal: AbortSignal,
+): Promise<Socket> {
+  const tcp = await openTcp(proxy.url, signal);
+  const socket = proxy.url.protocol === "https:" ? await secure(tcp, proxy.url, certificates, signal) : tcp;
+  return target.protocol === "https:" ? openTunnel(socket, proxy, target, signal) : socket;
+}
+
+async function blamingProxy<T>(proxy: Proxy, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TransportError) || error.reason === "aborted" || error.reason === "proxy") throw error;
+    // The signal's own error is shared with others; the blame is not.
+    const message =
+      error === signal.reason ? `${error.message} through proxy ${proxy.url.host}` : `proxy: ${error.message}`;
+    throw new TransportError("proxy", error.code, message);
+  }
+}
+
+async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
+  const host = hostOf(url);
+  const options = {
+    ...(host === LOCALHOST ? { lookup: lookUpLoopback } : {}),
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+  };
+  const to = { protocol: "http:", hostname: host, port: `${portOf(url)}` };
+  return connect(options, to, signal, (error) => {
+    const code = errorCode(error) ?? null;
+    if (isLookup(error)) return new TransportError("dns", code, `cannot find ${host} (${code})`);
+    if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") {
+      return new TransportError("timeout", "ETIMEDOUT", `${url.host} does not answer (ETIMEDOUT)`);
+    }
+    return new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
+  });
+}
+
+const LOOPBACK_ADDRESSES = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+/** Plain http to `localhost` is allowed because it stays on this machine: no resolver may say otherwise (RFC 6761 section 6.3). */
+const lookUpLoopback: LookupFunction = (_host, { all }, callback) => {
+  if (all === true) callback(null, LOOPBACK_ADDRESSES);
+  else callback(null, "127.0.0.1", 4);
+};
+
+function isLookup(error: Error): boolean {
+  return "syscall" in error && error.syscall === "getaddrinfo";
+}
+
+/**
+ * Puts TLS on a connection. `rejectUnauthorized` is spelled out so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment
+ * changes nothing; there is no way to turn verification off.
+ */
+async function secure(
+  tcp: Socket,
+  url: URL,
+  certificates: Route["certificates"],
+  signal: AbortSignal,
+): Promise<Socket> {
+  const host = hostOf(url);
+  const options = { ...(certificates === undefined ? {} : { ca: [...certificates] }), rejectUnauthorized: true };
+  // RFC 6066 section 3: an address is not a server name.
+  const server = isIP(host) === 0 ? { servername: host } : {};
+  const to = { protocol: "https:", hostname: host, port: `${portOf(url)}`, httpSocket: tcp, ...server };
+  return connect(options, to, signal, (error) => {
+    const code = errorCode(error) ?? null;
+    if (code === "ECONNRESET" || code === "EPIPE") {
+      return new TransportError("reset", code, `${url.host} broke off the TLS handshake (${code})`);
+    }
+    return new TransportError("tls", code, `cannot trust ${url.host}: ${explain(code)} (${code})`);
+  });
+}
+
+/** What OpenSSL makes of an answer in plain HTTP. */
+const NO_TLS: ReadonlySet<string> = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
+
+function explain(code: string | null): string {
+  if (code === "CERT_HAS_EXPIRED") return "its certificate has expired, or the clock is wrong";
+  if (code === "CERT_NOT_YET_VALID") return "its certificate is not valid yet, or the clock is wrong";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "its certificate is for another host";
+  if (isUnknownIssuer(code)) return "its certificate comes from an unknown authority";
+  if (code !== null && NO_TLS.has(code)) return "it does not speak TLS; was http:// meant?";
+  return "the TLS handshake failed";
+}
+
+/** Opens a connection; an abort ends it, whatever it is used for by then. */
+function connect(
+  options: buildConnector.BuildOptions,
+  to: buildConnector.Options,
+  signal: AbortSignal,
+  describe: (error: Error) => TransportError,
+): Promise<Socket> {
+  signal.throwIfAborted();
+  const open = buildConnector({ ...options, signal, allowH2: false, timeout: 0 });
+  return new Promise((resolve, reject) => {
+    open(to, (error, socket) => {
+      if (error === null) resolve(socket);
+      else reject(signal.aborted ? signal.reason : describe(error));
+    });
+  });
+}

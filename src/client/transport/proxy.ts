@@ -1,0 +1,103 @@
+import { Secret } from "../secret.ts";
+import { isExempt } from "./no-proxy.ts";
+import { hostOf, isLoopback, portOf } from "./service-url.ts";
+import { TransportError } from "./transport.ts";
+
+/** Written as `proxy` to say: none, whatever the environment says. */
+export const DIRECT = "none";
+
+/** Environment variables by name; undefined where one is not set. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ProxySettings {
+  /** Address of a proxy, `none`, or null for what the environment says (HTTPS_PROXY, HTTP_PROXY, either case). */
+  readonly proxy: string | null;
+  /** Also holds NO_PROXY, which exempts hosts from `proxy` too, as with curl and git. */
+  readonly environment: Environment;
+  readonly allow_insecure: boolean;
+}
+
+export interface Proxy {
+  readonly kind: "proxy";
+  /** Without credentials. */
+  readonly url: URL;
+  /** Value of Proxy-Authorization, from the user name and password in the address (RFC 7617). */
+  readonly authorization: Secret | null;
+}
+
+export interface ProxyProblem {
+  readonly kind: "proxy-problem";
+  readonly code: "PROXY_URL" | "PROXY_SCHEME" | "PROXY_INSECURE";
+  /** Never repeats the address: it may hold a password. */
+  readonly what: string;
+}
+
+/** Which way a request to `url` goes. Decided anew for each request; nothing is looked up. */
+export function chooseProxy(settings: ProxySettings, url: URL): Proxy | ProxyProblem | { readonly kind: "direct" } {
+  const { environment, proxy } = settings;
+  const unprotected = url.protocol === "http:" && !settings.allow_insecure;
+  // Plain HTTP to this machine is allowed because nothing leaves it; an ambient proxy must not change that.
+  if (proxy === null && unprotected && isLoopback(url.hostname)) return { kind: "direct" };
+
+  const address = proxy ?? fromEnvironment(environment, url.protocol === "https:" ? "https_proxy" : "http_proxy");
+  if (address === "" || address === DIRECT) return { kind: "direct" };
+  if (isExempt(fromEnvironment(environment, "no_proxy"), hostOf(url), portOf(url))) return { kind: "direct" };
+
+  const parsed = parseProxy(address);
+  if (parsed.kind === "proxy" && unprotected && !isLoopback(parsed.url.hostname)) {
+    return problem("PROXY_INSECURE", "would see the API key, because the service address is plain http");
+  }
+  return parsed;
+}
+
+/** Reads the address of a proxy; one without a scheme is http, as with curl. */
+export function parseProxy(address: string): Proxy | ProxyProblem {
+  const text = address.trim();
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (url === null || url.hostname === "") return problem("PROXY_URL", "has an address that cannot be read");
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return problem("PROXY_SCHEME", "is neither an http nor an https proxy");
+  }
+  const authorization = basicAuthorization(url.username, url.password);
+  if (authorization === undefined)
+    return problem("PROXY_URL", "has a user name or password that is wrongly percent-encoded");
+  url.username = "";
+  url.password = "";
+  return { kind: "proxy", url, authorization };
+}
+
+/** What a request brings along for the proxy itself. */
+export function proxyHeaders({ authorization }: Proxy): Readonly<Record<string, string>> {
+  return authorization === null ? {} : { "proxy-authorization": authorization.reveal() };
+}
+
+/** What a status that is not of the service means. */
+export function refusal({ url }: Proxy, status: number): TransportError {
+  return new TransportError("proxy", `HTTP_${status}`, `proxy ${url.host} ${explain(status)}`);
+}
+
+function explain(status: number): string {
+  if (status === 407) return "wants a user name and password, or other ones (407)";
+  if (status === 403) return "does not allow connections to this service (403)";
+  return `cannot reach the service (${status})`;
+}
+
+/** Lower case first, as curl does. */
+function fromEnvironment(environment: Environment, name: string): string {
+  return (environment[name] || environment[name.toUpperCase()] || "").trim();
+}
+
+/** Null without credentials, undefined when they cannot be decoded. */
+function basicAuthorization(username: string, password: string): Secret | null | undefined {
+  if (username === "" && password === "") return null;
+  try {
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    return new Secret(`Basic ${Buffer.from(pair, "utf8").toString("base64")}`);
+  } catch {
+    return undefined;
+  }
+}
+
+function problem(code: ProxyProblem["code"], what: string): ProxyProblem {
+  return { kind: "proxy-problem", code, what: `proxy ${what}` };
+}

@@ -1,0 +1,165 @@
+import { useMemo } from "preact/hooks";
+
+import type { AuditEntryView, RefusalView } from "../../../api/audit.ts";
+import { detailsInWords, refusalInWords, subjectOf } from "../../../api/words/audit.ts";
+import { useData } from "../data/use-data.ts";
+import { Page } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import type { Column } from "../parts/table/column.ts";
+import { DataTable } from "../parts/table/data-table.tsx";
+import { EmptyState } from "../parts/table/empty-state.tsx";
+import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { number } from "../parts/text.ts";
+import { useRefusals } from "./refusals.tsx";
+
+/** Changes that the page asks for; the command line shows all. */
+const CHANGES_SHOWN = 1000;
+
+/** One thing that was done, or refused. */
+interface Entry {
+  readonly id: string;
+  readonly at: string;
+  readonly what: string;
+  readonly subject: string;
+  /** Of the subject of a change. */
+  readonly subject_id: string;
+  readonly by: string;
+  readonly from: string;
+  readonly details: string;
+}
+
+const FILTERING: Filtering<Entry> = {
+  filters: [
+    { id: "what", label: "What", valuesOf: ({ what }) => [what] },
+    { id: "by", label: "By", valuesOf: ({ by }) => [by] },
+  ],
+  textOf: (entry) => Object.values(entry).join(" "),
+};
+
+/** `/audit`: who changed what, and which registrations were refused, newest first. */
+export function Audit() {
+  const changes = useData<{ readonly items: readonly AuditEntryView[] }>(`/v1/me/audit?limit=${CHANGES_SHOWN}`, [
+    "keys",
+    "fleets",
+    "deployments",
+  ]);
+  const refusals = useRefusals();
+  const changed = changes.state === "ready" ? changes.value.items : undefined;
+  const refused = refusals.state === "ready" ? refusals.value.items : undefined;
+  const rows = useMemo(
+    () => [...(changed ?? []).map(entryOfChange), ...(refused ?? []).map(entryOfRefusal)],
+    [changed, refused],
+  );
+  return (
+    <Page title="Audit">
+      <DataTable
+        data={changes}
+        empty={<NoEntries />}
+        caption="Audit"
+        noun="event"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ id }) => id}
+        sort="-when"
+        cardHeight="8.5rem"
+        filtering={FILTERING}
+        hint="Name, id, key, address, reason"
+      />
+      {changed?.length === CHANGES_SHOWN ? (
+        <p class="table-more">
+          The newest {number(CHANGES_SHOWN)} changes. <code>robot-policy audit --since 365d</code> shows the others too.
+        </p>
+      ) : null}
+    </Page>
+  );
+}
+
+function NoEntries() {
+  return (
+    <EmptyState title="Nothing was changed yet">
+      <p>Here is who creates keys, fleets and deployments, and why the service refused a registration.</p>
+    </EmptyState>
+  );
+}
+
+function entryOfChange(entry: AuditEntryView): Entry {
+  const { id, at, action, subject_id: subjectId, actor } = entry;
+  return {
+    id,
+    at,
+    what: action,
+    subject: subjectOf(entry),
+    subject_id: subjectId,
+    by: actor.label ?? actor.id,
+    from: "",
+    details: detailsInWords(entry),
+  };
+}
+
+function entryOfRefusal(refusal: RefusalView): Entry {
+  const { id, last_at: lastAt, robot, actor, address } = refusal;
+  return {
+    id,
+    at: lastAt,
+    what: "refused",
+    subject: robot ?? "",
+    subject_id: "",
+    by: actor.label ?? actor.id,
+    from: address,
+    details: refusalInWords(refusal),
+  };
+}
+
+const COLUMNS: readonly Column<Entry>[] = [
+  {
+    id: "what",
+    name: "What",
+    track: "minmax(10.5rem, 0.8fr)",
+    cell: ({ what }) => what,
+    sortBy: ({ what }) => what,
+  },
+  {
+    id: "when",
+    name: "When",
+    track: "7rem",
+    cell: ({ at }) => <RelativeTime at={at} />,
+    sortBy: ({ at }) => Date.parse(at),
+    first: "down",
+  },
+  {
+    id: "subject",
+    name: "Subject",
+    track: "minmax(7rem, 1fr)",
+    cell: ({ subject, subject_id: subjectId }) =>
+      subject === "" ? (
+        <span class="muted" title={subjectId}>
+          –
+        </span>
+      ) : (
+        <span title={subjectId}>{subject}</span>
+      ),
+    sortBy: ({ subject }) => subject || null,
+  },
+  {
+    id: "by",
+    name: "By",
+    track: "minmax(6rem, 0.8fr)",
+    cell: ({ by }) => by,
+    sortBy: ({ by }) => by,
+  },
+  {
+    id: "from",
+    name: "From",
+    track: "8rem",
+    from: "wide",
+    cell: ({ from }) => (from === "" ? <span class="muted">–</span> : from),
+    sortBy: ({ from }) => from || null,
+  },
+  {
+    id: "details",
+    name: "Details",
+    track: "minmax(10rem, 2fr)",
+    cell: ({ details }) => <span title={details}>{details}</span>,
+    isWideOnCard: true,
+  },
+];

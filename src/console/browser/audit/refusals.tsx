@@ -1,0 +1,34 @@
+import type * as z from "zod";
+
+import type { refusalListSchema, RefusalView } from "../../../api/audit.ts";
+import { refusalInWords } from "../../../api/words/audit.ts";
+import type { Data } from "../data/use-data.ts";
+import { useData } from "../data/use-data.ts";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { SmallTable } from "../parts/table/small-table.tsx";
+
+type RefusalList = z.output<typeof refusalListSchema>;
+
+/** Registrations that were refused, newest first: of all robots, or of one by its name or id. */
+export function useRefusals(robot?: string): Data<RefusalList> {
+  const query = robot === undefined ? "" : `?${new URLSearchParams({ robot }).toString()}`;
+  return useData(`/v1/me/refusals${query}`, ["robots"]);
+}
+
+/** Why registrations of one robot were refused. */
+export function Refusals({ refusals }: { readonly refusals: readonly RefusalView[] }) {
+  return (
+    <SmallTable label="Refused registrations" heads={["When", "Reason", "By", "From"]}>
+      {refusals.map((refusal) => (
+        <tr key={refusal.id}>
+          <th scope="row">
+            <RelativeTime at={refusal.last_at} />
+          </th>
+          <td>{refusalInWords(refusal)}</td>
+          <td title={refusal.actor.id}>{refusal.actor.label ?? refusal.actor.id}</td>
+          <td>{refusal.address}</td>
+        </tr>
+      ))}
+    </SmallTable>
+  );
+}

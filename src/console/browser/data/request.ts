@@ -1,0 +1,120 @@
+import type { ValidationError } from "../../../api/errors.ts";
+import { createStore } from "../store.ts";
+import { heedDate } from "./service-clock.ts";
+
+/** Without an answer for so long, there will be none: the console says so and asks again later. */
+const TIMEOUT_MS = 15_000;
+
+/** Sent along so that no other site's page can make the browser ask in the person's name: only this page can set it. */
+const CONSOLE_HEADER = "x-robot-policy-console";
+
+/** Why there is no answer, or what the service refused. Each carries what a person is told. */
+export type Problem =
+  | { readonly kind: "unreachable"; readonly detail: string }
+  | { readonly kind: "unauthorized"; readonly detail: string }
+  | { readonly kind: "forbidden"; readonly detail: string }
+  | { readonly kind: "missing"; readonly detail: string }
+  | { readonly kind: "invalid"; readonly detail: string; readonly findings: readonly ValidationError[] }
+  | { readonly kind: "refused"; readonly detail: string; readonly status: number };
+
+export type Outcome<T> =
+  | { readonly state: "answered"; readonly value: T }
+  | { readonly state: "failed"; readonly problem: Problem }
+  /** Nobody waits for it any more. */
+  | { readonly state: "aborted" };
+
+/** What the store was, in an answer that tells whose session this is. */
+const STORE_HEADER = "x-robot-policy-store";
+
+/** Of the last such answer; null before. For the events, which tell what changed since. */
+export const storeTag = createStore<string | null>(null);
+
+/** Whether the service answered the last request that anybody waited for. */
+export const reached = createStore(true);
+
+export interface RequestOptions {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * One request to the service that served the page.
+ *
+ * Its answers are taken by their types: they come from the same program as this page. What is not JSON comes from something in
+ * between, and is a failure.
+ *
+ * @param path with its query; from the root.
+ */
+export async function request<T>(
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  { body, signal, timeoutMs = TIMEOUT_MS }: RequestOptions = {},
+): Promise<Outcome<T>> {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const timer = setTimeout(abort, timeoutMs);
+  signal?.addEventListener("abort", abort);
+  if (signal?.aborted === true) abort();
+  try {
+    const response = await fetch(path, {
+      method,
+      headers: { [CONSOLE_HEADER]: "1", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      credentials: "same-origin",
+      redirect: "error",
+      cache: "no-store",
+      signal: controller.signal,
+    });
+    reached.set(true);
+    heedDate(response.headers.get("date"));
+    const tag = response.headers.get(STORE_HEADER);
+    if (tag !== null) storeTag.set(tag);
+    if (response.ok) return { state: "answered", value: await response.json() };
+    return { state: "failed", problem: await readProblem(response) };
+  } catch {
+    if (signal?.aborted === true) return { state: "aborted" };
+    reached.set(false);
+    const detail = controller.signal.aborted
+      ? `The service did not answer within ${timeoutMs / 1000} seconds.`
+      : "The service cannot be reached from this computer right now.";
+    return { state: "failed", problem: { kind: "unreachable", detail } };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+async function readProblem(response: Response): Promise<Problem> {
+  const body: unknown = await response.json().catch(() => null);
+  const said = isObject(body) ? body["detail"] : null;
+  const { status } = response;
+  const detail = typeof said === "string" ? said : `The service answered with status ${status}.`;
+  if (status === 401) return { kind: "unauthorized", detail };
+  if (status === 403) return { kind: "forbidden", detail };
+  if (status === 404) return { kind: "missing", detail };
+  if (status === 422 && Array.isArray(said)) {
+    const findings = said.filter(isFinding);
+    return { kind: "invalid", findings, detail: findings.map(({ msg }) => sentence(msg)).join(" ") };
+  }
+  if (status !== 429) return { kind: "refused", status, detail };
+  const after = response.headers.get("retry-after");
+  const wait = after === null ? "Wait a little." : `Try again in ${after} s.`;
+  return { kind: "refused", status, detail: `Too many requests. ${wait}` };
+}
+
+/** A message of a finding as a sentence, without the words of the validator. */
+export function sentence(message: string): string {
+  const text = message.replace(/^(?:Value|Assertion) error, /, "").trim();
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+function isFinding(value: unknown): value is ValidationError {
+  return isObject(value) && Array.isArray(value["loc"]) && typeof value["msg"] === "string";
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

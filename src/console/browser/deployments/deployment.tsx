@@ -1,0 +1,171 @@
+import { useState } from "preact/hooks";
+
+import type { DeploymentView } from "../../../api/deployments.ts";
+import { failureOf } from "../../../api/words/deployment-failures.ts";
+import { invalidate } from "../data/cache.ts";
+import { mayDo } from "../data/session.ts";
+import { useData } from "../data/use-data.ts";
+import { useWrite } from "../data/use-write.ts";
+import { modelPath, useEndpoints } from "../models/data.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Confirm } from "../parts/form/dialog.tsx";
+import { FieldError } from "../parts/form/fields.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Facts, Page } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { robotPath } from "../robots/data.ts";
+import type { PageParameters } from "../shell/pages.tsx";
+import { isCurrent } from "./data.ts";
+
+/** `/deployments/ID`: one model on one robot, how it is, and the way to end it. */
+export function Deployment({ name: id }: PageParameters) {
+  const path = `/v1/me/deployments/${encodeURIComponent(id)}`;
+  const deployment = useData<DeploymentView>(path, ["deployments"]);
+  const [isRetiring, setRetiring] = useState(false);
+  const view = deployment.state === "ready" ? deployment.value : null;
+  return (
+    <Page
+      title={view === null ? "Deployment" : titleOf(view)}
+      up={{ href: "/deployments", word: "Deployments" }}
+      badge={view === null ? null : <StatusBadge status={view.status} />}
+      actions={
+        view !== null && isCurrent(view) && mayDo("deployments:write") ? (
+          <button type="button" class="button button-danger" onClick={() => setRetiring(true)}>
+            Retire
+          </button>
+        ) : undefined
+      }
+    >
+      {deployment.state === "failed" && deployment.problem.kind === "missing" ? (
+        <p>
+          This organization has no such deployment. <a href="/deployments">See all deployments</a>
+        </p>
+      ) : (
+        <Loaded data={deployment} what="this deployment" lines={6}>
+          {(known) => <DeploymentFacts deployment={known} />}
+        </Loaded>
+      )}
+      {isRetiring && view !== null ? <Retire deployment={view} close={() => setRetiring(false)} /> : null}
+    </Page>
+  );
+}
+
+function titleOf({ model, robot, robot_id: robotId }: DeploymentView): string {
+  return `${model ?? "A model"} on ${robot ?? robotId ?? "a robot"}`;
+}
+
+function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }) {
+  const {
+    id,
+    robot,
+    robot_id: robotId,
+    model,
+    subject_id: subjectId,
+    region,
+    endpoint_url: endpointUrl,
+    active_generation_id: activeGenerationId,
+  } = deployment;
+  const failure = failureOf(deployment);
+  return (
+    <div class="sections">
+      {failure === null || !isCurrent(deployment) ? null : (
+        <Notice tone="blocked" title="The robot is not served.">
+          <p>
+            {failure.what} {failure.remedy}
+          </p>
+          {mayDo("models:read") ? <EndpointFailure deployment={deployment} /> : null}
+        </Notice>
+      )}
+      <Facts
+        facts={[
+          ["Robot", <a href={robotPath(robot ?? robotId ?? "", robotId ?? "")}>{robot ?? robotId}</a>],
+          ["Model", model === null || model === undefined ? null : <a href={modelPath(model)}>{model}</a>],
+          ["Checkpoint", subjectId],
+          ["Region", region],
+          ["Created", <RelativeTime at={deployment.created_at} />],
+          ["Active since", <RelativeTime at={deployment.activated_at} />],
+          ["Retired", <RelativeTime at={deployment.retired_at} />],
+          [
+            "Last error",
+            failure === null ? null : <span title={deployment.last_error_code ?? ""}>{failure.what}</span>,
+          ],
+          [
+            "Endpoint",
+            endpointUrl === null || endpointUrl === undefined ? null : <Chip text={endpointUrl} what="endpoint" />,
+          ],
+          ["Generation", activeGenerationId],
+          ["Id", <Chip text={id} what="id" />],
+        ]}
+      />
+    </div>
+  );
+}
+
+/** What its endpoint answers, where that is why the robot is not served. */
+function EndpointFailure({ deployment: { subject_id: subjectId, region } }: { readonly deployment: DeploymentView }) {
+  const endpoints = useEndpoints();
+  if (endpoints.state !== "ready") return null;
+  const own = endpoints.value.items.find((each) => each.checkpoint_id === subjectId && each.region === region);
+  if (own === undefined || own.status !== "unhealthy") return null;
+  return (
+    <p>
+      The endpoint in {own.region} became unhealthy <RelativeTime at={own.since} />
+      {own.detail === null ? "" : `: ${own.detail}`}.
+    </p>
+  );
+}
+
+function Chip({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <span class="chip">
+      <span class="mono cut" title={text}>
+        {text}
+      </span>
+      <CopyButton text={text} what={what} />
+    </span>
+  );
+}
+
+interface RetireProps {
+  readonly deployment: DeploymentView;
+  close(): void;
+}
+
+function Retire({ deployment, close }: RetireProps) {
+  const { send, isBusy, problem } = useWrite<DeploymentView>();
+  const { id, robot, model, status } = deployment;
+  const retire = async () => {
+    const retired = await send("DELETE", `/v1/me/deployments/${encodeURIComponent(id)}`);
+    if (retired === null) return;
+    invalidate(["deployments", "fleets", "usage"]);
+    showToast(`${titleOf(deployment)} is retired.`);
+    close();
+  };
+  return (
+    <Confirm
+      title={`Retire ${titleOf(deployment)}?`}
+      verb="Retire"
+      isBusy={isBusy}
+      confirm={() => void retire()}
+      close={close}
+    >
+      <p>
+        {status === "active" ? (
+          <>
+            <b>{robot}</b> is served by {model} now, and no longer as soon as you confirm: bring the robot to a halt
+            first.
+          </>
+        ) : (
+          <>
+            <b>{robot}</b> will not be served by {model}, even when what keeps it from that is mended.
+          </>
+        )}{" "}
+        The robot stays registered. A retired deployment does not come back; deploy again for a new one.
+      </p>
+      {problem === null ? null : <FieldError text={problem.detail} />}
+    </Confirm>
+  );
+}

@@ -1,0 +1,149 @@
+import { useId, useState } from "preact/hooks";
+
+import type { DeploymentView } from "../../../api/deployments.ts";
+import type { RobotView } from "../../../api/robot-views.ts";
+import { invalidate } from "../data/cache.ts";
+import { mayDo } from "../data/session.ts";
+import { useData } from "../data/use-data.ts";
+import { useWrite } from "../data/use-write.ts";
+import { usePreview } from "../fleets/preview.tsx";
+import { SubjectField } from "../models/subject-field.tsx";
+import { Dialog } from "../parts/form/dialog.tsx";
+import { FieldError, TextField } from "../parts/form/fields.tsx";
+import { useFormErrors } from "../parts/form/use-form-errors.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Sentence } from "../parts/relative-time.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { navigate } from "../router.ts";
+import { deploymentPath, isCurrent, useDeployments } from "./data.ts";
+
+interface DeployDialogProps {
+  /** Chosen already: the slug of the page it was asked for on. */
+  readonly model?: string;
+  /** The same for the page of a robot: its name. */
+  readonly robot?: string;
+  close(): void;
+}
+
+/** Has a robot run a model; before that, says whether it can, and what it runs now. */
+export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", close }: DeployDialogProps) {
+  const [model, setModel] = useState(firstModel);
+  const [robot, setRobot] = useState(firstRobot);
+  const { send, isBusy, problem } = useWrite<DeploymentView>();
+  const name = robot.trim();
+  const errors = useFormErrors(problem, ["model", "robot"], { model, robot: name });
+  const isReady = model !== "" && name !== "";
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (!isReady) return;
+    const made = await send("POST", "/v1/me/deployments", { model, robot: name });
+    if (made === null) return;
+    invalidate(["deployments", "fleets", "usage"]);
+    close();
+    const { id, status } = made;
+    showToast(status === "active" ? `${name} runs ${model}.` : `${model} is being made ready for ${name}.`);
+    navigate(deploymentPath(id));
+  };
+  return (
+    <Dialog title="Deploy a model to a robot" close={close} isBusy={isBusy}>
+      <form class="form" onSubmit={submit}>
+        <RobotField value={robot} change={setRobot} error={errors.of("robot")} />
+        <SubjectField value={model} change={setModel} error={errors.of("model")} />
+        {errors.rest.map((text) => (
+          <FieldError key={text} text={text} />
+        ))}
+        <Prospect robot={name} model={model} />
+        <div class="buttons">
+          <button type="button" class="button" disabled={isBusy} onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="button button-main" disabled={!isReady} aria-disabled={isBusy}>
+            Deploy
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Names that the browser offers; beyond that a person knows which robot they mean. */
+const OFFERED_MAXIMUM = 2000;
+
+interface RobotFieldProps {
+  readonly value: string;
+  change(value: string): void;
+  readonly error: string | undefined;
+}
+
+/** A robot by its name or id; the browser offers the names it has. */
+function RobotField({ value, change, error }: RobotFieldProps) {
+  const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
+  const list = useId();
+  const names = robots.state === "ready" ? robots.value.slice(0, OFFERED_MAXIMUM).map(({ name }) => name) : [];
+  return (
+    <>
+      <TextField
+        label="Robot"
+        hint="Its name or id."
+        value={value}
+        change={change}
+        error={error}
+        input={{ autofocus: true, required: true, list }}
+      />
+      <datalist id={list}>
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+interface ProspectProps {
+  readonly robot: string;
+  readonly model: string;
+}
+
+/** What will come of it. Its room is there from the start, and a reader hears it when it changes. */
+function Prospect({ robot, model }: ProspectProps) {
+  const isAsked = robot !== "" && model !== "" && mayDo("robots:read");
+  const preview = usePreview(isAsked ? { robots: [robot], subject: model } : null);
+  const replaced = useReplaced(robot);
+  const judged = preview.state === "ready" ? preview.value.robots[0] : undefined;
+  const isRefused = isAsked && judged?.fits === false;
+  return (
+    <div class="prospect" role="status">
+      {!isAsked || judged === undefined ? null : judged.fits === false ? (
+        <p class="prospect-fits" data-tone="blocked">
+          <Icon name="blocked" />
+          {judged.reason ?? "The robot cannot run it."}
+        </p>
+      ) : judged.reason === null ? (
+        <p class="prospect-fits" data-tone="ready">
+          <Icon name="ready" />
+          {judged.robot} can run it.
+        </p>
+      ) : (
+        <p class="prospect-fits" data-tone="degraded">
+          <Icon name="degraded" />
+          <span>
+            {judged.robot} would wait. <Sentence text={judged.reason} />
+          </span>
+        </p>
+      )}
+      {isAsked && preview.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
+      {replaced === undefined || isRefused ? null : (
+        <p>
+          {robot} has {replaced.model} now ({replaced.status}); that is retired in the same moment.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function useReplaced(robot: string): DeploymentView | undefined {
+  const deployments = useDeployments();
+  if (deployments.state !== "ready" || robot === "") return undefined;
+  const isOf = ({ robot: name, robot_id: robotId }: DeploymentView) => name === robot || robotId === robot;
+  return deployments.value.items.find((deployment) => isCurrent(deployment) && isOf(deployment));
+}

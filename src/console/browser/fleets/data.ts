@@ -1,0 +1,38 @@
+import { useMemo } from "preact/hooks";
+
+import type { FleetDetails, FleetNeeds } from "../../../api/fleet-details.ts";
+import type { FleetView } from "../../../api/fleets.ts";
+import type { Data } from "../data/use-data.ts";
+import { useData } from "../data/use-data.ts";
+import type { FleetRow } from "./rows.ts";
+import { fleetRows } from "./rows.ts";
+
+export interface Fleets {
+  readonly fleets: Data<readonly FleetView[]>;
+  readonly needs: Data<{ readonly items: readonly FleetNeeds[] }>;
+  /** The fleets with their needs, as far as both are known. */
+  readonly rows: readonly FleetRow[];
+}
+
+export function useFleets(): Fleets {
+  const fleets = useData<readonly FleetView[]>("/v1/fleets", TOPICS);
+  const needs = useData<{ readonly items: readonly FleetNeeds[] }>("/v1/me/fleet-needs", TOPICS);
+  const views = fleets.state === "ready" ? fleets.value : NO_FLEETS;
+  const told = needs.state === "ready" ? needs.value.items : undefined;
+  return { fleets, needs, rows: useMemo(() => fleetRows(views, told), [views, told]) };
+}
+
+const TOPICS = ["fleets", "robots", "models"] as const;
+const NO_FLEETS: readonly FleetView[] = [];
+
+export function useFleet(id: string): Data<FleetView> {
+  return useData<FleetView>(`/v1/fleets/${encodeURIComponent(id)}`, TOPICS);
+}
+
+export function useFleetDetails(id: string): Data<FleetDetails> {
+  return useData<FleetDetails>(`/v1/fleets/${encodeURIComponent(id)}/details`, TOPICS);
+}
+
+export function fleetPath(id: string): string {
+  return `/fleets/${encodeURIComponent(id)}`;
+}

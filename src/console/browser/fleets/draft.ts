@@ -1,0 +1,125 @@
+import type { PreviewBody } from "./preview.tsx";
+
+/** A window as its two fields hold it: local times, without a zone. */
+export interface WindowDraft {
+  readonly starts_at: string;
+  readonly ends_at: string;
+}
+
+/** A fleet as a form holds it: texts, as they were written. */
+export interface FleetDraft {
+  readonly name: string;
+  readonly subject: string;
+  readonly selection: string;
+  readonly site: string;
+  readonly region: string;
+  readonly robot_type_id: string;
+  /** One `name=value` on each line. */
+  readonly labels: string;
+  /** Names or ids, one on each line. */
+  readonly robots: string;
+  readonly peak_active_robots: string;
+  readonly readiness_mode: string;
+  readonly windows: readonly WindowDraft[];
+}
+
+export const EMPTY_DRAFT: FleetDraft = {
+  name: "",
+  subject: "",
+  selection: "selector",
+  site: "",
+  region: "",
+  robot_type_id: "",
+  labels: "",
+  robots: "",
+  peak_active_robots: "1",
+  readiness_mode: "always_ready",
+  windows: [],
+};
+
+export const READINESS_MODES = [
+  { value: "always_ready", word: "Always ready", hint: "Capacity is there at any time." },
+  { value: "scheduled", word: "Scheduled", hint: "Capacity is there within operating windows." },
+  { value: "on_demand", word: "On demand", hint: "Capacity comes when the first robot becomes active." },
+] as const;
+
+/** OPERATING_WINDOWS_COUNT of src/api/fleets.ts, whose schemas are no part of the page. */
+export const WINDOWS_MAXIMUM = 366;
+
+/** Paths in the body that the form has fields for. */
+export const FLEET_FIELDS: readonly string[] = [
+  "name",
+  "subject",
+  "selection",
+  "selection.selector",
+  "selection.selector.site",
+  "selection.selector.region",
+  "selection.selector.robot_type_id",
+  "selection.selector.labels",
+  "selection.robots",
+  "peak_active_robots",
+  "readiness_mode",
+  "operating_windows",
+  ...Array.from({ length: WINDOWS_MAXIMUM }, (_, index) => [
+    `operating_windows.${index}`,
+    `operating_windows.${index}.starts_at`,
+    `operating_windows.${index}.ends_at`,
+  ]).flat(),
+];
+
+/** The body of `POST /v1/fleets`. What is not filled in is sent as it is: the service says what is wrong with it, in one place for all clients. */
+export function bodyOf(draft: FleetDraft) {
+  const { name, subject, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode, windows } = draft;
+  return {
+    name: name.trim(),
+    subject,
+    selection: selectionOf(draft),
+    // "" would be refused as no number, where nothing was written.
+    ...(peakActiveRobots.trim() === "" ? {} : { peak_active_robots: Number(peakActiveRobots) }),
+    readiness_mode: readinessMode,
+    ...(readinessMode === "scheduled" ? { operating_windows: windows.map(zoned) } : {}),
+  };
+}
+
+/** What to ask which robots it would be; null while nothing is chosen. */
+export function previewOf(draft: FleetDraft): PreviewBody | null {
+  const selection = selectionOf(draft);
+  const isEmpty = "robots" in selection ? selection.robots.length === 0 : Object.keys(selection.selector).length === 0;
+  if (isEmpty) return null;
+  return { ...selection, ...(draft.subject === "" ? {} : { subject: draft.subject }) };
+}
+
+function selectionOf(draft: FleetDraft) {
+  if (draft.selection === "robots") return { robots: linesOf(draft.robots) };
+  const { site, region, robot_type_id: robotTypeId } = draft;
+  const filters = Object.entries({ site, region, robot_type_id: robotTypeId }).filter(([, value]) => value !== "");
+  const labels = Object.fromEntries(linesOf(draft.labels).map(pairOf));
+  const selector: Readonly<Record<string, unknown>> = {
+    ...Object.fromEntries(filters),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+  };
+  return { selector };
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split(/[\n,]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+function pairOf(line: string): readonly [string, string] {
+  const at = line.indexOf("=");
+  return at === -1 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+}
+
+/** A window would mean another time on a service elsewhere: it is sent with the zone of the person. */
+function zoned({ starts_at, ends_at }: WindowDraft): WindowDraft {
+  return { starts_at: instant(starts_at), ends_at: instant(ends_at) };
+}
+
+/** What is no time stays as it is, for the service to refuse beside its field. */
+function instant(local: string): string {
+  const ms = new Date(local).getTime();
+  return Number.isNaN(ms) ? local : new Date(ms).toISOString();
+}

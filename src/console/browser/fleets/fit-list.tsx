@@ -1,0 +1,44 @@
+import type { FitGroup } from "../../../api/words/fit-groups.ts";
+import { Sentence } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { compareTexts, number } from "../parts/text.ts";
+import { RobotNames } from "../robots/names.tsx";
+
+interface FitListProps {
+  readonly groups: readonly FitGroup[];
+  /** Beside a form that must not be left. */
+  readonly opensElsewhere?: boolean;
+}
+
+/** Robots by whether a model suits them and whether they could run it now, with why not. */
+export function FitList({ groups, opensElsewhere = false }: FitListProps) {
+  return (
+    <ul class="groups">
+      {groups.map(({ fit, reason, robots }) => (
+        <li key={`${fit} ${reason ?? ""}`}>
+          {fit === "runs" && groups.length === 1 ? null : (
+            <p class="group-head">
+              <StatusBadge status={STATUSES[fit]} word={`${number(robots.length)} ${WORDS[fit]}`} />
+              {reason === null ? null : <Sentence text={reason} />}
+            </p>
+          )}
+          <RobotNames
+            robots={[...robots].sort((left, right) => compareTexts(left.robot, right.robot))}
+            opensElsewhere={opensElsewhere}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const STATUSES = { lacks: "blocked", waits: "degraded", runs: "ready" } as const satisfies Record<
+  FitGroup["fit"],
+  string
+>;
+
+const WORDS = {
+  lacks: "cannot run it",
+  waits: "would wait",
+  runs: "can run it",
+} as const satisfies Record<FitGroup["fit"], string>;

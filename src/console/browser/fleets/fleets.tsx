@@ -1,0 +1,149 @@
+import { mayDo } from "../data/session.ts";
+import { useSettled } from "../data/use-settled.ts";
+import { CountBar } from "../parts/count-bar.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Page } from "../parts/page.tsx";
+import type { Column } from "../parts/table/column.ts";
+import { DataTable } from "../parts/table/data-table.tsx";
+import { EmptyState } from "../parts/table/empty-state.tsx";
+import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { number, spoken } from "../parts/text.ts";
+import { FleetBadge } from "./badge.tsx";
+import { fleetPath, useFleets } from "./data.ts";
+import { NeedTexts } from "./needs.tsx";
+import type { FleetRow } from "./rows.ts";
+import { progressOf, robotCounts, severityOf } from "./rows.ts";
+
+const FILTERING: Filtering<FleetRow> = {
+  filters: [
+    { id: "state", label: "State", valuesOf: ({ fleet: { status } }) => [status] },
+    { id: "model", label: "Model", valuesOf: ({ fleet: { subject } }) => [subject] },
+    {
+      id: "mode",
+      label: "Mode",
+      valuesOf: ({ fleet: { readiness_mode: readinessMode } }) => [readinessMode],
+      wordOf: spoken,
+    },
+  ],
+  textOf: ({ fleet, needs }) =>
+    [fleet.name, fleet.id, fleet.subject, fleet.status, ...needs.map(({ reason }) => reason)].join(" "),
+};
+
+/** `/fleets`: which are ready, and why the others are not. */
+export function Fleets() {
+  const { fleets, needs, rows } = useFleets();
+  const isSettled = useSettled([fleets, needs]);
+  const create = mayDo("fleets:write") ? (
+    <a class="button button-main" href="/fleets/new">
+      <Icon name="plus" />
+      New fleet
+    </a>
+  ) : undefined;
+  return (
+    <Page title="Fleets" count={fleets.state === "ready" ? number(rows.length) : undefined} actions={create}>
+      <DataTable
+        data={fleets}
+        empty={<NoFleets />}
+        caption="Fleets"
+        noun="fleet"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ fleet }) => fleet.id}
+        hrefOf={({ fleet }) => fleetPath(fleet.id)}
+        sort="state"
+        isLoading={!isSettled}
+        rowHeight="3.25rem"
+        hasGrowingRows
+        cardHeight="7.5rem"
+        filtering={FILTERING}
+        hint="Name, model, reason"
+      />
+    </Page>
+  );
+}
+
+function NoFleets() {
+  return (
+    <EmptyState title="There is no fleet yet">
+      <p>
+        A fleet is a group of robots that share one model. The service keeps capacity ready for them, and says which of
+        them can run it and which cannot.
+      </p>
+    </EmptyState>
+  );
+}
+
+const COLUMNS: readonly Column<FleetRow>[] = [
+  {
+    id: "name",
+    name: "Fleet",
+    track: "minmax(9rem, 1.2fr)",
+    cell: ({ fleet }) => fleet.name,
+    sortBy: ({ fleet }) => fleet.name,
+  },
+  {
+    id: "state",
+    name: "State",
+    track: "8.25rem",
+    isPlainOnCard: true,
+    cell: (row) => <FleetBadge row={row} />,
+    sortBy: severityOf,
+  },
+  {
+    id: "reason",
+    name: "Reason",
+    track: "minmax(12rem, 3fr)",
+    cell: (row) => <Reason row={row} />,
+    isWideOnCard: true,
+    isPlainOnCard: true,
+  },
+  {
+    id: "robots",
+    name: "Robots",
+    track: "minmax(8rem, 1fr)",
+    isPlainOnCard: true,
+    cell: (row) => (
+      <span class="bar-and-number">
+        <CountBar counts={robotCounts(row)} noun="robot" isSmall />
+        <span title="Registered">{number(row.fleet.robots.registered)}</span>
+      </span>
+    ),
+    sortBy: ({ fleet }) => fleet.robots.registered,
+    first: "down",
+  },
+  {
+    id: "model",
+    name: "Model",
+    track: "minmax(7rem, 1fr)",
+    from: "medium",
+    cell: ({ fleet: { active_model: activeModel, subject, update } }) => (
+      <>
+        {activeModel?.subject ?? subject}
+        {update === null || update === undefined ? null : <span class="second-line">→ {update.subject}</span>}
+      </>
+    ),
+    sortBy: ({ fleet }) => fleet.subject,
+  },
+  {
+    id: "mode",
+    name: "Mode",
+    track: "7rem",
+    from: "wide",
+    cell: ({ fleet }) => spoken(fleet.readiness_mode),
+    sortBy: ({ fleet }) => fleet.readiness_mode,
+  },
+  {
+    id: "peak",
+    name: "Peak",
+    track: "4rem",
+    from: "wide",
+    align: "end",
+    cell: ({ fleet }) => number(fleet.peak_active_robots),
+    sortBy: ({ fleet }) => fleet.peak_active_robots,
+    first: "down",
+  },
+];
+
+function Reason({ row: { fleet, needs } }: { readonly row: FleetRow }) {
+  return needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />;
+}

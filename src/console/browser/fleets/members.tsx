@@ -1,0 +1,52 @@
+import type { FleetMemberView } from "../../../api/fleet-details.ts";
+import { memberStateInWords } from "../../../api/words/fleets.ts";
+import { Sentence } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { compareTexts, number } from "../parts/text.ts";
+import { RobotNames } from "../robots/names.tsx";
+
+/** Members that are alike. */
+interface Group extends Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
+  readonly members: readonly FleetMemberView[];
+}
+
+/** Who waits for a person stands first. */
+const ORDER: readonly string[] = ["blocked", "waiting", "active", "ready"];
+
+/** The members of a fleet, by what keeps them from working: forty robots that miss one camera are one thing to do, not forty. */
+export function MembersByReason({ members }: { readonly members: readonly FleetMemberView[] }) {
+  return (
+    <ul class="groups">
+      {groupsOf(members).map((group) => (
+        <li key={`${group.state} ${group.reason ?? ""}`} class="group">
+          <p class="group-head">
+            <StatusBadge status={group.state} word={`${number(group.members.length)} ${memberStateInWords(group)}`} />
+            {group.reason === null ? null : <Sentence text={group.reason} />}
+          </p>
+          <RobotNames robots={group.members} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function groupsOf(members: readonly FleetMemberView[]): readonly Group[] {
+  const groups = new Map<string, FleetMemberView[]>();
+  for (const member of members) {
+    const key = `${member.state} ${member.reason ?? ""}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [member]);
+    else group.push(member);
+  }
+  const list = [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    group.sort((left, right) => compareTexts(left.robot, right.robot));
+    const { state, waiting_for: waitingFor, reason } = first;
+    return [{ state, waiting_for: waitingFor, reason, members: group }];
+  });
+  return list.sort(
+    (left, right) =>
+      ORDER.indexOf(left.state) - ORDER.indexOf(right.state) || right.members.length - left.members.length,
+  );
+}

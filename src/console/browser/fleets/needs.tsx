@@ -1,0 +1,115 @@
+import type { FleetNeed } from "../../../api/fleet-details.ts";
+import type { Count } from "../parts/count-bar.tsx";
+import { CountBar } from "../parts/count-bar.tsx";
+import { Sentence } from "../parts/relative-time.tsx";
+import { toneOf } from "../parts/status-badge.tsx";
+import { counted } from "../parts/text.ts";
+import { FleetBadge } from "./badge.tsx";
+import { fleetPath } from "./data.ts";
+import type { FleetRow, NeedingFleets } from "./rows.ts";
+import { groupByNeeds } from "./rows.ts";
+
+interface SummaryProps {
+  readonly rows: readonly FleetRow[];
+  readonly lines: number;
+}
+
+/** How all fleets are, and those that need a person, with why and what to do. */
+export function FleetSummary({ rows, lines }: SummaryProps) {
+  if (rows.length === 0) {
+    return (
+      <p>
+        There is no fleet yet. <a href="/fleets">What is a fleet?</a>
+      </p>
+    );
+  }
+  return (
+    <>
+      <CountBar counts={stateCounts(rows)} noun="fleet" />
+      <NeedingList groups={groupByNeeds(rows)} lines={lines} />
+    </>
+  );
+}
+
+interface NeedingListProps {
+  readonly groups: readonly NeedingFleets[];
+  readonly lines: number;
+}
+
+function NeedingList({ groups, lines }: NeedingListProps) {
+  if (groups.length === 0) return <p class="needs">No fleet needs a person.</p>;
+  const rest = groups.slice(lines).reduce((sum, { rows }) => sum + rows.length, 0);
+  return (
+    <>
+      <ul class="needs" aria-label="Fleets that need a person">
+        {groups.slice(0, lines).map(({ needs, rows }) => (
+          <li key={rows[0]?.fleet.id}>
+            {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
+            <div>
+              <FleetNames rows={rows} />
+              <NeedTexts needs={needs} isBrief />
+            </div>
+          </li>
+        ))}
+      </ul>
+      {rest === 0 ? null : (
+        <p class="table-more">
+          <a href="/fleets">{counted(rest, "more fleet")}</a> {rest === 1 ? "needs" : "need"} a person.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Names of a group that are shown; the rest is on the page of fleets. */
+const NAMES_SHOWN = 4;
+
+function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
+  const rest = rows.length - NAMES_SHOWN;
+  const { status = "", subject = "" } = rows[0]?.fleet ?? {};
+  return (
+    <p class="need-names">
+      {rows.slice(0, NAMES_SHOWN).map(({ fleet }) => (
+        <a key={fleet.id} href={fleetPath(fleet.id)}>
+          {fleet.name}
+        </a>
+      ))}
+      {rest <= 0 ? null : (
+        <a href={`/fleets?${new URLSearchParams({ model: subject, state: status }).toString()}`}>
+          {counted(rest, "more fleet")}
+        </a>
+      )}
+    </p>
+  );
+}
+
+interface NeedTextsProps {
+  readonly needs: readonly FleetNeed[];
+  /** Long reasons are cut; what to do never is. */
+  readonly isBrief?: boolean;
+}
+
+/** Each need: what is the matter, and what to do. */
+export function NeedTexts({ needs, isBrief = false }: NeedTextsProps) {
+  return (
+    <>
+      {needs.map(({ reason, action }) => (
+        <div key={reason} class="need">
+          <p class={isBrief ? "two-lines" : undefined} title={isBrief ? reason : undefined}>
+            <Sentence text={reason} />
+          </p>
+          <p class="action">{action}</p>
+        </div>
+      ))}
+    </>
+  );
+}
+
+const STATES = ["ready", "preparing", "degraded", "blocked"] as const;
+
+function stateCounts(rows: readonly FleetRow[]): readonly Count[] {
+  return STATES.map((state) => {
+    const count = rows.filter(({ fleet }) => fleet.status === state).length;
+    return { tone: toneOf(state), word: state, count };
+  });
+}

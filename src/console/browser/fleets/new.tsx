@@ -1,0 +1,134 @@
+import { useState } from "preact/hooks";
+
+import type { FleetView } from "../../../api/fleets.ts";
+import { invalidate } from "../data/cache.ts";
+import { mayDo } from "../data/session.ts";
+import { useWrite } from "../data/use-write.ts";
+import { SubjectField } from "../models/subject-field.tsx";
+import { ChoiceField, TextField } from "../parts/form/fields.tsx";
+import type { FormErrors } from "../parts/form/form-errors.ts";
+import { useFormErrors } from "../parts/form/use-form-errors.ts";
+import { Notice } from "../parts/notice.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { useWidth, WIDTHS } from "../parts/use-width.ts";
+import { navigate } from "../router.ts";
+import { fleetPath } from "./data.ts";
+import type { FleetDraft, WindowDraft } from "./draft.ts";
+import { bodyOf, EMPTY_DRAFT, FLEET_FIELDS, previewOf, READINESS_MODES } from "./draft.ts";
+import type { Preview } from "./preview.tsx";
+import { PreviewList, usePreview } from "./preview.tsx";
+import { SelectionFields } from "./selection-fields.tsx";
+import { WindowsEditor } from "./windows-editor.tsx";
+
+/** `/fleets/new`: creates a fleet; beside the form, which robots it would have. */
+export function NewFleet() {
+  const [draft, setDraft] = useState(EMPTY_DRAFT);
+  const { send, isBusy, problem } = useWrite<FleetView>();
+  const preview = usePreview(previewOf(draft));
+  const change = (part: Partial<FleetDraft>) => setDraft({ ...draft, ...part });
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const made = await send("POST", "/v1/fleets", bodyOf(draft));
+    if (made === null) return focusFirstError();
+    invalidate(["fleets"]);
+    showToast(`${made.name} was created.`);
+    navigate(fleetPath(made.id));
+  };
+  const errors = useFormErrors(problem, FLEET_FIELDS, bodyOf(draft));
+  // Beside the form where there is room; else where the robots are chosen, before the button that creates the fleet.
+  const hasSide = WIDTHS[useWidth()] >= WIDTHS.medium;
+  return (
+    <Page title="New fleet" up={{ href: "/fleets", word: "Fleets" }}>
+      <div class="fleet-new">
+        <form class="form" onSubmit={submit} noValidate>
+          <Refusal errors={errors} />
+          {mayDo("fleets:write") ? null : (
+            <Notice tone="blocked" title="Your key may not create fleets.">
+              <p>It lacks the scope fleets:write.</p>
+            </Notice>
+          )}
+          <TextField
+            label="Name"
+            value={draft.name}
+            change={(name) => change({ name })}
+            error={errors.of("name")}
+            input={{ maxLength: 128, required: true }}
+          />
+          <SubjectField value={draft.subject} change={(subject) => change({ subject })} error={errors.of("subject")} />
+          <SelectionFields draft={draft} change={change} errors={errors} />
+          {hasSide ? null : <PreviewSection preview={preview} />}
+          <TextField
+            label="Peak of active robots"
+            hint="Capacity is kept for so many robots at once."
+            type="number"
+            value={draft.peak_active_robots}
+            change={(peakActiveRobots) => change({ peak_active_robots: peakActiveRobots })}
+            error={errors.of("peak_active_robots")}
+            input={{ min: "1", step: "1", required: true }}
+          />
+          <ChoiceField
+            legend="Readiness"
+            value={draft.readiness_mode}
+            change={(readinessMode) => change({ readiness_mode: readinessMode })}
+            options={READINESS_MODES}
+            error={errors.of("readiness_mode")}
+          />
+          {draft.readiness_mode === "scheduled" ? (
+            <WindowsEditor
+              windows={draft.windows}
+              change={(windows) => change({ windows })}
+              errorAt={(index, member) => windowError(errors, index, member)}
+              error={errors.of("operating_windows")}
+            />
+          ) : null}
+          <div class="buttons">
+            <button type="submit" class="button button-main" aria-disabled={isBusy}>
+              {isBusy ? "Creating…" : "Create fleet"}
+            </button>
+            <a class="button" href="/fleets">
+              Cancel
+            </a>
+          </div>
+        </form>
+        {hasSide ? <PreviewSection preview={preview} /> : null}
+      </div>
+    </Page>
+  );
+}
+
+function PreviewSection({ preview }: { readonly preview: Preview }) {
+  return (
+    <Section title="Robots it would have" note="Taken when the fleet is created">
+      <PreviewList preview={preview} hint="Choose robots to see them here before the fleet is created." />
+    </Section>
+  );
+}
+
+function windowError(errors: FormErrors, index: number, member: keyof WindowDraft): string | undefined {
+  const path = `operating_windows.${index}`;
+  const whole = member === "starts_at" ? errors.of(path) : undefined;
+  return errors.of(`${path}.${member}`) ?? whole;
+}
+
+/** What no field shows. */
+function Refusal({ errors: { rest } }: { readonly errors: FormErrors }) {
+  if (rest.length === 0) return null;
+  return (
+    <div role="alert">
+      <Notice tone="blocked" title="The fleet was not created.">
+        {rest.map((text) => (
+          <p key={text}>{text}</p>
+        ))}
+      </Notice>
+    </div>
+  );
+}
+
+/** Where the person has something to do; once the errors are on the page. */
+function focusFirstError(): void {
+  requestAnimationFrame(() => {
+    const field = document.querySelector('form [aria-invalid="true"]');
+    if (field instanceof HTMLElement) field.focus();
+  });
+}

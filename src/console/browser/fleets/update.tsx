@@ -1,0 +1,67 @@
+import { useState } from "preact/hooks";
+
+import type { FleetMemberView } from "../../../api/fleet-details.ts";
+import type { FleetView } from "../../../api/fleets.ts";
+import { invalidate } from "../data/cache.ts";
+import { useWrite } from "../data/use-write.ts";
+import { SubjectField } from "../models/subject-field.tsx";
+import { Dialog } from "../parts/form/dialog.tsx";
+import { FieldError } from "../parts/form/fields.tsx";
+import { useFormErrors } from "../parts/form/use-form-errors.ts";
+import { showToast } from "../parts/toast.tsx";
+import { PreviewList, usePreview } from "./preview.tsx";
+
+interface UpdateModelProps {
+  readonly fleet: FleetView;
+  /** Null while they are not known. */
+  readonly members: readonly FleetMemberView[] | null;
+  close(): void;
+}
+
+/** Gives a fleet another model; before that, says which of its robots could not run it. */
+export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
+  const [subject, setSubject] = useState("");
+  const { send, isBusy, problem } = useWrite<FleetView>();
+  const robots = members?.map(({ robot_id: robotId }) => robotId) ?? [];
+  const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
+  const errors = useFormErrors(problem, ["subject"], { subject });
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (subject === "") return;
+    const updated = await send("POST", `/v1/fleets/${encodeURIComponent(fleet.id)}/model`, { subject });
+    if (updated === null) return;
+    invalidate(["fleets"]);
+    showToast(outcomeText(updated, subject));
+    close();
+  };
+  return (
+    <Dialog title={`Update the model of ${fleet.name}`} close={close} isBusy={isBusy}>
+      <form class="form" onSubmit={submit}>
+        <p>
+          It works with <b>{fleet.active_model?.subject ?? fleet.subject}</b> until the new model is ready. If that
+          never happens, it stays as it is.
+        </p>
+        <SubjectField value={subject} change={setSubject} error={errors.of("subject")} />
+        {errors.rest.map((text) => (
+          <FieldError key={text} text={text} />
+        ))}
+        <div class="preview-box">
+          <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
+        </div>
+        <div class="buttons">
+          <button type="button" class="button" disabled={isBusy} onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="button button-main" disabled={subject === ""} aria-disabled={isBusy}>
+            Update model
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function outcomeText({ name, update }: FleetView, subject: string): string {
+  if (update === null || update === undefined) return `${name} runs ${subject}.`;
+  return `${name} is being updated to ${update.subject}.`;
+}

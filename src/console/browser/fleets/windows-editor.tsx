@@ -1,0 +1,105 @@
+import { serviceNow } from "../data/service-clock.ts";
+import { FieldError, TextField } from "../parts/form/fields.tsx";
+import { Icon } from "../parts/icon.tsx";
+import type { WindowDraft } from "./draft.ts";
+import { WINDOWS_MAXIMUM } from "./draft.ts";
+
+interface WindowsEditorProps {
+  readonly windows: readonly WindowDraft[];
+  change(windows: readonly WindowDraft[]): void;
+  readonly error: string | undefined;
+  /** What is wrong with a window as a whole is told at its start. */
+  errorAt(index: number, member: keyof WindowDraft): string | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** A plan of shifts is mostly the same every day of a week. */
+const REPEATED_DAYS = 6;
+
+/** When a scheduled fleet works. */
+export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditorProps) {
+  const last = windows.at(-1);
+  const add = () => change([...windows, last === undefined ? tomorrow() : later(last, 1)]);
+  const repeat = () => {
+    if (last === undefined) return;
+    const more = Array.from({ length: REPEATED_DAYS }, (_, day) => later(last, day + 1));
+    change([...windows, ...more].slice(0, WINDOWS_MAXIMUM));
+  };
+  const replace = (index: number, part: Partial<WindowDraft>) =>
+    change(windows.map((window, at) => (at === index ? { ...window, ...part } : window)));
+  const isFull = windows.length >= WINDOWS_MAXIMUM;
+  return (
+    <fieldset class="choices">
+      <legend class="field-label">Operating windows</legend>
+      <p class="field-hint">In the time zone of this computer, {Intl.DateTimeFormat().resolvedOptions().timeZone}.</p>
+      {windows.map((window, index) => (
+        <div key={index} class="window-line">
+          <TextField
+            label={`Start ${index + 1}`}
+            type="datetime-local"
+            value={window.starts_at}
+            change={(starts_at) => replace(index, { starts_at })}
+            error={errorAt(index, "starts_at")}
+          />
+          <TextField
+            label={`End ${index + 1}`}
+            type="datetime-local"
+            value={window.ends_at}
+            change={(ends_at) => replace(index, { ends_at })}
+            error={errorAt(index, "ends_at")}
+          />
+          <button
+            type="button"
+            class="button button-quiet"
+            aria-label={`Remove window ${index + 1}`}
+            onClick={() => change(windows.filter((_, at) => at !== index))}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+      {error === undefined ? null : <FieldError text={error} />}
+      <div class="buttons">
+        <button type="button" class="button" disabled={isFull} onClick={add}>
+          <Icon name="plus" />
+          Add a window
+        </button>
+        {last === undefined ? null : (
+          <button type="button" class="button" disabled={isFull} onClick={repeat}>
+            Repeat the last for {REPEATED_DAYS} days
+          </button>
+        )}
+      </div>
+    </fieldset>
+  );
+}
+
+function tomorrow(): WindowDraft {
+  const start = new Date(serviceNow() + DAY_MS);
+  start.setHours(8, 0, 0, 0);
+  return { starts_at: localText(start), ends_at: localText(new Date(start.getTime() + 8 * HOUR_MS)) };
+}
+
+/** The same hours of the clock so many days later, whatever summer time does in between. */
+function later({ starts_at, ends_at }: WindowDraft, days: number): WindowDraft {
+  return { starts_at: shifted(starts_at, days), ends_at: shifted(ends_at, days) };
+}
+
+function shifted(local: string, days: number): string {
+  const date = new Date(local);
+  if (Number.isNaN(date.getTime())) return local;
+  date.setDate(date.getDate() + days);
+  return localText(date);
+}
+
+/** `2026-11-21T08:00`, which is what such a field holds. */
+function localText(date: Date): string {
+  const [year, ...rest] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  const day = [String(year), ...rest.map(twoDigits)].join("-");
+  return `${day}T${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}

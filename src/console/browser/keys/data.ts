@@ -1,0 +1,58 @@
+import type * as z from "zod";
+
+import type { apiKeyListSchema, ApiKeyScope, ApiKeyView } from "../../../api/api-keys.ts";
+import { sessionView } from "../data/session.ts";
+import type { Data } from "../data/use-data.ts";
+import { useData } from "../data/use-data.ts";
+
+export function useKeys(): Data<z.output<typeof apiKeyListSchema>> {
+  return useData("/v1/me/api-keys", ["keys"]);
+}
+
+/** What a key may be allowed, each in words. */
+export const SCOPES = {
+  "robots:setup": "Register robots",
+  "robots:read": "See robots",
+  "fleets:write": "Create and change fleets",
+  "fleets:read": "See fleets",
+  "deployments:write": "Deploy and retire",
+  "deployments:read": "See deployments",
+  "api-keys:write": "Create and revoke keys",
+  "api-keys:read": "See keys",
+  "models:read": "See the catalog",
+  "usage:read": "See usage",
+  "audit:read": "See who changed what",
+} as const satisfies Record<ApiKeyScope, string>;
+
+export type KeyState = "active" | "expired" | "revoked";
+
+export function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, nowMs: number): KeyState {
+  if (revokedAt !== null && revokedAt !== undefined) return "revoked";
+  if (expiresAt !== null && expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return "expired";
+  return "active";
+}
+
+/** The start and the end of the key itself, which is all that is kept of it. */
+export function keyText({ key_prefix: keyPrefix, key_last4: keyLast4 }: ApiKeyView): string {
+  return `${keyPrefix ?? ""}…${keyLast4 ?? ""}`;
+}
+
+/** A key by its label; one without any by what is left of the key itself. */
+export function labelOf(key: ApiKeyView): string {
+  const { label } = key;
+  return label === null || label === undefined || label.trim() === "" ? keyText(key) : label;
+}
+
+/** Whether the person is signed in by this key. */
+export function isOwn({ id }: ApiKeyView): boolean {
+  return sessionView()?.credential?.api_key_id === id;
+}
+
+/** Null for a person who may do everything. */
+export function ownScopes(): readonly string[] | null {
+  return sessionView()?.credential?.scopes ?? null;
+}
+
+export function momentOf(at: string | null | undefined): number | null {
+  return at === null || at === undefined ? null : Date.parse(at);
+}

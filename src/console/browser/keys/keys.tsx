@@ -1,0 +1,96 @@
+import { useMemo, useState } from "preact/hooks";
+
+import type { ApiKeyView } from "../../../api/api-keys.ts";
+import { keysEndingWith, makerInWords } from "../../../api/words/key-lineage.ts";
+import { mayDo } from "../data/session.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Page } from "../parts/page.tsx";
+import { useNow } from "../parts/relative-time.tsx";
+import { DataTable } from "../parts/table/data-table.tsx";
+import { EmptyState } from "../parts/table/empty-state.tsx";
+import type { Filtering } from "../parts/table/filter-bar.tsx";
+import type { Over } from "../parts/table/over-table.tsx";
+import type { KeyRow } from "./columns.tsx";
+import { actions, COLUMNS } from "./columns.tsx";
+import { isOwn, keyText, labelOf, momentOf, stateOf, useKeys } from "./data.ts";
+import { NewKeyDialog } from "./new.tsx";
+import { RevokeKey } from "./revoke.tsx";
+
+const FILTERING: Filtering<KeyRow> = {
+  filters: [
+    { id: "state", label: "State", valuesOf: ({ state }) => [state] },
+    { id: "scope", label: "May", valuesOf: ({ key: { scopes } }) => scopes ?? ["everything"] },
+  ],
+  textOf: ({ key, state, maker }) =>
+    [labelOf(key), keyText(key), key.id, state, maker, ...(key.scopes ?? ["everything"])].join(" "),
+};
+
+/** An expired key is not over before somebody has revoked it: robots that still have it no longer register. */
+const REVOKED: Over<KeyRow> = { word: "revoked", holds: ({ state }) => state === "revoked" };
+
+/** `/keys`: who may do what at this service, keys that work first; `?show=revoked`: who might once. */
+export function Keys() {
+  const keys = useKeys();
+  const nowMs = useNow();
+  const [isMaking, setMaking] = useState(false);
+  const [revoked, setRevoked] = useState<ApiKeyView | null>(null);
+  const items = keys.state === "ready" ? keys.value.items : undefined;
+  // Not again at each tick, but when it makes a key expire.
+  const states = items?.map((key) => stateOf(key, nowMs)).join(" ");
+  const rows = useMemo(() => {
+    const byId = new Map(items?.map((key) => [key.id, key]));
+    return newestFirst(items ?? []).map((key) => ({
+      key,
+      state: stateOf(key, nowMs),
+      isOwn: isOwn(key),
+      maker: makerInWords(key, byId),
+    }));
+  }, [items, states]);
+  const columns = useMemo(() => (mayDo("api-keys:write") ? [...COLUMNS, actions(setRevoked)] : COLUMNS), []);
+  const create = mayDo("api-keys:write") ? (
+    <button type="button" class="button button-main" onClick={() => setMaking(true)}>
+      <Icon name="plus" />
+      New key
+    </button>
+  ) : undefined;
+  return (
+    <Page title="Keys" actions={create}>
+      <DataTable
+        data={keys}
+        empty={<NoKeys />}
+        over={REVOKED}
+        caption="Keys"
+        noun="key"
+        columns={columns}
+        rows={rows}
+        keyOf={({ key }) => key.id}
+        sort="state"
+        rowHeight="2.75rem"
+        cardHeight="12rem"
+        filtering={FILTERING}
+        hint="Label, last four, scope"
+      />
+      {isMaking ? <NewKeyDialog keys={items ?? []} close={() => setMaking(false)} /> : null}
+      {revoked === null ? null : (
+        <RevokeKey
+          apiKey={revoked}
+          ending={keysEndingWith(revoked, items ?? [], nowMs)}
+          close={() => setRevoked(null)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function NoKeys() {
+  return (
+    <EmptyState title="There is no key">
+      <p>Robots and programs sign their requests with keys. Create one for each, so that each can be revoked alone.</p>
+    </EmptyState>
+  );
+}
+
+/** Within a state the newest is looked for. */
+function newestFirst(keys: readonly ApiKeyView[]): readonly ApiKeyView[] {
+  return [...keys].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));
+}

@@ -1,0 +1,150 @@
+import { useState } from "preact/hooks";
+
+import { visible } from "../../../platform/text/visible.ts";
+import type { Problem } from "../data/request.ts";
+import { session } from "../data/session.ts";
+import { Notice, ProblemNotice } from "../parts/notice.tsx";
+import { Facts } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { useStore } from "../store.ts";
+import { isListening, originOf } from "./callback.ts";
+
+/** What the service tells of a login that waits for a person. */
+export interface WaitingLogin {
+  readonly state: string;
+  /** Shown by the terminal too. */
+  readonly user_code: string;
+  readonly callback_url: string;
+  readonly client_address: string;
+  readonly client_program: string | null;
+  /** Whether this browser has the same address, as the service sees it. */
+  readonly is_own_address: boolean;
+  /** How long the program would be signed in. */
+  readonly session_days: number;
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
+interface QuestionProps {
+  readonly login: WaitingLogin;
+  readonly isBusy: boolean;
+  readonly problem: Problem | null;
+  readonly exchange: string;
+  decide(decision: "approve" | "deny", delivery: Delivery): void;
+}
+
+/** How the program gets its token: by this browser, to a program on this computer, or by asking the service, wherever it runs. */
+export type Delivery = "redirect" | "poll";
+
+/** Who asks, for what, and where the answer goes; and the two answers. */
+export function Question({ login, isBusy, problem, exchange, decide }: QuestionProps) {
+  const current = useStore(session);
+  const organization = current.state === "signed-in" ? current.view.active_organization.name : "";
+  const [isElsewhere, setElsewhere] = useState(!isListening(login.callback_url));
+  const [isSame, setSame] = useState(false);
+  const delivery = isElsewhere ? "poll" : "redirect";
+  const isRestricted = current.state === "signed-in" && (current.view.credential?.scopes ?? null) !== null;
+  if (login.state !== "pending") return <DecidedBefore state={login.state} />;
+  return (
+    <>
+      <h1>Let a command line in?</h1>
+      <p>
+        A program asks to act for you in <b>{organization}</b>. Approve only if you have just run{" "}
+        <code>robot-policy login</code> yourself. If somebody sent you this link, deny.
+      </p>
+      <Facts
+        facts={[
+          ["Code", <b class="mono">{login.user_code}</b>],
+          ["Asked by", <Asker login={login} />],
+          ["It may do", `everything that you may, for ${login.session_days} days`],
+          ["Its answer goes to", <Receiver callback_url={login.callback_url} isElsewhere={isElsewhere} />],
+          ["Asked", <RelativeTime at={login.created_at} />],
+          ["Expires", <RelativeTime at={login.expires_at} />],
+          ["Login", <span class="mono">{exchange}</span>],
+        ]}
+      />
+      {isRestricted ? (
+        <Notice tone="blocked" title="Your key cannot approve this.">
+          <p>
+            It is restricted to some scopes, and a command line may do everything. Sign in with an unrestricted key.
+          </p>
+        </Notice>
+      ) : null}
+      {isListening(login.callback_url) ? (
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={isElsewhere}
+            onChange={({ currentTarget: { checked } }) => setElsewhere(checked)}
+          />
+          <span>My terminal is on another computer</span>
+        </label>
+      ) : null}
+      {isElsewhere ? (
+        <Notice tone="waiting" title={`Does your terminal show ${login.user_code}?`}>
+          <p>
+            Whoever started this sign-in, from wherever, will be signed in as you. Compare the code with the one in your
+            own terminal; a program that shows none shows the address of this page, which ends with the login above.
+          </p>
+          <label class="choice">
+            <input type="checkbox" checked={isSame} onChange={({ currentTarget: { checked } }) => setSame(checked)} />
+            <span>It is the same in my terminal</span>
+          </label>
+        </Notice>
+      ) : null}
+      {problem === null ? null : <ProblemNotice problem={problem} what="the answer" />}
+      <div class="buttons">
+        <button
+          type="button"
+          class="button button-main"
+          disabled={isBusy || isRestricted || (isElsewhere && !isSame)}
+          onClick={() => decide("approve", delivery)}
+        >
+          Approve
+        </button>
+        <button type="button" class="button" disabled={isBusy || isRestricted} onClick={() => decide("deny", delivery)}>
+          Deny
+        </button>
+      </div>
+    </>
+  );
+}
+
+function Asker({
+  login: { client_address: clientAddress, client_program: clientProgram, is_own_address: isOwnAddress },
+}: Pick<QuestionProps, "login">) {
+  return (
+    <>
+      <span class="mono">{visible(clientProgram ?? "a program")}</span> at <span class="mono">{clientAddress}</span>
+      {isOwnAddress ? ", the address that you have too" : ", which is not the address that you have"}
+    </>
+  );
+}
+
+interface ReceiverProps extends Pick<WaitingLogin, "callback_url"> {
+  readonly isElsewhere: boolean;
+}
+
+function Receiver({ callback_url: callbackUrl, isElsewhere }: ReceiverProps) {
+  if (isElsewhere) return <>The program that asked, on whichever computer it runs</>;
+  return (
+    <>
+      A program on this computer, <span class="mono">{originOf(callbackUrl)}</span>
+    </>
+  );
+}
+
+function DecidedBefore({ state }: { readonly state: string }) {
+  return (
+    <>
+      <h1>Nothing to approve</h1>
+      <p>
+        {state === "denied" ? "This sign-in was denied." : "This sign-in was approved already."} To sign in again, run{" "}
+        <code>robot-policy login</code>.
+      </p>
+      <p>
+        <a href="/">Go to the console</a>
+      </p>
+    </>
+  );
+}

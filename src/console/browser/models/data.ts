@@ -1,0 +1,32 @@
+import type * as z from "zod";
+
+import type { EndpointView } from "../../../api/fleet-details.ts";
+import type { checkpointViewSchema, modelListSchema, ModelView } from "../../../api/models.ts";
+import type { Data } from "../data/use-data.ts";
+import { useData } from "../data/use-data.ts";
+
+export type Checkpoint = z.output<typeof checkpointViewSchema>;
+
+export function useModels(): Data<z.output<typeof modelListSchema>> {
+  return useData("/v1/models", ["models"]);
+}
+
+/** How the endpoints of the whole catalog are. */
+export function useEndpoints(): Data<{ readonly items: readonly EndpointView[] }> {
+  return useData("/v1/endpoints", ["models", "fleets"]);
+}
+
+export function modelPath(slug: string): string {
+  return `/models/${encodeURIComponent(slug)}`;
+}
+
+export function nameOf({ display_name: displayName, slug }: ModelView): string {
+  return displayName ?? slug;
+}
+
+/** Newest first: what was trained last is what one looks for. */
+export function checkpointsOf({ checkpoints }: ModelView): readonly Checkpoint[] {
+  return [...(checkpoints ?? [])].sort(
+    (left, right) => Date.parse(right.created_at ?? "") - Date.parse(left.created_at ?? "") || 0,
+  );
+}

@@ -1,0 +1,38 @@
+import type { FleetEndpointView } from "../../../api/fleet-details.ts";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { SmallTable } from "../parts/table/small-table.tsx";
+
+type Endpoint = Omit<FleetEndpointView, "generation_id">;
+
+interface EndpointTableProps<E extends Endpoint> {
+  readonly label: string;
+  readonly endpoints: readonly E[];
+  /** Where they are not all of one model: which it is. */
+  modelOf?(endpoint: E): string;
+}
+
+/** Where a model answers, and whether it does. */
+export function EndpointTable<E extends Endpoint>({ label, endpoints, modelOf }: EndpointTableProps<E>) {
+  const heads = ["Region", "State", "Since", ...(modelOf === undefined ? [] : ["Model"]), "Looked at"];
+  return (
+    <SmallTable label={label} heads={heads}>
+      {endpoints.map((endpoint, index) => (
+        <tr key={index}>
+          <th scope="row">{endpoint.region}</th>
+          <td>
+            <StatusBadge status={endpoint.status} />
+            {endpoint.detail === null ? null : <span class="second-line">{endpoint.detail}</span>}
+          </td>
+          <td>
+            <RelativeTime at={endpoint.since} />
+          </td>
+          {modelOf === undefined ? null : <td>{modelOf(endpoint)}</td>}
+          <td>
+            <RelativeTime at={endpoint.checked_at} />
+          </td>
+        </tr>
+      ))}
+    </SmallTable>
+  );
+}

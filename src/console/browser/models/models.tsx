@@ -1,0 +1,85 @@
+import { useMemo } from "preact/hooks";
+
+import type { EndpointView } from "../../../api/fleet-details.ts";
+import type { ModelView } from "../../../api/models.ts";
+import { useSettled } from "../data/use-settled.ts";
+import { Page } from "../parts/page.tsx";
+import { DataTable } from "../parts/table/data-table.tsx";
+import { EmptyState } from "../parts/table/empty-state.tsx";
+import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { number } from "../parts/text.ts";
+import type { OfferedModel } from "./columns.tsx";
+import { COLUMNS, stateOf } from "./columns.tsx";
+import { checkpointsOf, modelPath, nameOf, useEndpoints, useModels } from "./data.ts";
+
+const FILTERING: Filtering<OfferedModel> = {
+  filters: [
+    { id: "vendor", label: "Vendor", valuesOf: ({ model: { vendor } }) => present(vendor) },
+    { id: "region", label: "Region", valuesOf: ({ model }) => [...regionsOf(model)] },
+    { id: "endpoints", label: "Endpoints", valuesOf: ({ endpoints }) => [stateOf(endpoints)] },
+  ],
+  textOf: ({ model }) =>
+    [
+      model.slug,
+      nameOf(model),
+      model.vendor ?? "",
+      model.model_type ?? "",
+      model.license_tier ?? "",
+      ...checkpointsOf(model).map(({ id }) => id),
+    ].join(" "),
+};
+
+/** `/models`: what the catalog offers, where, and whether it answers. */
+export function Models() {
+  const models = useModels();
+  const endpoints = useEndpoints();
+  const isSettled = useSettled([models, endpoints]);
+  const list = models.state === "ready" ? models.value.models : undefined;
+  const known = endpoints.state === "ready" ? endpoints.value.items : undefined;
+  const rows = useMemo(() => join(list ?? [], known), [list, known]);
+  return (
+    <Page title="Models" count={list === undefined ? undefined : number(list.length)}>
+      <DataTable
+        data={models}
+        empty={<NoModels />}
+        caption="Models"
+        noun="model"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ model }) => model.slug}
+        hrefOf={({ model }) => modelPath(model.slug)}
+        sort="name"
+        isLoading={!isSettled}
+        cardHeight="8.5rem"
+        filtering={FILTERING}
+        hint="Name, slug, vendor, checkpoint"
+      />
+    </Page>
+  );
+}
+
+function NoModels() {
+  return (
+    <EmptyState title="The catalog is empty">
+      <p>
+        Models stand in the file that <code>models</code> of the service's configuration names. Whoever runs the service
+        writes them there and applies them with <code>robot-policy-service models apply</code>.
+      </p>
+    </EmptyState>
+  );
+}
+
+function join(models: readonly ModelView[], known: readonly EndpointView[] | undefined): readonly OfferedModel[] {
+  return models.map((model) => ({
+    model,
+    endpoints: known?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null,
+  }));
+}
+
+function regionsOf(model: ModelView): ReadonlySet<string> {
+  return new Set(checkpointsOf(model).flatMap(({ regions }) => regions ?? []));
+}
+
+function present(value: string | null | undefined): readonly string[] {
+  return value === null || value === undefined ? [] : [value];
+}

@@ -1,0 +1,57 @@
+import type * as z from "zod";
+
+import type { modelListSchema, ModelView } from "../../../api/models.ts";
+import { useData } from "../data/use-data.ts";
+import { Field, TextField } from "../parts/form/fields.tsx";
+
+interface SubjectFieldProps {
+  readonly value: string;
+  change(value: string): void;
+  readonly error: string | undefined;
+}
+
+/** A model, which stands for its default checkpoint, or one of its checkpoints. Who may not see the catalog writes the name. */
+export function SubjectField({ value, change, error }: SubjectFieldProps) {
+  const models = useData<z.output<typeof modelListSchema>>("/v1/models", ["models"]);
+  if (models.state === "failed") {
+    const hint = "The slug of a model, or the id of a checkpoint.";
+    return <TextField label="Model" value={value} change={change} error={error} hint={hint} />;
+  }
+  const list = models.state === "ready" ? models.value.models : [];
+  const hint = list.length === 0 && models.state === "ready" ? "The catalog of this service is empty." : undefined;
+  return (
+    <Field
+      label="Model"
+      error={error}
+      hint={hint}
+      control={(wiring) => (
+        <select {...wiring} class="input" value={value} onChange={({ currentTarget }) => change(currentTarget.value)}>
+          <option value="">Choose a model</option>
+          {list.map((model) => (
+            <ModelOptions key={model.slug} model={model} />
+          ))}
+        </select>
+      )}
+    />
+  );
+}
+
+function ModelOptions({
+  model: { slug, display_name: displayName, default_checkpoint_id: defaultCheckpointId, checkpoints },
+}: {
+  readonly model: ModelView;
+}) {
+  return (
+    <optgroup label={displayName ?? slug}>
+      <option value={slug}>
+        {slug}
+        {defaultCheckpointId === null || defaultCheckpointId === undefined ? "" : ` (now ${defaultCheckpointId})`}
+      </option>
+      {(checkpoints ?? []).map(({ id }) => (
+        <option key={id} value={id}>
+          {id}
+        </option>
+      ))}
+    </optgroup>
+  );
+}

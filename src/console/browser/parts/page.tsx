@@ -1,0 +1,78 @@
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect } from "preact/hooks";
+
+import { visible } from "../../../platform/text/visible.ts";
+
+interface PageProps {
+  readonly title: string;
+  /** Beside the title, quietly. */
+  readonly count?: string | undefined;
+  /** The page above, for pages of one thing. */
+  readonly up?: { readonly href: string; readonly word: string };
+  /** After the title: a state. */
+  readonly badge?: ComponentChildren;
+  /** What can be done here. */
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** A page: its title in the heading and in the browser's own, what can be done, and the rest. */
+export function Page({ title, count, up, badge, actions, children }: PageProps) {
+  useLayoutEffect(() => {
+    document.title = `${visible(title)} · Robot policy`;
+  }, [title]);
+  return (
+    <>
+      <header class="page-head">
+        {up === undefined ? null : (
+          <p class="page-up">
+            <a href={up.href}>← {up.word}</a>
+          </p>
+        )}
+        <h1 tabIndex={-1}>
+          {title}
+          {count === undefined ? null : <span class="count"> {count}</span>}
+        </h1>
+        {badge}
+        {actions === undefined ? null : <div class="buttons">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Section({ title, note, children }: SectionProps) {
+  return (
+    <section class="section">
+      <header class="section-head">
+        <h2>{title}</h2>
+        {note === undefined ? null : <p class="section-note">{note}</p>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+interface FactsProps {
+  readonly facts: readonly (readonly [term: string, what: ComponentChildren])[];
+}
+
+/** Terms and what they are. */
+export function Facts({ facts }: FactsProps) {
+  return (
+    <dl class="facts">
+      {facts.map(([term, what]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{what ?? <span class="muted">–</span>}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

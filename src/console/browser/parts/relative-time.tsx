@@ -1,0 +1,70 @@
+import { relativeTime } from "../../../platform/text/relative-time.ts";
+import { isLost } from "../data/liveness.ts";
+import { aheadMs, serviceNow } from "../data/service-clock.ts";
+import { createStore, useStore } from "../store.ts";
+
+/** The time now, for everything that tells how long ago something was. Coarse, so that a page that nothing happens on rests. */
+const TICK_MS = 10_000;
+const nowMs = createStore(serviceNow());
+const tick = () => nowMs.set(serviceNow());
+
+setInterval(() => {
+  // Without the service the page shows the past, and time stands still there.
+  if (document.visibilityState === "visible" && !isLost()) tick();
+}, TICK_MS);
+document.addEventListener("visibilitychange", tick);
+aheadMs.subscribe(tick);
+
+/** Milliseconds since the Unix epoch, on time to a few seconds. */
+export function useNow(): number {
+  return useStore(nowMs);
+}
+
+const ABSOLUTE = new Intl.DateTimeFormat("en-GB", {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+/** `21 Nov 2026, 06:26`, in the time zone of the person. */
+export function absoluteTime(at: string): string {
+  const ms = Date.parse(at);
+  return Number.isNaN(ms) ? at : ABSOLUTE.format(ms);
+}
+
+/**
+ * How long ago, or in how long, with the exact time in the title.
+ *
+ * @param props.at ISO 8601; null shows a dash.
+ */
+export function RelativeTime({ at }: { readonly at: string | null | undefined }) {
+  const now = useNow();
+  if (at === null || at === undefined) return <span class="muted">–</span>;
+  return (
+    <time dateTime={at} title={`${absoluteTime(at)} (${at})`}>
+      {relativeTime(at, now)}
+    </time>
+  );
+}
+
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/;
+
+/** What the service says, with the moments in it in the person's own time. */
+export function Sentence({ text }: { readonly text: string }) {
+  const parts = text.split(MOMENT);
+  return (
+    <span>
+      {parts.map((part, index) =>
+        index % 2 === 0 ? (
+          part
+        ) : (
+          <time key={part} dateTime={part} title={part}>
+            {absoluteTime(part)}
+          </time>
+        ),
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,157 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { visible } from "../../../../platform/text/visible.ts";
+import { setQuery, usePlace } from "../../router.ts";
+import { Field, SelectField } from "../form/fields.tsx";
+import { compareTexts, number } from "../text.ts";
+import { useWidth } from "../use-width.ts";
+
+/** One thing to choose rows by. Its id is its name in the address. */
+export interface Filter<Row> {
+  readonly id: string;
+  readonly label: string;
+  /** What the row has of it; a row may have several, or none. */
+  valuesOf(row: Row): readonly string[];
+  /** A value as a person reads it. */
+  wordOf?(value: string): string;
+}
+
+export interface Filtering<Row> {
+  readonly filters: readonly Filter<Row>[];
+  /** Everything a search looks through. */
+  textOf(row: Row): string;
+}
+
+/** More choices than these are nobody's idea of choosing; the search finds the rest. */
+const OPTIONS_MAXIMUM = 200;
+const SEARCH_DELAY_MS = 150;
+const SEARCH_LENGTH = 200;
+
+/** The rows that the address asks for: every word of the search, and every filter. */
+export function useFiltered<Row>(rows: readonly Row[], { filters, textOf }: Filtering<Row>): readonly Row[] {
+  const { query } = usePlace();
+  // As they are shown: what is read off the page is found.
+  const texts = useMemo(() => rows.map((row) => visible(textOf(row)).toLowerCase()), [rows]);
+  const key = query.toString();
+  return useMemo(() => {
+    const words = visible(query.get("q") ?? "")
+      .toLowerCase()
+      .split(/\s+/)
+      .filter(Boolean);
+    const wanted = filters.flatMap((filter) => {
+      const value = query.get(filter.id);
+      return value === null ? [] : [{ filter, value }];
+    });
+    if (words.length === 0 && wanted.length === 0) return rows;
+    return rows.filter(
+      (row, index) =>
+        words.every((word) => texts[index]?.includes(word)) &&
+        wanted.every(({ filter, value }) => filter.valuesOf(row).includes(value)),
+    );
+  }, [rows, key]);
+}
+
+interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
+  readonly rows: readonly Row[];
+  readonly matching: number;
+  /** "robot" */
+  readonly noun: string;
+  /** What the search looks through. */
+  readonly hint: string;
+}
+
+/** A search and selects; what is chosen is in the address. What is found is said in a place that is there already: nothing moves. */
+export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
+  const { query } = usePlace();
+  const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
+  const isPhone = useWidth() === "phone";
+  const selects = filters.map((filter) => <FilterSelect key={filter.id} filter={filter} rows={rows} />);
+  const clear = () =>
+    setQuery((query) => {
+      for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
+    });
+  return (
+    <form role="search" class="filters" onSubmit={(event) => event.preventDefault()}>
+      <div class="filters-search">
+        <SearchField label={`Search ${noun}s`} hint={hint} />
+        <div class="filters-result">
+          <span role="status">
+            {isFiltering ? `${number(matching)} of ${number(rows.length)}` : ""}
+            {isFiltering ? <span class="visually-hidden"> {noun}s</span> : null}
+          </span>
+          {isFiltering ? (
+            <button type="button" class="button-inline" onClick={clear}>
+              Clear
+            </button>
+          ) : null}
+        </div>
+      </div>
+      {isPhone ? (
+        <details class="filters-more" open={filters.some(({ id }) => query.has(id))}>
+          <summary>Filters</summary>
+          <div class="filters">{selects}</div>
+        </details>
+      ) : (
+        selects
+      )}
+    </form>
+  );
+}
+
+function SearchField({ label, hint }: { readonly label: string; readonly hint: string }) {
+  const inAddress = usePlace().query.get("q") ?? "";
+  const [text, setText] = useState(inAddress);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // By the way back, a link, or the button that clears; not where it says what was typed, with the blank before the next word.
+  useLayoutEffect(() => setText((typed) => (typed.trim() === inAddress ? typed : inAddress)), [inAddress]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const change = (value: string) => {
+    setText(value);
+    clearTimeout(timer.current);
+    // Browsers refuse an address that changes with every key.
+    timer.current = setTimeout(() => setParameter("q", value.trim()), SEARCH_DELAY_MS);
+  };
+  return (
+    <Field
+      label={label}
+      control={(wiring) => (
+        <input
+          {...wiring}
+          type="search"
+          class="input"
+          placeholder={hint}
+          maxLength={SEARCH_LENGTH}
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={({ currentTarget }) => change(currentTarget.value)}
+        />
+      )}
+    />
+  );
+}
+
+function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; readonly rows: readonly Row[] }) {
+  const { id, label } = filter;
+  const chosen = usePlace().query.get(id) ?? "";
+  const options = useMemo(() => optionsOf(filter, rows), [rows]);
+  // A link may ask for what no row has any more.
+  const listed = chosen === "" || options.some(({ value }) => value === chosen);
+  const all = [{ value: "", word: "All" }, ...options, ...(listed ? [] : [{ value: chosen, word: `${chosen} (0)` }])];
+  return <SelectField label={label} value={chosen} options={all} change={(value) => setParameter(id, value)} />;
+}
+
+function optionsOf<Row>({ valuesOf, wordOf = (value) => value }: Filter<Row>, rows: readonly Row[]) {
+  const counts = new Map<string, number>();
+  for (const row of rows) for (const value of valuesOf(row)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const most = [...counts].sort(([, left], [, right]) => right - left).slice(0, OPTIONS_MAXIMUM);
+  most.sort(([left], [right]) => compareTexts(left, right));
+  return most.map(([value, count]) => ({ value, word: `${wordOf(value)} (${number(count)})` }));
+}
+
+function setParameter(id: string, value: string): void {
+  setQuery((query) => {
+    if (value === "") query.delete(id);
+    else query.set(id, value);
+  });
+}

@@ -1,0 +1,160 @@
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+
+import { usePlace } from "../../router.ts";
+import { counted, number } from "../text.ts";
+import { useWidth, WIDTHS } from "../use-width.ts";
+import type { Column } from "./column.ts";
+import { readSort, sortRows } from "./sort.ts";
+import { Heading, SortSelect } from "./table-sort.tsx";
+
+export interface TableProps<Row> {
+  /** What the rows are, for readers: "Robots". */
+  readonly caption: string;
+  /** "robot" */
+  readonly noun: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  keyOf(row: Row): string;
+  /** The page of a row. */
+  hrefOf?(row: Row): string;
+  /** Column and direction when the address says nothing: "name", "-changed". Without it, as they come. */
+  readonly sort?: string;
+  /** Rows on their way: their room is kept. */
+  readonly isLoading?: boolean;
+  /** When cells have two lines. */
+  readonly rowHeight?: string;
+  /** Rows are higher where what is in them needs it. */
+  readonly hasGrowingRows?: boolean;
+  /** On a phone, what a card needs. */
+  readonly cardHeight?: string;
+}
+
+/** More at once than anybody scrolls through; the rest comes on demand, so that a page of 100,000 rows still opens. */
+const ROWS_SHOWN = 1000;
+const LOADING_ROWS = 12;
+
+/**
+ * Rows to look through: sorted by the address, as many columns as there is room for, cards on a phone. All rows are in the page,
+ * so that the browser finds in them and readers count them; those out of sight are not laid out.
+ */
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, isLoading = false, rowHeight, cardHeight } = props;
+  const width = useWidth();
+  const [limit, setLimit] = useState(ROWS_SHOWN);
+  const { query } = usePlace();
+  const sort = readSort(query.get("sort") ?? props.sort, columns);
+  const shown = useMemo(() => columns.filter(({ from = "phone" }) => WIDTHS[width] >= WIDTHS[from]), [columns, width]);
+  const sorted = useMemo(() => sortRows(rows, sort), [rows, sort?.column, sort?.direction]);
+  const variables = {
+    "--columns": shown.map(({ track }) => track).join(" "),
+    ...(rowHeight === undefined ? {} : { "--row-height": rowHeight }),
+    ...(cardHeight === undefined ? {} : { "--card-height": cardHeight }),
+  };
+  const isPhone = width === "phone";
+  return (
+    <>
+      {isPhone ? <SortSelect columns={shown} sort={sort} standard={props.sort} /> : null}
+      <table
+        role="table"
+        class="table"
+        style={variables}
+        data-cards={isPhone ? "" : undefined}
+        data-growing={props.hasGrowingRows === true ? "" : undefined}
+        aria-busy={isLoading}
+        aria-rowcount={rows.length + 1}
+      >
+        <caption class="visually-hidden">{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            {shown.map((column) => (
+              <Heading key={column.id} column={column} sort={sort} standard={props.sort} isStatic={isPhone} />
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {isLoading
+            ? Array.from({ length: LOADING_ROWS }, (_, index) => <LoadingRow key={index} columns={shown} />)
+            : sorted
+                .slice(0, limit)
+                .map((row) => <BodyRow key={props.keyOf(row)} row={row} columns={shown} hrefOf={props.hrefOf} />)}
+        </tbody>
+      </table>
+      {sorted.length > limit ? (
+        <p class="table-more">
+          {number(limit)} of {counted(sorted.length, props.noun)}.{" "}
+          <button type="button" class="button" onClick={() => setLimit(limit + ROWS_SHOWN)}>
+            Show {number(Math.min(ROWS_SHOWN, sorted.length - limit))} more
+          </button>
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+interface RowProps<Row> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+  hrefOf: ((row: Row) => string) | undefined;
+}
+
+/** A row whose data is the same object is not compared again: a thousand of them are looked at on every key of a search. */
+function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
+  return useMemo(
+    () => (
+      <tr role="row">
+        {columns.map((column, index) => {
+          const content = column.cell(row);
+          return index === 0 ? (
+            <th key={column.id} role="rowheader" scope="row">
+              {hrefOf === undefined ? content : <RowLink href={hrefOf(row)}>{content}</RowLink>}
+            </th>
+          ) : (
+            <Cell key={column.id} column={column}>
+              {content}
+            </Cell>
+          );
+        })}
+      </tr>
+    ),
+    [row, columns],
+  );
+}
+
+function RowLink({ href, children }: { readonly href: string; readonly children: ComponentChildren }) {
+  return (
+    <a class="row-link" href={href}>
+      {children}
+    </a>
+  );
+}
+
+interface CellProps {
+  readonly column: Pick<Column<never>, "name" | "align" | "isWideOnCard" | "isPlainOnCard">;
+  readonly children: ComponentChildren;
+}
+
+function Cell({ column: { name, align, isWideOnCard, isPlainOnCard }, children }: CellProps) {
+  return (
+    <td
+      role="cell"
+      data-name={isPlainOnCard === true ? undefined : name}
+      data-align={align}
+      data-wide={isWideOnCard === true ? "" : undefined}
+    >
+      {children}
+    </td>
+  );
+}
+
+function LoadingRow<Row>({ columns }: Pick<RowProps<Row>, "columns">) {
+  return (
+    <tr role="row">
+      {columns.map(({ id }, index) => (
+        <td key={id} role="cell">
+          <span class="skeleton" style={{ width: index === 0 ? "70%" : "45%" }} />
+        </td>
+      ))}
+    </tr>
+  );
+}

@@ -1,0 +1,52 @@
+import { useMemo } from "preact/hooks";
+
+import type { RegistrationSummary } from "../../../api/registrations.ts";
+import type { RobotView } from "../../../api/robot-views.ts";
+import type { Data } from "../data/use-data.ts";
+import { useData } from "../data/use-data.ts";
+
+/** A robot, and of its last registration what a list shows: undefined before the service has told, null where it does not tell. */
+export interface RegisteredRobot extends RobotView {
+  readonly configurationDigest: string | null | undefined;
+  readonly changedAt: string | null | undefined;
+  /** Since when two computers register its name in turn; null while none is seen to. */
+  readonly contestedSince: string | null;
+}
+
+interface Registrations {
+  readonly items: readonly RegistrationSummary[];
+}
+
+/** All robots of the organization, with the digest of each. They are shown without digests before those are there. */
+export function useRobots(): Data<readonly RegisteredRobot[]> {
+  const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
+  const registrations = useData<Registrations>("/v1/me/registrations", ["robots"]);
+  const views = robots.state === "ready" ? robots.value : undefined;
+  const known = registrations.state === "ready" ? registrations.value : null;
+  const isRefused = registrations.state === "failed";
+  const joined = useMemo(() => (views === undefined ? [] : join(views, known, isRefused)), [views, known, isRefused]);
+  return robots.state === "ready" ? { ...robots, value: joined } : robots;
+}
+
+/** The page of a robot: by its name, which people know, but where an address cannot have that as a part of its path, by its id. */
+export function robotPath(name: string, id: string): string {
+  const isDots = name === "." || name === "..";
+  return `/robots/${encodeURIComponent(isDots ? id : name)}`;
+}
+
+function join(
+  views: readonly RobotView[],
+  registrations: Registrations | null,
+  isRefused: boolean,
+): readonly RegisteredRobot[] {
+  const byId = new Map(registrations?.items.map((item) => [item.robot_id, item]));
+  const unknown = isRefused ? null : undefined;
+  return views.map((view) => {
+    const {
+      configuration_digest: configurationDigest = unknown,
+      changed_at: changedAt = unknown,
+      contested_since: contestedSince = null,
+    } = byId.get(view.id) ?? {};
+    return Object.assign({ configurationDigest, changedAt, contestedSince }, view);
+  });
+}

@@ -1,0 +1,175 @@
+import { useEffect, useState } from "preact/hooks";
+
+import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
+import type { Outcome, Problem } from "../data/request.ts";
+import { request } from "../data/request.ts";
+import { serviceNow } from "../data/service-clock.ts";
+import { sessionEnded } from "../data/session.ts";
+import type { UsageRange } from "./range.ts";
+import { DAY_MS, dayOf, daysOf, lengthOf } from "./range.ts";
+
+/** What usage is told by, beside the day. */
+export type UsageBy = "robot" | "model";
+
+/** A robot or a model, and what it came to. */
+export interface UsageSeries {
+  readonly name: string;
+  readonly seconds: number;
+  /** Days with any. */
+  readonly days: number;
+}
+
+/** A day in UTC, `2026-11-21`, with what each came to; days without use are there too. */
+export interface UsageDay {
+  readonly day: string;
+  readonly seconds: number;
+  readonly by_name: ReadonlyMap<string, number>;
+}
+
+export interface Usage {
+  readonly range: UsageRange;
+  readonly by: UsageBy;
+  readonly seconds: number;
+  /** The most used first. */
+  readonly series: readonly UsageSeries[];
+  readonly days: readonly UsageDay[];
+  /** Whether days tell of each robot or model; not where that were too many numbers to ask for. */
+  readonly has_names: boolean;
+  readonly askedAtMs: number;
+}
+
+export type UsageAnswer =
+  | { readonly state: "loading" }
+  | { readonly state: "failed"; readonly problem: Problem }
+  | { readonly state: "ready"; readonly value: Usage; readonly isAsking: boolean; readonly problem: Problem | null };
+
+/** Sums that the service answers at once (USAGE_SUMS_MAXIMUM of its interface). */
+const SUMS_MAXIMUM = 10_000;
+/** Answers that days by name may take; beyond that days come without names. */
+const ANSWERS_MAXIMUM = 40;
+
+/**
+ * Usage of a range. Asked once, and again when `attempt` changes: the service reads its whole ledger for it, which is too much for
+ * every event.
+ *
+ * @param range null asks nothing.
+ */
+export function useUsage(range: UsageRange | null, by: UsageBy, attempt: number): UsageAnswer {
+  const [answer, setAnswer] = useState<UsageAnswer>({ state: "loading" });
+  const key = range === null ? null : `${range.firstMs} ${range.lastMs} ${lengthOf(range)} ${by}`;
+  const [answeredKey, setAnsweredKey] = useState<string | null>(null);
+  useEffect(() => {
+    if (range === null) return undefined;
+    const controller = new AbortController();
+    setAnswer((before) => (before.state === "ready" ? { ...before, isAsking: true } : { state: "loading" }));
+    const ask = async () => {
+      const outcome = await askUsage(range, by, controller.signal);
+      if (outcome.state === "aborted") return;
+      if (outcome.state === "failed" && outcome.problem.kind === "unauthorized") sessionEnded();
+      setAnsweredKey(key);
+      setAnswer((before) => next(before, outcome, key === answeredKey));
+    };
+    void ask();
+    return () => controller.abort();
+  }, [key, attempt]);
+  return answer.state !== "loading" && answeredKey !== key ? stale(answer) : answer;
+}
+
+/** The numbers of another range stay until those of this one are there: nothing jumps. A failure of another is none of this. */
+function stale(answer: Exclude<UsageAnswer, { readonly state: "loading" }>): UsageAnswer {
+  return answer.state === "ready" ? { ...answer, isAsking: true } : { state: "loading" };
+}
+
+function next(
+  before: UsageAnswer,
+  outcome: Exclude<Outcome<Usage>, { readonly state: "aborted" }>,
+  isSameRange: boolean,
+): UsageAnswer {
+  if (outcome.state === "answered") return { state: "ready", value: outcome.value, isAsking: false, problem: null };
+  const { problem } = outcome;
+  return before.state === "ready" && isSameRange
+    ? { ...before, isAsking: false, problem }
+    : { state: "failed", problem };
+}
+
+/** First how many names there are, then days by name in as many parts as that takes. */
+async function askUsage(range: UsageRange, by: UsageBy, signal: AbortSignal): Promise<Outcome<Usage>> {
+  const names = await askSummary(range, by, signal);
+  if (names.state !== "answered") return names;
+  const daysAtOnce = Math.floor(SUMS_MAXIMUM / Math.max(1, names.value.items.length));
+  const count = daysOf(range);
+  const hasNames = daysAtOnce > 0 && count <= daysAtOnce * ANSWERS_MAXIMUM;
+  const step = hasNames ? daysAtOnce : count;
+  const sums: UsageSummary["items"] = [];
+  for (let day = 0; day < count; day += step) {
+    const sinceMs = Math.max(range.since_ms, range.firstMs + day * DAY_MS);
+    const untilMs = Math.min(range.until_ms, range.firstMs + (day + step) * DAY_MS);
+    const part = await askSummary({ since_ms: sinceMs, until_ms: untilMs }, hasNames ? `day,${by}` : "day", signal);
+    if (part.state !== "answered") return part;
+    sums.push(...part.value.items);
+  }
+  return { state: "answered", value: usageOf(range, by, { sums, hasNames, names: names.value.items }) };
+}
+
+type Stretch = Pick<UsageRange, "since_ms" | "until_ms">;
+
+function askSummary({ since_ms: sinceMs, until_ms: untilMs }: Stretch, by: UsageGrouping, signal: AbortSignal) {
+  const query = new URLSearchParams({
+    since: new Date(sinceMs).toISOString(),
+    until: new Date(untilMs).toISOString(),
+    by,
+  });
+  return request<UsageSummary>("GET", `/v1/me/usage/summary?${query.toString()}`, { signal });
+}
+
+interface Sums {
+  readonly sums: UsageSummary["items"];
+  readonly hasNames: boolean;
+  /** Summed up over all days. */
+  readonly names: UsageSummary["items"];
+}
+
+function usageOf(range: UsageRange, by: UsageBy, { sums, hasNames, names }: Sums): Usage {
+  const byDay = new Map<string, Map<string, number>>();
+  for (const sum of sums) {
+    const day = sum.day ?? "";
+    const ofDay = byDay.get(day) ?? new Map<string, number>();
+    byDay.set(day, ofDay.set(hasNames ? nameOf(sum, by) : "", sum.quantity));
+  }
+  const days = Array.from({ length: daysOf(range) }, (_, index) => {
+    const day = dayOf(range.firstMs + index * DAY_MS);
+    const byName = byDay.get(day) ?? new Map<string, number>();
+    return { day, by_name: byName, seconds: [...byName.values()].reduce((total, seconds) => total + seconds, 0) };
+  });
+  return {
+    range,
+    by,
+    has_names: hasNames,
+    days,
+    seconds: days.reduce((total, { seconds }) => total + seconds, 0),
+    series: hasNames ? seriesOf(days) : withoutDays(names, by),
+    askedAtMs: serviceNow(),
+  };
+}
+
+/** From the days, so that a table and its chart come to the same while robots work. */
+function seriesOf(days: readonly UsageDay[]): readonly UsageSeries[] {
+  const series = new Map<string, { seconds: number; days: number }>();
+  for (const { by_name: byName } of days) {
+    for (const [name, seconds] of byName) {
+      const known = series.get(name) ?? { seconds: 0, days: 0 };
+      series.set(name, { seconds: known.seconds + seconds, days: known.days + 1 });
+    }
+  }
+  const list = [...series].map(([name, { seconds, days: count }]) => ({ name, seconds, days: count }));
+  return list.sort((left, right) => right.seconds - left.seconds);
+}
+
+function withoutDays(names: UsageSummary["items"], by: UsageBy): readonly UsageSeries[] {
+  const list = names.map((sum) => ({ name: nameOf(sum, by), seconds: sum.quantity, days: 0 }));
+  return list.sort((left, right) => right.seconds - left.seconds);
+}
+
+function nameOf({ robot, model_slug: modelSlug }: UsageSummary["items"][number], by: UsageBy): string {
+  return (by === "robot" ? robot : modelSlug) ?? "unknown";
+}

@@ -1,0 +1,120 @@
+import { useMemo } from "preact/hooks";
+
+import { modelPath } from "../models/data.ts";
+import type { Column } from "../parts/table/column.ts";
+import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { FilteredTable } from "../parts/table/filtered-table.tsx";
+import { number } from "../parts/text.ts";
+import { robotPath } from "../robots/data.ts";
+import { toneOf } from "./chart.tsx";
+import type { Usage, UsageSeries } from "./data.ts";
+import { hours } from "./hours.ts";
+
+interface NameRow extends UsageSeries {
+  /** Of its colour in the chart; null where the chart does not tell them apart. */
+  readonly tone: number | null;
+  /** Of all, from 0 to 1. */
+  readonly share: number;
+  /** With the most used, from 0 to 1. */
+  readonly compared: number;
+}
+
+const FILTERING: Filtering<NameRow> = { filters: [], textOf: ({ name }) => name };
+
+/** Each robot or model with what it came to; the start of a line is its colour in the chart. */
+export function UsageNames({ usage }: { readonly usage: Usage }) {
+  const { by, series, seconds, has_names: hasNames } = usage;
+  const rows = useMemo(
+    () =>
+      series.map((each, index) => {
+        const compared = each.seconds / (series[0]?.seconds ?? 1);
+        return Object.assign({ tone: hasNames ? toneOf(index) : null, share: each.seconds / seconds, compared }, each);
+      }),
+    [series],
+  );
+  const columns = useMemo(() => columnsOf(by, hasNames), [by, hasNames]);
+  return (
+    <FilteredTable
+      caption={`Usage by ${by}`}
+      noun={by}
+      columns={columns}
+      rows={rows}
+      keyOf={({ name }) => name}
+      hrefOf={({ name }) => (by === "robot" ? robotPath(name, name) : modelPath(name))}
+      sort="-hours"
+      cardHeight="5.5rem"
+      filtering={FILTERING}
+      hint="Name"
+    />
+  );
+}
+
+function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>[] {
+  return [
+    {
+      id: "name",
+      name: by === "robot" ? "Robot" : "Model",
+      track: "minmax(10rem, 2fr)",
+      cell: ({ name, tone }) => (
+        <>
+          {tone === null ? null : <Swatch tone={tone} />}
+          {name}
+        </>
+      ),
+      sortBy: ({ name }) => name,
+    },
+    {
+      id: "hours",
+      name: "Hours",
+      track: "7rem",
+      align: "end",
+      cell: ({ seconds }) => hours(seconds),
+      sortBy: ({ seconds }) => seconds,
+      first: "down",
+    },
+    {
+      id: "share",
+      name: "Share",
+      track: "5rem",
+      align: "end",
+      cell: ({ share }) => `${number(Math.round(share * 1000) / 10)} %`,
+      sortBy: ({ share }) => share,
+      first: "down",
+    },
+    ...(hasNames ? [DAYS_COLUMN] : []),
+    {
+      id: "bar",
+      name: "Compared",
+      track: "minmax(8rem, 3fr)",
+      from: "narrow",
+      cell: ({ compared }) => <ComparedBar compared={compared} />,
+    },
+  ];
+}
+
+const DAYS_COLUMN: Column<NameRow> = {
+  id: "days",
+  name: "Days",
+  track: "4.5rem",
+  align: "end",
+  from: "narrow",
+  cell: ({ days }) => number(days),
+  sortBy: ({ days }) => days,
+  first: "down",
+};
+
+function Swatch({ tone }: { readonly tone: number }) {
+  return (
+    <svg class="usage-swatch" viewBox="0 0 10 10" aria-hidden="true">
+      <rect class="usage-part" data-series={tone} width="10" height="10" />
+    </svg>
+  );
+}
+
+function ComparedBar({ compared }: Pick<NameRow, "compared">) {
+  return (
+    <svg class="usage-share" width="100%" height="8" aria-hidden="true">
+      <rect width={`${compared * 100}%`} height="8" />
+    </svg>
+  );
+}

@@ -1,0 +1,82 @@
+import { serviceNow } from "../data/service-clock.ts";
+import { Field, SelectField } from "../parts/form/fields.tsx";
+import { setQuery, usePlace } from "../router.ts";
+import type { UsageBy } from "./data.ts";
+import { DAY_MS, DAYS_STANDARD, dayOf, parseDay, readRange } from "./range.ts";
+
+const BY = [
+  { value: "robot", word: "Robot" },
+  { value: "model", word: "Model" },
+] as const;
+
+const TIMES = [
+  { value: "7", word: "Last 7 days" },
+  { value: "30", word: "Last 30 days" },
+  { value: "90", word: "Last 90 days" },
+  { value: "365", word: "Last 365 days" },
+] as const;
+
+const DATES = { value: "dates", word: "From a day to a day…" } as const;
+
+/** Which time, and by what; both are in the address. */
+export function UsagePicker({ by }: { readonly by: UsageBy }) {
+  const { query } = usePlace();
+  const hasDates = query.has("from") || query.has("to");
+  const days = query.get("days") ?? String(DAYS_STANDARD);
+  const times =
+    TIMES.some(({ value }) => value === days) || hasDates
+      ? TIMES
+      : [...TIMES, { value: days, word: `Last ${days} days` }];
+  return (
+    <div class="filters" role="group" aria-label="What to show">
+      <SelectField label="Time" value={hasDates ? DATES.value : days} options={[...times, DATES]} change={chooseTime} />
+      {hasDates ? (
+        <>
+          <DayField label="First day" parameter="from" />
+          <DayField label="Last day" parameter="to" />
+        </>
+      ) : null}
+      <SelectField label="Stacked by" value={by} options={BY} change={(value) => setParameter("by", value)} />
+    </div>
+  );
+}
+
+function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
+  const value = usePlace().query.get(parameter);
+  return (
+    <Field
+      label={label}
+      control={(wiring) => (
+        <input
+          {...wiring}
+          type="date"
+          class="input"
+          // Browsers complain of what is no day.
+          value={parseDay(value) === null ? "" : (value ?? "")}
+          onChange={({ currentTarget }) => setParameter(parameter, currentTarget.value)}
+        />
+      )}
+    />
+  );
+}
+
+function chooseTime(value: string): void {
+  setQuery((query) => {
+    const nowMs = serviceNow();
+    const read = readRange(query, nowMs);
+    for (const parameter of ["days", "from", "to"]) query.delete(parameter);
+    if (value !== DATES.value) {
+      if (value !== String(DAYS_STANDARD)) query.set("days", value);
+      return;
+    }
+    // Begins with what is shown.
+    const { since_ms: sinceMs, until_ms: untilMs } =
+      read.state === "read" ? read.range : { since_ms: nowMs - DAYS_STANDARD * DAY_MS, until_ms: nowMs };
+    query.set("from", dayOf(sinceMs));
+    query.set("to", dayOf(untilMs - 1));
+  });
+}
+
+function setParameter(parameter: string, value: string): void {
+  setQuery((query) => query.set(parameter, value));
+}

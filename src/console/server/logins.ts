@@ -1,0 +1,50 @@
+import type { FastifyInstance } from "fastify";
+
+import { SESSION_LIFETIME_MS } from "../../service/kernel/auth/session-token.ts";
+import { answerJson, refuse } from "../../service/kernel/http/answers.ts";
+import { clientAddress } from "../../service/kernel/http/client-address.ts";
+import { route } from "../../service/kernel/http/mount.ts";
+import type { MountContext } from "../../service/kernel/http/mount.ts";
+import { findLogin } from "../../service/logins/queries.ts";
+import { isOver, userCode } from "../../service/logins/rules.ts";
+import { LOGIN_PATH } from "./console-paths.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * `GET /console/logins/{exchange_id}`: what a person is asked to approve, for whoever is signed in. That they may approve it is said by
+ * `POST /v1/cli/login/decide` alone.
+ */
+export function mountLogins(app: FastifyInstance, context: MountContext): void {
+  const { store, machine } = context;
+  route(app, context, { method: "GET", path: LOGIN_PATH, scopes: "any" }, async (request) => {
+    const { params } = request;
+    const id =
+      typeof params === "object" && params !== null && "exchange_id" in params ? String(params.exchange_id) : "";
+    const login = await findLogin(store.reader, id);
+    if (login === undefined) return refuse("NotFound", "There is no such login, or it is over; start it again");
+    const {
+      state,
+      callback_url: callbackUrl,
+      client_address: startedFrom,
+      client_program: clientProgram,
+      created_at: createdAt,
+      expires_at: expiresAt,
+    } = login;
+    const isExpired = isOver(login, machine.clock.wallMs()) && (state === "pending" || state === "approved");
+    return answerJson(
+      JSON.stringify({
+        exchange_id: id,
+        state: isExpired ? "expired" : state,
+        user_code: userCode(id),
+        callback_url: callbackUrl,
+        client_address: startedFrom,
+        client_program: clientProgram,
+        is_own_address: startedFrom === clientAddress(request),
+        session_days: SESSION_LIFETIME_MS / DAY_MS,
+        created_at: createdAt,
+        expires_at: expiresAt,
+      }),
+    );
+  });
+}

@@ -1,0 +1,105 @@
+import {
+  countChangesSince,
+  deploymentsMark,
+  endpointsMark,
+  fleetsMark,
+  newestChanges,
+  NEWEST_CHANGES_MAXIMUM,
+  usageMark,
+} from "../../service/changes.ts";
+import type { AuditedChange } from "../../service/changes.ts";
+import type { Reader, Store } from "../../service/kernel/store/store.ts";
+import { CHANGE_TOPICS, topicsOfAction } from "./change-topics.ts";
+import type { ChangeTopic } from "./change-topics.ts";
+
+/** What a look at the store found, to compare the next one with. */
+export interface Marks {
+  readonly version: string;
+  /** The newest things that were done by requests. */
+  readonly changes: readonly AuditedChange[];
+  /** What was done since the look before; null where it is too much to tell. */
+  readonly done: readonly Omit<AuditedChange, "id">[] | null;
+  readonly endpoints: string;
+  readonly organizations: ReadonlyMap<string, OrganizationMarks>;
+  /** When something changes that no one does, in milliseconds since the epoch. */
+  readonly nextEdgeMs: number;
+}
+
+/** What the tasks of the service, or time itself, did in an organization. */
+interface OrganizationMarks {
+  readonly fleets: string;
+  readonly deployments: string;
+  readonly usage: string;
+}
+
+/** Looks at what these organizations have. Returns `before` where nothing can have changed since. */
+export async function readMarks(
+  { reader, version: readVersion }: Pick<Store, "reader" | "version">,
+  organizationIds: ReadonlySet<string>,
+  before: Marks | null,
+  nowMs: number,
+): Promise<Marks> {
+  // First: what is committed while the rest is read is seen by the next look too.
+  const version = await readVersion();
+  if (before !== null && isStillTrue(before, version, organizationIds, nowMs)) return before;
+  const organizations = new Map<string, OrganizationMarks>();
+  let nextEdgeMs = Number.POSITIVE_INFINITY;
+  for (const organizationId of organizationIds) {
+    const fleets = await fleetsMark(reader, organizationId, nowMs);
+    nextEdgeMs = Math.min(nextEdgeMs, fleets.nextEdgeMs);
+    organizations.set(organizationId, {
+      fleets: fleets.mark,
+      deployments: await deploymentsMark(reader, organizationId),
+      usage: await usageMark(reader, organizationId),
+    });
+  }
+  const changes = await newestChanges(reader);
+  const done = before === null ? [] : await doneSince(reader, before.changes, changes);
+  return { version, changes, done, endpoints: await endpointsMark(reader), organizations, nextEdgeMs };
+}
+
+/** What changed in an organization between two looks, in the order of `CHANGE_TOPICS`; nothing where it was not looked at before. */
+export function changedTopics(before: Marks, now: Marks, organizationId: string): readonly ChangeTopic[] {
+  const [was, is] = [before.organizations.get(organizationId), now.organizations.get(organizationId)];
+  if (before === now || was === undefined || is === undefined) return [];
+  if (now.done === null) return CHANGE_TOPICS;
+  const own = now.done.filter((each) => each.organization_id === null || each.organization_id === organizationId);
+  const changed = new Set(own.flatMap(({ action }) => topicsOfAction(action)));
+  if (now.endpoints !== before.endpoints) add("models", "fleets", "deployments");
+  if (is.fleets !== was.fleets) add("fleets");
+  if (is.deployments !== was.deployments) add("deployments", "fleets", "usage");
+  if (is.usage !== was.usage) add("usage");
+  return CHANGE_TOPICS.filter((topic) => changed.has(topic));
+
+  function add(...topics: readonly ChangeTopic[]): void {
+    for (const topic of topics) changed.add(topic);
+  }
+}
+
+async function doneSince(
+  reader: Reader,
+  before: readonly AuditedChange[],
+  now: readonly AuditedChange[],
+): Promise<Marks["done"]> {
+  const known = new Set(before.map(({ id }) => id));
+  const done = now.filter(({ id }) => !known.has(id));
+  if (done.length < NEWEST_CHANGES_MAXIMUM) return done;
+  // More was done than was looked at, perhaps all of it by one organization: the others have not changed. A replica may commit a change
+  // with an id that is a little older than others, so it is counted from the oldest that was known, without those that were.
+  const [oldest, ...others] = before.toReversed();
+  const counts = await countChangesSince(reader, oldest?.id ?? "");
+  if (counts === null) return null;
+  return counts.filter(({ organization_id: organizationId, action, count }) => {
+    const old = others.filter((each) => each.organization_id === organizationId && each.action === action);
+    return count > old.length;
+  });
+}
+
+function isStillTrue(
+  { version, organizations, nextEdgeMs }: Marks,
+  versionNow: string,
+  organizationIds: ReadonlySet<string>,
+  nowMs: number,
+): boolean {
+  return version === versionNow && nowMs < nextEdgeMs && [...organizationIds].every((id) => organizations.has(id));
+}

@@ -1,0 +1,94 @@
+import type { FastifyInstance } from "fastify";
+import * as z from "zod";
+
+import { BODY_BYTES } from "../../api/body-bytes.ts";
+import { text } from "../../api/text.ts";
+import { authenticate } from "../../service/kernel/auth/authenticate.ts";
+import { createConsoleToken, signIn } from "../../service/kernel/auth/console-session.ts";
+import { endSession } from "../../service/kernel/auth/session-queries.ts";
+import { hashSecret } from "../../service/kernel/auth/token.ts";
+import type { Answer } from "../../service/kernel/http/answers.ts";
+import { answerJson, refuse } from "../../service/kernel/http/answers.ts";
+import { arrivalOf } from "../../service/kernel/http/arrival.ts";
+import { dropConsoleCookie, keepConsoleCookie } from "../../service/kernel/http/console-cookie.ts";
+import { readRequest, route } from "../../service/kernel/http/mount.ts";
+import type { MountContext } from "../../service/kernel/http/mount.ts";
+import { isFromConsole } from "../../service/kernel/http/same-origin.ts";
+import type { Metrics } from "../../service/kernel/metrics.ts";
+import { authorship } from "../../service/kernel/operation.ts";
+import { audit } from "../../service/kernel/store/audit.ts";
+import { answerSession } from "../../service/logins/session-operations.ts";
+import { SESSION_PATH } from "./console-paths.ts";
+
+const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });
+const SIGN_IN = { method: "POST", path: SESSION_PATH, scopes: "public", bodyBytes: BODY_BYTES.login } as const;
+
+/**
+ * `POST /console/session` {api_key}: a session for the browser, in a cookie that no script can read; the key itself goes nowhere.
+ * `DELETE /console/session` ends it. Both are for the console's own page alone, or another site could sign a person in as somebody else.
+ */
+export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
+  const { store, machine, newId, lastUsed } = context;
+
+  route(app, context, SIGN_IN, async (request, { content_type: contentType }) => {
+    if (!isFromConsole(request)) return refuseForeign();
+    const body = readRequest({ request: signInSchema }, request, contentType);
+    if (body.state === "refused") return body.answer;
+    // Copied along with a line break, more often than not.
+    const token = body.value.api_key.trim();
+    const authentication = await authenticate(store.lookup, machine.clock, { kind: "bearer", token });
+    if (authentication.state === "unauthorized" || authentication.principal.credential !== "api_key") {
+      metrics.refusedCredential();
+      return refuse(
+        "Unauthorized",
+        authentication.state === "unauthorized" ? authentication.detail : "Invalid API key",
+      );
+    }
+    const { principal } = authentication;
+    lastUsed.note(principal);
+    const { names, maximum } = principal.robots;
+    if (names !== null || maximum !== null) {
+      return refuse("Forbidden", "An API key that is bound to robots cannot sign in to the console");
+    }
+    const nowMs = machine.clock.wallMs();
+    const author = authorship({ principal, request_id: request.id }, newId, new Date(nowMs).toISOString());
+    const sessionToken = createConsoleToken(machine.random);
+    const session = { id: newId("ses"), token_sha256: hashSecret(sessionToken) };
+    const expiresAt = await store.write((transaction) => signIn(transaction, principal, session, author));
+    if (expiresAt === null) return refuse("Unauthorized", "The API key ended while the request was under way");
+    const own = { ...principal, credential: "session", credential_id: session.id, expires_at: expiresAt } as const;
+    const maxAgeS = Math.floor((Date.parse(expiresAt) - nowMs) / 1000);
+    return withCookie(await answerSession(store, own), keepConsoleCookie(request, sessionToken, maxAgeS));
+  });
+
+  route(app, context, { method: "DELETE", path: SESSION_PATH, scopes: "public" }, async (request) => {
+    if (!isFromConsole(request)) return refuseForeign();
+    const { credential } = arrivalOf(request);
+    if (credential?.kind === "console") {
+      const authentication = await authenticate(store.lookup, machine.clock, credential);
+      if (authentication.state === "authenticated") {
+        const { principal } = authentication;
+        const { organization_id: organizationId, credential_id: id } = principal;
+        const at = new Date(machine.clock.wallMs()).toISOString();
+        const author = authorship({ principal, request_id: request.id }, newId, at);
+        await store.write(async (transaction) => {
+          if (!(await endSession(transaction, organizationId, id, at))) return;
+          await audit(transaction, author, { action: "session.end", subjectId: id, details: {} });
+        });
+      }
+    }
+    // Whoever is signed out already, is: so the browser forgets the cookie whatever it was worth.
+    return withCookie(answerJson('{"authenticated":false}'), dropConsoleCookie(request));
+  });
+}
+
+function withCookie(answer: Answer, cookie: string): Answer {
+  return { ...answer, headers: { ...answer.headers, "set-cookie": cookie, "cache-control": "no-store" } };
+}
+
+function refuseForeign(): Answer {
+  return refuse(
+    "Forbidden",
+    "Only the console's own page signs in and out; programs send an API key with each request",
+  );
+}

@@ -1,0 +1,148 @@
+import { dirname } from "node:path";
+
+import { measure, piecesOf } from "../disk/content.ts";
+import type { Access, Disk } from "../disk/disk.ts";
+import { DiskError } from "../disk/disk.ts";
+import { replaceLink, temporaryPath, removeIfPresent } from "../disk/durable.ts";
+import type { Owner, Step } from "../plan/step.ts";
+import type { System } from "./system.ts";
+import { reasonOfError } from "./system.ts";
+
+/** Where steps are done. */
+export interface Site {
+  readonly disk: Disk;
+  /** Where copies come from. */
+  readonly host: Disk;
+  readonly system: System;
+}
+
+/** What became of starting the agent; the installation stands in any case. */
+export type ServiceOutcome =
+  | { readonly kind: "untouched" }
+  | { readonly kind: "started" | "restarted" }
+  | { readonly kind: "configuration-invalid" }
+  | { readonly kind: "start-failed"; readonly reason: string };
+
+/** The service ran well before, and does not come up with this version. */
+export class RestartFailed extends Error {
+  override readonly name = "RestartFailed";
+}
+
+/** The person who runs it pressed Ctrl-C, or ended it. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+/**
+ * Does the steps in their order. Each alone happens wholly or not at all, and every run begins with what it finds, so that a run that was
+ * cut short is completed by the next one.
+ *
+ * @throws DiskError, ProgramFailed, RestartFailed, Interrupted.
+ */
+export async function applySteps(
+  steps: readonly Step[],
+  site: Site,
+  signal: AbortSignal,
+  onStep: (step: Step) => void,
+): Promise<ServiceOutcome> {
+  let outcome: ServiceOutcome = { kind: "untouched" };
+  for (const step of steps) {
+    if (signal.aborted) throw new Interrupted();
+    outcome = (await applyStep(step, site)) ?? outcome;
+    onStep(step);
+  }
+  return outcome;
+}
+
+/** @returns what became of the service; null where the step is not about that. */
+async function applyStep(step: Step, site: Site): Promise<ServiceOutcome | null> {
+  switch (step.kind) {
+    case "start":
+      return startIfConfigured(step.unit, site.system);
+    case "restart":
+      return restart(step, site.system);
+    default:
+      await change(step, site);
+      return null;
+  }
+}
+
+async function change(step: Exclude<Step, { readonly kind: "start" | "restart" }>, site: Site): Promise<void> {
+  const { disk, system } = site;
+  switch (step.kind) {
+    case "make-directory":
+      await disk.makeDirectory(step.path, await accessFor(step, site));
+      return disk.syncDirectory(dirname(step.path));
+    case "write-file":
+      return writeFile(step, site);
+    case "set-access":
+      return disk.setAccess(step.path, await accessFor(step, site));
+    case "make-link":
+      return replaceLink(disk, step.path, step.target);
+    case "remove":
+      await disk.removeTree(step.path);
+      return disk.syncDirectory(dirname(step.path));
+    case "add-user":
+      return system.addUser();
+    case "reload-units":
+      return system.reloadUnits();
+    case "enable":
+      return system.enable(step.unit);
+  }
+}
+
+/** The name leads to the old content or to the new, whole. */
+async function writeFile(step: Extract<Step, { readonly kind: "write-file" }>, site: Site): Promise<void> {
+  const { disk, host } = site;
+  const temporary = temporaryPath(step.path);
+  await removeIfPresent(disk, temporary);
+  await disk.create(temporary, piecesOf(step.content, host), await accessFor(step, site));
+  await checkCopy(step, disk, temporary);
+  await disk.rename(temporary, step.path);
+  await disk.syncDirectory(dirname(step.path));
+}
+
+/** What is copied may have changed since it was measured, and its digest is what it will be known by. */
+async function checkCopy(
+  { content, sha256 }: Extract<Step, { readonly kind: "write-file" }>,
+  disk: Disk,
+  temporary: string,
+): Promise<void> {
+  if (content.kind !== "copy") return;
+  const written = await measure({ kind: "copy", from: temporary }, disk);
+  if (written.sha256 !== sha256) throw new DiskError("changed while it was copied", content.from);
+}
+
+async function accessFor(
+  { mode, owner }: { readonly mode: number; readonly owner: Owner },
+  { system }: Site,
+): Promise<Access> {
+  if (owner === "root") return { mode, userId: 0, groupId: 0 };
+  const account = await system.findUser();
+  if (account === null) throw new DiskError("its owner, the service user, is not there", "/etc/passwd");
+  return { mode, userId: account.user_id, groupId: account.group_id };
+}
+
+async function startIfConfigured(unit: string, system: System): Promise<ServiceOutcome> {
+  if (!(await system.isConfigurationValid())) return { kind: "configuration-invalid" };
+  try {
+    await system.start(unit);
+    return { kind: "started" };
+  } catch (error) {
+    return { kind: "start-failed", reason: reasonOfError(error) };
+  }
+}
+
+async function restart(
+  { unit, wasWell }: Extract<Step, { readonly kind: "restart" }>,
+  system: System,
+): Promise<ServiceOutcome> {
+  try {
+    await system.restart(unit);
+    return { kind: "restarted" };
+  } catch (error) {
+    const reason = reasonOfError(error);
+    if (wasWell) throw new RestartFailed(reason, { cause: error });
+    return { kind: "start-failed", reason };
+  }
+}

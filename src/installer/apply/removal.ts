@@ -1,0 +1,84 @@
+import { removeEmptyDirectory, removeIfPresent } from "../disk/durable.ts";
+import { ADMINISTRATOR_UNITS_FOLDER, SERVICE_USER } from "../layout.ts";
+import type { Site } from "./apply.ts";
+
+/** One thing that `uninstall` does. Each is no harm when it was done before. */
+export type Removal =
+  | { readonly kind: "stop" | "disable"; readonly unit: string }
+  | { readonly kind: "file" | "link"; readonly path: string }
+  /** As long as nothing is left in it. */
+  | { readonly kind: "directory"; readonly path: string }
+  /** With all that is in it. */
+  | { readonly kind: "tree"; readonly path: string }
+  | { readonly kind: "reload-units" }
+  /** Access to files that was given to the service user. */
+  | { readonly kind: "grants" }
+  | { readonly kind: "user" };
+
+export function describeRemoval(removal: Removal): string {
+  switch (removal.kind) {
+    case "stop":
+    case "disable":
+      return `systemctl ${removal.kind} ${removal.unit}`;
+    case "file":
+    case "link":
+      return `remove ${removal.path}`;
+    case "directory":
+      return `remove ${removal.path}/, if nothing is left in it`;
+    case "tree":
+      return `remove ${removal.path}/ and all that is in it`;
+    case "reload-units":
+      return "systemctl daemon-reload";
+    case "grants":
+      return "take back the access to files that was granted";
+    case "user":
+      return `remove the system user ${SERVICE_USER}`;
+  }
+}
+
+export function removalForJson(removal: Removal): Readonly<Record<string, unknown>> {
+  switch (removal.kind) {
+    case "stop":
+    case "disable":
+      return { action: removal.kind, unit: removal.unit };
+    case "file":
+    case "link":
+    case "directory":
+    case "tree":
+      return { action: `remove-${removal.kind}`, path: removal.path };
+    case "reload-units":
+      return { action: removal.kind };
+    case "grants":
+      return { action: "revoke-grants" };
+    case "user":
+      return { action: "remove-user", user: SERVICE_USER };
+  }
+}
+
+/** @throws DiskError, ProgramFailed. */
+export async function applyRemoval(removal: Removal, { disk, system }: Site): Promise<void> {
+  switch (removal.kind) {
+    case "stop":
+      return system.stop(removal.unit);
+    case "disable":
+      return system.disable(removal.unit);
+    case "file":
+    case "link":
+      return removeIfPresent(disk, removal.path);
+    case "directory":
+      await removeEmptyDirectory(disk, removal.path);
+      return;
+    case "tree":
+      return disk.removeTree(removal.path);
+    case "reload-units":
+      return system.reloadUnits();
+    case "grants":
+      return system.revokeGrants();
+    case "user":
+      return system.removeUser();
+  }
+}
+
+export function dropInFolder(unit: string): string {
+  return `${ADMINISTRATOR_UNITS_FOLDER}/${unit}.d`;
+}

@@ -1,0 +1,52 @@
+import { measure } from "../disk/content.ts";
+import type { Disk } from "../disk/disk.ts";
+import { DiskError } from "../disk/disk.ts";
+import { CACHE_FOLDER, SERVICE_UNIT, shippedCopy, SWITCHING_FILE, versionFolder } from "../layout.ts";
+import { readInstalled, shippedDigests } from "../plan/installed.ts";
+import { observe } from "../plan/observation.ts";
+import { planItems } from "../plan/plan.ts";
+import type { Item } from "../plan/wanted.ts";
+import { currentLink, editable } from "../plan/wanted.ts";
+import type { ServiceOutcome, Site } from "./apply.ts";
+import { applySteps } from "./apply.ts";
+
+/**
+ * Puts a version that is still there back in force in place of `failed`, which is removed, and restarts the service.
+ *
+ * @throws DiskError, ProgramFailed.
+ */
+export async function restoreVersion(id: string, failed: string, site: Site): Promise<ServiceOutcome> {
+  const { disk, system } = site;
+  const installed = await readInstalled(disk);
+  const shipped = installed.versions.find((version) => version.id === id)?.shipped ?? new Map<string, string>();
+  const items: Item[] = [];
+  for (const path of shipped.keys()) {
+    items.push(editable([path, await measure({ kind: "copy", from: shippedCopy(id, path) }, disk)]));
+  }
+  items.push(currentLink(id));
+  const observation = await observe(disk, items, shippedDigests(installed).keys());
+  const { steps } = planItems(id, items, { observation, installed, account: await system.findUser() });
+  const never = new AbortController().signal;
+  await dropCompiledCode(disk);
+  return applySteps(
+    [
+      ...steps,
+      { kind: "reload-units" },
+      { kind: "restart", unit: SERVICE_UNIT, wasWell: false },
+      { kind: "remove", path: versionFolder(failed) },
+      { kind: "remove", path: SWITCHING_FILE },
+    ],
+    { ...site, host: disk },
+    never,
+    () => {},
+  );
+}
+
+/** Of the version before: the agent keeps it by the place of the program, and would never find it again. What cannot go costs room. */
+export async function dropCompiledCode(disk: Disk): Promise<void> {
+  try {
+    for (const name of await disk.list(CACHE_FOLDER)) await disk.removeTree(`${CACHE_FOLDER}/${name}`);
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+  }
+}

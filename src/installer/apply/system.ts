@@ -1,0 +1,194 @@
+import { basename } from "node:path";
+
+import { lookUpAccount } from "../../access/account.ts";
+import { parseUnit } from "../../access/unit.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { ProgramResult } from "../../platform/programs.ts";
+import type { Account } from "../accounts.ts";
+import { findAccount } from "../accounts.ts";
+import type { Disk } from "../disk/disk.ts";
+import { readText } from "../disk/disk.ts";
+import type { GrantMachine } from "../grant/grant.ts";
+import { GRANT_RECORD_DIRECTORY, readGrantRecord } from "../grant/record.ts";
+import { revokeGrant } from "../grant/revoke.ts";
+import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
+
+/** What the installer asks of the service manager and of the user database. Methods throw `ProgramFailed`. */
+export interface System {
+  /** False for an image, where units can be enabled but not started. */
+  readonly isRunning: boolean;
+  readUnit(unit: string): Promise<UnitSeen>;
+  reloadUnits(): Promise<void>;
+  enable(unit: string): Promise<void>;
+  disable(unit: string): Promise<void>;
+  start(unit: string): Promise<void>;
+  restart(unit: string): Promise<void>;
+  stop(unit: string): Promise<void>;
+  /** Whether the installed program finds configuration, manifest and files in order. */
+  isConfigurationValid(): Promise<boolean>;
+  /** As sysusers.d(5) has it. */
+  addUser(): Promise<void>;
+  removeUser(): Promise<void>;
+  /** Null where there is no such user. */
+  findUser(): Promise<Account | null>;
+  /** Whether `grant` gave the service user access to files. */
+  hasGrants(): Promise<boolean>;
+  revokeGrants(): Promise<void>;
+}
+
+export interface UnitSeen {
+  /** `not-found`, `loaded`, `masked`. */
+  readonly loadState: string;
+  /** `inactive`, `active`, `activating`, `failed`. */
+  readonly activeState: string;
+  /** `enabled`, `disabled`, `masked`. */
+  readonly unitFileState: string;
+}
+
+/** A program of the system that did not do what it was asked. */
+export class ProgramFailed extends Error {
+  override readonly name = "ProgramFailed";
+  readonly words: readonly string[];
+
+  constructor(words: readonly string[], reason: string) {
+    super(`${words.join(" ")}: ${reason}`);
+    this.words = words;
+  }
+}
+
+const SYSTEMCTL_LIMIT_MS = 30_000;
+/** TimeoutStartSec= and TimeoutStopSec= of the unit, and some more. */
+const JOB_LIMIT_MS = 120_000;
+const USERS_LIMIT_MS = 30_000;
+/** `check` waits for files that are being written, and reads all of them. */
+const CHECK_LIMIT_MS = 120_000;
+/** userdel(8) and groupdel(8): there is no such user or group. */
+const ABSENT_EXIT_CODE = 6;
+
+/** @param image its folder, for an image; null for this machine. */
+export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, image: string | null): System {
+  async function must(words: readonly string[], limitMs: number): Promise<string> {
+    const result = await runProgram(words, { limitMs });
+    if (result.kind === "ended" && result.exitCode === 0) return result.stdout;
+    throw new ProgramFailed(words, reasonOf(result));
+  }
+  const rootWords = image === null ? [] : [`--root=${image}`];
+  const prefixWords = image === null ? [] : [`--prefix=${image}`];
+  const systemctl = (words: readonly string[], limitMs: number) =>
+    must(["systemctl", "--no-ask-password", ...rootWords, ...words], limitMs);
+
+  /** In an image systemd tells no more than what is enabled; a unit that is not there yet has no state. */
+  async function readUnitOfImage(unit: string): Promise<UnitSeen> {
+    const result = await runProgram(["systemctl", ...rootWords, "is-enabled", unit], { limitMs: SYSTEMCTL_LIMIT_MS });
+    const unitFileState = result.kind === "ended" ? result.stdout.trim() : "";
+    const loadState = unitFileState.startsWith("masked") ? "masked" : "loaded";
+    return { loadState, activeState: "inactive", unitFileState };
+  }
+
+  async function removeAccountWith(words: readonly string[]): Promise<void> {
+    const result = await runProgram(words, { limitMs: USERS_LIMIT_MS });
+    if (result.kind === "ended" && [0, ABSENT_EXIT_CODE].includes(result.exitCode)) return;
+    throw new ProgramFailed(words, reasonOf(result));
+  }
+
+  return {
+    isRunning: image === null,
+    async readUnit(unit) {
+      if (image !== null) return readUnitOfImage(unit);
+      const shown = await systemctl(
+        ["show", unit, "--property=LoadState,ActiveState,UnitFileState"],
+        SYSTEMCTL_LIMIT_MS,
+      );
+      const { load_state: loadState, active_state: activeState, unit_file_state: unitFileState } = parseUnit(shown);
+      return { loadState, activeState, unitFileState };
+    },
+    reloadUnits: async () => void (await systemctl(["daemon-reload"], JOB_LIMIT_MS)),
+    enable: async (unit) => void (await systemctl(["enable", unit], SYSTEMCTL_LIMIT_MS)),
+    disable: async (unit) => void (await systemctl(["disable", unit], SYSTEMCTL_LIMIT_MS)),
+    start: async (unit) => void (await systemctl(["start", unit], JOB_LIMIT_MS)),
+    restart: async (unit) => void (await systemctl(["restart", unit], JOB_LIMIT_MS)),
+    stop: async (unit) => void (await systemctl(["stop", unit], JOB_LIMIT_MS)),
+    async isConfigurationValid() {
+      const result = await runProgram([PROGRAM, "check", "--json"], { limitMs: CHECK_LIMIT_MS });
+      return result.kind === "ended" && result.exitCode === 0;
+    },
+    async addUser() {
+      // By its name, which it looks for in the image too; a path would be one of this machine.
+      const words = ["systemd-sysusers", ...rootWords, basename(SYSUSERS_FILE)];
+      const result = await runProgram(words, { limitMs: USERS_LIMIT_MS });
+      if (result.kind === "ended" && result.exitCode === 0) return;
+      // Small systems are built without it.
+      if (result.kind !== "missing") throw new ProgramFailed(words, reasonOf(result));
+      const useradd = [
+        "useradd",
+        ...prefixWords,
+        "--system",
+        "--user-group",
+        "--no-create-home",
+        "--home-dir",
+        "/nonexistent",
+      ];
+      await must([...useradd, "--shell", "/usr/sbin/nologin", SERVICE_USER], USERS_LIMIT_MS);
+    },
+    async removeUser() {
+      await removeAccountWith(["userdel", ...prefixWords, SERVICE_USER]);
+      // userdel takes the group along where USERGROUPS_ENAB says so.
+      await removeAccountWith(["groupdel", ...prefixWords, SERVICE_USER]);
+    },
+    async findUser() {
+      const user = await findUserOf(disk);
+      return user === null && image === null ? lookUpAccount(runProgram, SERVICE_USER) : user;
+    },
+    async hasGrants() {
+      if (image !== null) return false;
+      const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
+      return record === null || record.entries.length > 0 || record.drop_in !== null || record.given !== null;
+    },
+    async revokeGrants() {
+      const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
+      const words = [NAME, "grant", "--revoke"];
+      if (record === null) throw new ProgramFailed(words, "its record is damaged, or of a newer version");
+      const { problems } = await revokeGrant({ files, runProgram }, record, GRANT_RECORD_DIRECTORY);
+      const [problem] = problems;
+      if (problem !== undefined) throw new ProgramFailed(words, `${problem.what}: ${problem.fix}`);
+    },
+  };
+}
+
+const PASSWD_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** The service user as the tree's own files have it. */
+async function findUserOf(disk: Disk): Promise<Account | null> {
+  const passwd = await readText(disk, "/etc/passwd", PASSWD_LIMIT_BYTES);
+  return passwd === null || passwd === "too-large" ? null : findAccount(passwd, SERVICE_USER);
+}
+
+/** What went wrong, for people: a failed program, a failed system call. Everything else is a bug. */
+export function reasonOfError(error: unknown): string {
+  if (error instanceof ProgramFailed) return error.message;
+  const code = errorCode(error);
+  if (code === undefined || !(error instanceof Error)) throw error;
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return `${error.message} (the disk is full)`;
+    case "EROFS":
+      return `${error.message} (the disk is read-only)`;
+  }
+  return error.message;
+}
+
+function reasonOf(result: ProgramResult): string {
+  switch (result.kind) {
+    case "missing":
+      return "it is not installed";
+    case "killed":
+      return "it did not end in time";
+    case "failed":
+      return `it cannot be started (${result.code})`;
+    case "ended": {
+      const lines = result.stderr.split("\n").filter((line) => line.trim() !== "");
+      return lines.slice(0, 3).join(" ") || `exit code ${result.exitCode}`;
+    }
+  }
+}

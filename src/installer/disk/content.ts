@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+
+import type { Secret } from "../../client/secret.ts";
+import type { Disk, Pieces } from "./disk.ts";
+
+/** What a file is going to hold. */
+export type Content =
+  | { readonly kind: "text"; readonly text: string }
+  /** A key: in the file, and nowhere else. */
+  | { readonly kind: "secret"; readonly secret: Secret }
+  /** A file of the machine that the installer runs on. */
+  | { readonly kind: "copy"; readonly from: string };
+
+/** A content with what tells it from others. */
+export interface Measured {
+  readonly content: Content;
+  /** Hex. */
+  readonly sha256: string;
+  readonly size_bytes: number;
+}
+
+/** The bytes; `host` is the disk that copies come from. */
+export function piecesOf(content: Content, host: Disk): Pieces {
+  switch (content.kind) {
+    case "text":
+      return [Buffer.from(content.text)];
+    case "secret":
+      return [Buffer.from(`${content.secret.reveal()}\n`)];
+    case "copy":
+      return host.pieces(content.from);
+  }
+}
+
+export async function measure(content: Content, host: Disk): Promise<Measured> {
+  const hash = createHash("sha256");
+  let sizeBytes = 0;
+  for await (const piece of piecesOf(content, host)) {
+    hash.update(piece);
+    sizeBytes += piece.byteLength;
+  }
+  return { content, sha256: hash.digest("hex"), size_bytes: sizeBytes };
+}
+
+/** Hex SHA-256 of a file in the tree. */
+export async function digestOf(disk: Disk, path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of disk.pieces(path)) hash.update(piece);
+  return hash.digest("hex");
+}

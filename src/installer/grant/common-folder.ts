@@ -1,0 +1,55 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import type { EntryHandle } from "../../platform/files/entry-handle.ts";
+import { openBelow } from "../../platform/files/entry-handle.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { GrantMachine } from "./grant.ts";
+
+const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(
+  "/ /etc /home /media /mnt /opt /root /run /srv /usr /usr/local /usr/local/etc /var /var/lib".split(" "),
+);
+/** In the home of a person, and the home itself. */
+const PERSONAL_FOLDERS = ["", ".cache", ".config", ".local/share", ".local/state", "Desktop", "Documents", "Downloads"];
+const LOOK_UP_LIMIT_MS = 4000;
+const STICKY = 0o1000;
+const READ_BY_OTHERS = 0o044;
+const ENTRY_LIMIT = 4096;
+
+/**
+ * Whether other things than a file and its like are made in its folder. A default list there would let the agent read all of them, and
+ * close or open them like the file: where a folder has one, the umask no longer counts.
+ */
+export async function isCommonFolder(folder: EntryHandle, file: EntryHandle, machine: GrantMachine): Promise<boolean> {
+  const { path, stat } = folder;
+  if (SYSTEM_FOLDERS.has(path) || (stat.mode & STICKY) !== 0 || holdsUnlike(folder, file)) return true;
+  const home = await findHome(machine, stat.user_id);
+  if (home === null) return false;
+  const personal = await Promise.all(
+    PERSONAL_FOLDERS.map((name) => machine.files.stat(join(home, name)).catch(() => null)),
+  );
+  return personal.some((each) => each?.device === stat.device && each.inode === stat.inode);
+}
+
+/** What is read by more people than the file, or by fewer. */
+function holdsUnlike(folder: EntryHandle, { stat }: EntryHandle): boolean {
+  const names = readdirSync(`/proc/self/fd/${folder.descriptor}`);
+  if (names.length > ENTRY_LIMIT) return true;
+  return names.some((name) => {
+    try {
+      using entry = openBelow(folder, name);
+      return entry.stat.kind !== "link" && ((entry.stat.mode ^ stat.mode) & READ_BY_OTHERS) !== 0;
+    } catch (error) {
+      // Gone meanwhile.
+      if (errorCode(error) === undefined) throw error;
+      return false;
+    }
+  });
+}
+
+/** As all user databases of the machine have it (getent(1)). */
+async function findHome({ runProgram }: GrantMachine, userId: number): Promise<string | null> {
+  const result = await runProgram(["getent", "passwd", String(userId)], { limitMs: LOOK_UP_LIMIT_MS });
+  const home = result.kind === "ended" ? (result.stdout.split(":")[5] ?? "") : "";
+  return home.startsWith("/") ? home : null;
+}

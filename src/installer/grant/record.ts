@@ -1,0 +1,97 @@
+import { z } from "zod";
+
+import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
+
+/** Beside the installer's own record: root's, so that the service cannot tell root what to take back. */
+export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";
+const RECORD_NAME = "grants.json";
+const RECORD_LIMIT_BYTES = 4 * 1024 * 1024;
+const ENTRY_LIMIT = 4096;
+
+/** A list that `grant` changed: what getfacl said before and after. */
+export interface GrantedEntry {
+  readonly path: string;
+  readonly user_id: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What was granted and not taken back. It is written before anything is granted. */
+export interface GrantRecord {
+  readonly schema_version: 1;
+  readonly entries: readonly GrantedEntry[];
+  readonly drop_in: { readonly path: string; readonly text: string } | null;
+  /** A file that was given to the user whom the drop-in names. */
+  readonly given: {
+    readonly path: string;
+    readonly from_user_id: number;
+    readonly from_group_id: number;
+    readonly to_user_id: number;
+  } | null;
+}
+
+export const EMPTY_RECORD: GrantRecord = { schema_version: 1, entries: [], drop_in: null, given: null };
+
+const pathSchema = z
+  .string()
+  .max(4096)
+  .regex(/^\/[^\0]*$/);
+const idSchema = z.int().min(0).max(0xff_ff_ff_fe);
+const textSchema = z.string().max(65_536);
+const recordSchema = z.object({
+  schema_version: z.literal(1),
+  entries: z
+    .array(z.object({ path: pathSchema, user_id: idSchema, before: textSchema, after: textSchema }))
+    .max(ENTRY_LIMIT),
+  drop_in: z.object({ path: pathSchema, text: textSchema }).nullable(),
+  given: z
+    .object({ path: pathSchema, from_user_id: idSchema, from_group_id: idSchema, to_user_id: idSchema })
+    .nullable(),
+});
+
+export function grantRecordPath(directory: string): string {
+  return `${directory}/${RECORD_NAME}`;
+}
+
+/** @returns null for a record that this version does not know. @throws Node system errors but ENOENT. */
+export async function readGrantRecord(files: Files, directory: string): Promise<GrantRecord | null> {
+  try {
+    const bytes = await readBounded(files, grantRecordPath(directory), RECORD_LIMIT_BYTES);
+    if (bytes === "too-large") return null;
+    const parsed = recordSchema.safeParse(parseJson(Buffer.from(bytes).toString("utf8")));
+    return parsed.success ? parsed.data : null;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return EMPTY_RECORD;
+    throw error;
+  }
+}
+
+/** @throws Node system errors. */
+export async function writeGrantRecord(files: Files, directory: string, record: GrantRecord): Promise<void> {
+  const path = grantRecordPath(directory);
+  if (record.entries.length === 0 && record.drop_in === null && record.given === null) {
+    await removeIfPresent(files, path);
+    return;
+  }
+  await files.makeDirectory(directory, 0o755);
+  await replaceDurably(files, path, Buffer.from(`${JSON.stringify(record, null, 2)}\n`), 0o600);
+}
+
+/** What was there before the first grant stays what is put back by the last revocation. */
+export function addEntries(record: GrantRecord, added: readonly GrantedEntry[]): GrantRecord {
+  const entries = new Map(record.entries.map((entry) => [keyOf(entry), entry]));
+  for (const entry of added) {
+    const known = entries.get(keyOf(entry));
+    // Somebody changed the list since: then this is the first grant on it.
+    const before = known !== undefined && known.after === entry.before ? known.before : entry.before;
+    entries.set(keyOf(entry), { ...entry, before });
+  }
+  return { ...record, entries: [...entries.values()] };
+}
+
+function keyOf({ path, user_id: userId }: GrantedEntry): string {
+  return `${userId} ${path}`;
+}

@@ -1,0 +1,65 @@
+import type { Account } from "../../access/account.ts";
+import { accountName } from "../../access/account.ts";
+import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+
+export interface GrantShown {
+  readonly options: { readonly dryRun?: boolean; readonly json?: boolean };
+  readonly terminal: Terminal;
+}
+
+/** Of the documents that `grant --json` prints. */
+export const SCHEMA_VERSION = 1;
+
+/** What a grant came to. */
+export interface GrantResult {
+  readonly account: Account;
+  readonly paths: readonly string[];
+  readonly changes: readonly { readonly path: string; readonly what: string; readonly command: string }[];
+  readonly applied: boolean;
+  /** The kernel's word after everything was done. */
+  readonly unreadable: readonly string[];
+  readonly problems?: readonly Problem[];
+  readonly notes?: readonly string[];
+}
+
+export function showGrant({ options, terminal }: GrantShown, result: GrantResult): ExitCode {
+  const { account, paths, changes, applied, unreadable, problems = [], notes = [] } = result;
+  if (options.json === true) {
+    const user = { name: account.name, user_id: account.user_id };
+    terminal.json({
+      schema_version: SCHEMA_VERSION,
+      user,
+      files: paths,
+      changes,
+      applied,
+      unreadable,
+      problems,
+      notes,
+    });
+  } else if (changes.length === 0 && problems.length === 0) {
+    terminal.print(
+      `${accountName(account)} can read ${paths.length === 1 ? "the file" : `all ${paths.length} files`}: nothing to grant.`,
+    );
+  } else if (options.dryRun === true) {
+    terminal.print("Nothing was changed. Without --dry-run it is; grant --revoke takes it back.");
+  } else if (applied && unreadable.length === 0) {
+    terminal.print(`${accountName(account)} can read them now. To take it back: robot-policy-agent grant --revoke`);
+  }
+  for (const problem of problems) terminal.problem(problem);
+  for (const path of problems.length > 0 ? [] : unreadable) {
+    terminal.problem({
+      code: "grant-in-vain",
+      what: `${accountName(account)} still cannot read it: something beside modes and access lists keeps it closed`,
+      where: path,
+      fix: "see the mount options and security modules: findmnt -T FILE; aa-status; or take another way: --method owner",
+    });
+  }
+  return problems.length === 0 && unreadable.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+export function showRefusal({ options, terminal }: GrantShown, problem: Problem): ExitCode {
+  if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, applied: false, problem });
+  terminal.problem(problem);
+  return EXIT.failed;
+}

@@ -1,0 +1,173 @@
+import { dirname } from "node:path";
+
+import { explainAccess, judgeAs } from "../../access/access.ts";
+import type { Account } from "../../access/account.ts";
+import { accountName, lookUpAccount, readGroups, readUsers } from "../../access/account.ts";
+import type { FoundUnit } from "../../access/unit.ts";
+import { DROP_IN_DIRECTORY, SERVICE_NAME } from "../../access/unit.ts";
+import { replaceDurably } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import type { GrantMachine } from "./grant.ts";
+
+/** A change of the unit: who the agent is, instead of what it may. */
+export interface DropIn {
+  readonly path: string;
+  readonly text: string;
+  /** The one line of it that counts. */
+  readonly setting: string;
+  /** The user it then runs as, with the groups it then has. */
+  readonly account: Account;
+  readonly notes: readonly string[];
+}
+
+export type PlannedDropIn =
+  | { readonly kind: "drop-in"; readonly planned: DropIn }
+  /** The user can read all of them. */
+  | { readonly kind: "nothing" }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+const DROP_IN = `${DROP_IN_DIRECTORY}/50-grant.conf`;
+
+/** Groups that are as good as root, or open what nobody meant by a calibration. */
+const POWERFUL_GROUPS: ReadonlySet<string> = new Set([
+  "root",
+  "sudo",
+  "wheel",
+  "admin",
+  "adm",
+  "shadow",
+  "disk",
+  "docker",
+  "lxd",
+  "libvirt",
+  "kvm",
+  "kmem",
+  "mem",
+  "systemd-journal",
+]);
+
+/** The agent joins the groups that may read the files already; nothing changes on the files. */
+export async function planGroups(
+  machine: GrantMachine,
+  account: Account,
+  paths: readonly string[],
+): Promise<PlannedDropIn> {
+  const groups = await readGroups(machine.files);
+  const nameOf = (id: number) => groups.find(({ groupId }) => groupId === id)?.name ?? String(id);
+  const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
+  const wanted = new Set<number>();
+  for (const [path, access] of accesses) {
+    if (access.kind !== "blocked") continue;
+    for (const { path: closed, isDirectory, stat } of access.obstacles) {
+      const letter = isDirectory ? "x" : "r";
+      if ((stat.mode & (isDirectory ? 0o010 : 0o040)) === 0) {
+        const what = `group ${nameOf(stat.group_id)} may not ${isDirectory ? "enter" : "read"} ${closed} itself`;
+        return refuse(
+          what,
+          path,
+          `chmod g+${letter} ${shellWord(closed)}, or another way: --method acl, --method owner`,
+        );
+      }
+      wanted.add(stat.group_id);
+    }
+  }
+  if ([...accesses.values()].every(({ kind }) => kind === "readable")) return { kind: "nothing" };
+  const names = [...wanted].map(nameOf);
+  const powerful = names.find((name) => POWERFUL_GROUPS.has(name));
+  if (powerful !== undefined) {
+    const what = `group ${powerful} may do much more than read these files`;
+    return refuse(what, paths[0] ?? "", "another way: --method acl");
+  }
+  const joined = { ...account, group_ids: [...new Set([...account.group_ids, ...wanted])] };
+  const notes = [`the agent can then read whatever group ${names.join(", ")} can`];
+  return confirm(machine, joined, paths, dropIn(`SupplementaryGroups=${names.join(" ")}`, "group", joined, notes));
+}
+
+/** The agent becomes the person whose files they are. It holds however the files are written; it is also the widest grant. */
+export async function planOwner(machine: GrantMachine, paths: readonly string[]): Promise<PlannedDropIn> {
+  const owners = new Set<number>();
+  for (const path of paths) {
+    try {
+      owners.add((await machine.files.stat(path)).user_id);
+    } catch (error) {
+      return refuse(
+        `it cannot be looked at (${errorCode(error) ?? "unknown error"})`,
+        path,
+        "correct the path in the manifest",
+      );
+    }
+  }
+  // Whether root's files can be read by the person is told in the end by the kernel.
+  owners.delete(0);
+  const [ownerId] = owners;
+  if (ownerId === undefined) {
+    const what = "the files belong to root, and the agent must not be root";
+    return refuse(what, paths[0] ?? "", "another way: --method acl");
+  }
+  if (owners.size > 1) {
+    const what = `the files belong to ${owners.size} users, and the agent can be one`;
+    return refuse(what, paths[0] ?? "", "another way: --method acl");
+  }
+  const users = await readUsers(machine.files);
+  const name = users.find(({ user_id: userId }) => userId === ownerId)?.name ?? String(ownerId);
+  const account = await lookUpAccount(machine.runProgram, name);
+  if (account === null)
+    return refuse(`user ${name} is in no user database`, paths[0] ?? "", "another way: --method acl");
+  const notes = [
+    `the agent can then read whatever ${name} can, and ${name} can read the agent's key and state`,
+    `systemd gives the state folder to ${name} at the next start`,
+  ];
+  return confirm(machine, account, paths, dropIn(`User=${name}`, "owner", account, notes));
+}
+
+/** The kernel has the last word: as that user, and with those groups, can the files be read? */
+async function confirm(
+  machine: GrantMachine,
+  account: Account,
+  paths: readonly string[],
+  planned: DropIn,
+): Promise<PlannedDropIn> {
+  const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
+  for (const [path, access] of accesses) {
+    if (access.kind === "readable") continue;
+    const what = `it could still not be read, as ${accountName(account)} with groups ${account.group_ids.join(", ")}`;
+    return refuse(what, path, "another way: --method acl");
+  }
+  return { kind: "drop-in", planned };
+}
+
+function dropIn(setting: string, method: string, account: Account, notes: readonly string[]): DropIn {
+  const text = [
+    `# Written by: ${SERVICE_NAME} grant --method ${method}. Taken back by: ${SERVICE_NAME} grant --revoke`,
+    "[Service]",
+    setting,
+    "",
+  ].join("\n");
+  return { path: DROP_IN, text, setting, account, notes };
+}
+
+/** @throws Node system errors. */
+export async function writeDropIn(files: Files, { path, text }: Pick<DropIn, "path" | "text">): Promise<void> {
+  await files.makeDirectory(dirname(path), 0o755);
+  await replaceDurably(files, path, Buffer.from(text), 0o644);
+}
+
+/** Has systemd read its units again, and the agent start again as what it is now. @returns what a person has to do instead, or null. */
+export async function restartUnit({ runProgram }: GrantMachine, unit: FoundUnit): Promise<string | null> {
+  if (unit.kind === "no-systemd") return null;
+  for (const words of [["daemon-reload"], ["try-restart", `${SERVICE_NAME}.service`]]) {
+    const result = await runProgram(["systemctl", ...words], { limitMs: RESTART_LIMIT_MS });
+    if (result.kind !== "ended" || result.exitCode !== 0)
+      return `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`;
+  }
+  return null;
+}
+
+const RESTART_LIMIT_MS = 90_000;
+
+function refuse(what: string, where: string, fix: string): PlannedDropIn {
+  return { kind: "refused", problem: { code: "grant-refused", what, where, fix } };
+}

@@ -1,0 +1,35 @@
+import { digestOf } from "../disk/content.ts";
+import type { Disk, Sight } from "../disk/disk.ts";
+import type { Item } from "./wanted.ts";
+
+/** What lies at a path, with the digest of a file's content (hex). */
+export type Seen =
+  | Exclude<Sight, { readonly kind: "file" }>
+  | (Extract<Sight, { readonly kind: "file" }> & { readonly sha256: string });
+
+export type Observation = ReadonlyMap<string, Seen>;
+
+export const ABSENT: Seen = { kind: "absent" };
+
+/** Looks where the items belong, and at other paths. */
+export async function observe(disk: Disk, items: readonly Item[], others: Iterable<string>): Promise<Observation> {
+  const observation = new Map<string, Seen>();
+  for (const item of items) {
+    if (item.kind === "directory") observation.set(item.path, await seeThrough(disk, item.path));
+    else observation.set(item.path, await see(disk, item.path));
+  }
+  for (const path of others) if (!observation.has(path)) observation.set(path, await see(disk, path));
+  return observation;
+}
+
+export async function see(disk: Disk, path: string): Promise<Seen> {
+  const sight = await disk.look(path);
+  return sight.kind === "file" ? { ...sight, sha256: await digestOf(disk, path) } : sight;
+}
+
+/** A folder may as well be a link to one; a file, or a link that leads nowhere, is in the way. */
+async function seeThrough(disk: Disk, path: string): Promise<Seen> {
+  const sight = await disk.lookThrough(path);
+  if (sight.kind === "absent") return (await disk.look(path)).kind === "link" ? { kind: "other" } : sight;
+  return sight.kind === "file" ? { kind: "other" } : sight;
+}

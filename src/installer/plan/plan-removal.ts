@@ -1,0 +1,124 @@
+import type { Account } from "../accounts.ts";
+import type { Removal } from "../apply/removal.ts";
+import { dropInFolder } from "../apply/removal.ts";
+import type { System, UnitSeen } from "../apply/system.ts";
+import { isTemporary, temporaryPath } from "../disk/durable.ts";
+import {
+  CACHE_FOLDER,
+  COMMAND_LINK,
+  COMMAND_TARGET,
+  CONFIGURATION_FOLDER,
+  EDITABLE_FILES,
+  FIRST_BOOT_UNIT,
+  KEY_FILE,
+  MADE_FOLDERS_FILE,
+  NOTES_FOLDER,
+  PROGRAM_FOLDER,
+  RUNTIME_FOLDER,
+  SERVICE_UNIT,
+  STATE_FOLDER,
+  SWITCHING_FILE,
+  UNITS_FOLDER,
+} from "../layout.ts";
+import type { Installed } from "./installed.ts";
+import { shippedDigests } from "./installed.ts";
+import type { Observation } from "./observation.ts";
+import { ABSENT } from "./observation.ts";
+
+export interface RemovalQuestion {
+  readonly installed: Installed;
+  /** What lies at `removablePaths`. */
+  readonly seen: Observation;
+  readonly system: Pick<System, "isRunning">;
+  readonly units: ReadonlyMap<string, UnitSeen>;
+  readonly account: Account | null;
+  /** `grant` gave the service user access to files. */
+  readonly hasGrants: boolean;
+  readonly purges: boolean;
+}
+
+export interface RemovalPlan {
+  readonly removals: readonly Removal[];
+  /** Ours once, the administrator's by now. */
+  readonly kept: readonly string[];
+  /** Folders that hold them and that we made: for a later `--purge`. */
+  readonly remembered: readonly string[];
+}
+
+/** Configuration, key, registration and cache of the robot. */
+export const PURGED_TREES = [
+  CONFIGURATION_FOLDER,
+  STATE_FOLDER,
+  CACHE_FOLDER,
+  RUNTIME_FOLDER,
+  dropInFolder(SERVICE_UNIT),
+  dropInFolder(FIRST_BOOT_UNIT),
+];
+
+/** Everything that a removal may be about. */
+export function removablePaths(installed: Installed): readonly string[] {
+  const files = [
+    COMMAND_LINK,
+    MADE_FOLDERS_FILE,
+    SWITCHING_FILE,
+    KEY_FILE,
+    ...shippedDigests(installed).keys(),
+    ...EDITABLE_FILES,
+  ];
+  const folders = [PROGRAM_FOLDER, NOTES_FOLDER, ...installed.madeFolders, ...PURGED_TREES];
+  return [...new Set([...files, ...files.map(temporaryPath), ...folders])];
+}
+
+/**
+ * What is to be done so that nothing of ours is left, in this order: cut short, the next `uninstall` goes on where this one ended. Pure.
+ */
+export function planRemoval({ installed, seen, units, ...question }: RemovalQuestion): RemovalPlan {
+  const { system, account, hasGrants, purges } = question;
+  const at = (path: string) => seen.get(path) ?? ABSENT;
+  const isThere = (path: string) => at(path).kind !== "absent";
+  const digests = shippedDigests(installed);
+  const edited = (path: string) => {
+    const sight = at(path);
+    return sight.kind !== "file" || digests.get(path)?.has(sight.sha256) !== true;
+  };
+  // What an earlier `uninstall` kept is known by its place alone.
+  const places = installed.madeFolders.length > 0 ? EDITABLE_FILES : [];
+  const shipped = [...new Set([...digests.keys(), ...places])].filter(isThere);
+  const kept = purges ? [] : shipped.filter(edited);
+  const files = shipped.filter((path) => !kept.includes(path));
+  const link = at(COMMAND_LINK);
+  const holdsKept = (folder: string) => kept.some((path) => path.startsWith(`${folder}/`));
+  const folders = installed.madeFolders
+    .toSorted((a, b) => b.length - a.length)
+    .filter((folder) => isThere(folder) && !holdsKept(folder));
+  const trees = purges ? PURGED_TREES.filter(isThere) : [];
+  const hasUnits = files.some((path) => path.startsWith(`${UNITS_FOLDER}/`));
+  const halfWritten = [...seen.keys()].filter((path) => isTemporary(path) && isThere(path));
+  const notes = kept.length > 0 ? [] : [MADE_FOLDERS_FILE, SWITCHING_FILE].filter(isThere);
+  const removals: readonly Removal[] = [
+    ...planUnits(units, isThere(PROGRAM_FOLDER)),
+    // Its record lies with the installer's notes, and names the user.
+    ...(purges && hasGrants ? [{ kind: "grants" } as const] : []),
+    ...(link.kind === "link" && link.target === COMMAND_TARGET ? [{ kind: "link", path: COMMAND_LINK } as const] : []),
+    ...[...files, ...halfWritten].map((path): Removal => ({ kind: "file", path })),
+    ...trees.map((path): Removal => ({ kind: "tree", path })),
+    ...(isThere(PROGRAM_FOLDER) ? [{ kind: "tree", path: PROGRAM_FOLDER } as const] : []),
+    ...folders.filter((path) => path !== PROGRAM_FOLDER).map((path): Removal => ({ kind: "directory", path })),
+    ...(system.isRunning && (hasUnits || trees.length > 0) ? [{ kind: "reload-units" } as const] : []),
+    ...(purges && account !== null ? [{ kind: "user" } as const] : []),
+    ...notes.map((path): Removal => ({ kind: "file", path })),
+    ...(kept.length === 0 && isThere(NOTES_FOLDER) ? [{ kind: "directory", path: NOTES_FOLDER } as const] : []),
+  ];
+  return { removals, kept, remembered: installed.madeFolders.filter(holdsKept) };
+}
+
+/** Where nothing is installed, units of that name are somebody else's. */
+function planUnits(units: ReadonlyMap<string, UnitSeen>, isInstalled: boolean): readonly Removal[] {
+  if (!isInstalled) return [];
+  const running = [...units].filter(([, { activeState }]) => activeState !== "inactive");
+  const enabled = [...units].filter(([, { unitFileState }]) => unitFileState === "enabled");
+  return [
+    ...running.map(([unit]): Removal => ({ kind: "stop", unit })),
+    ...enabled.map(([unit]): Removal => ({ kind: "disable", unit })),
+  ];
+}

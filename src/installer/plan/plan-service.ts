@@ -1,0 +1,53 @@
+import type { System, UnitSeen } from "../apply/system.ts";
+import { FIRST_BOOT_UNIT, SERVICE_UNIT } from "../layout.ts";
+import type { Provisioned } from "./observe-machine.ts";
+import type { Step } from "./step.ts";
+
+export interface ServiceQuestion {
+  readonly system: Pick<System, "isRunning">;
+  readonly service: UnitSeen;
+  readonly firstBoot: UnitSeen;
+  /** Nothing was installed before. Later, what is enabled is the administrator's choice. */
+  readonly isFirst: boolean;
+  readonly enables: boolean;
+  readonly starts: boolean;
+  readonly enablesFirstBoot: boolean;
+  readonly provisioned: Provisioned;
+  /** The files of units are other ones. */
+  readonly changesUnits: boolean;
+  /** A restarted service would be another one. */
+  readonly changesService: boolean;
+}
+
+/** Before the switch to the new version: what systemd is to know. Pure. */
+export function planUnits(question: ServiceQuestion): readonly Step[] {
+  const { system, service, firstBoot } = question;
+  const isWanted = (unit: UnitSeen) => unit.unitFileState !== "enabled" && !isMasked(unit);
+  return [
+    ...(system.isRunning && question.changesUnits ? [{ kind: "reload-units" } as const] : []),
+    ...(question.enablesFirstBoot && isWanted(firstBoot) ? [{ kind: "enable", unit: FIRST_BOOT_UNIT } as const] : []),
+    ...(question.isFirst && question.enables && isWanted(service)
+      ? [{ kind: "enable", unit: SERVICE_UNIT } as const]
+      : []),
+  ];
+}
+
+/** After the switch. Pure. */
+export function planStart({ system, service, provisioned, ...question }: ServiceQuestion): readonly Step[] {
+  // A mask is the strongest word a person has.
+  if (!system.isRunning || !question.starts || isMasked(service)) return [];
+  if (isRunning(service)) {
+    const wasWell = service.activeState === "active";
+    return question.changesService ? [{ kind: "restart", unit: SERVICE_UNIT, wasWell }] : [];
+  }
+  const isReady = question.isFirst && provisioned.hasConfiguration && provisioned.hasManifest;
+  return isReady ? [{ kind: "start", unit: SERVICE_UNIT }] : [];
+}
+
+function isMasked({ loadState, unitFileState }: UnitSeen): boolean {
+  return loadState === "masked" || unitFileState.startsWith("masked");
+}
+
+function isRunning({ activeState }: UnitSeen): boolean {
+  return ["active", "activating", "reloading", "refreshing", "failed"].includes(activeState);
+}

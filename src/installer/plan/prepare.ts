@@ -1,0 +1,216 @@
+import type { Account } from "../accounts.ts";
+import type { Site } from "../apply/apply.ts";
+import type { Content, Measured } from "../disk/content.ts";
+import { measure } from "../disk/content.ts";
+import type { Distribution } from "../distribution.ts";
+import { findDistribution } from "../distribution.ts";
+import type { InstallerMachine, InstallerProblem } from "../installer.ts";
+import { refusal } from "../installer.ts";
+import type { ReadInput } from "../key.ts";
+import { readGivenKey } from "../key.ts";
+import type { COMPLETION_FILES } from "../layout.ts";
+import { FIRST_BOOT_UNIT, SERVICE_UNIT, SWITCHING_FILE } from "../layout.ts";
+import { chooseNode } from "../node-runtime.ts";
+import { findNewerState } from "../state.ts";
+import type { Installed } from "./installed.ts";
+import { readInstalled, shippedDigests } from "./installed.ts";
+import { observe } from "./observation.ts";
+import { findSystemdVersion, observeProvisioning } from "./observe-machine.ts";
+import { planStart, planUnits } from "./plan-service.ts";
+import type { Kept } from "./plan.ts";
+import { changesService, changesUnits, noteFolders, planItems, planOutdated, writeNote } from "./plan.ts";
+import type { Step } from "./step.ts";
+import type { Wanted } from "./wanted.ts";
+import { currentLink, unitText, wantItems } from "./wanted.ts";
+
+export interface InstallWishes {
+  readonly version: string;
+  readonly isImage: boolean;
+  /** A file, `-` for stdin, null to leave the key as it is. */
+  readonly keyFrom: string | null;
+  readonly readInput: ReadInput;
+  /** The Node to install; null for the one that runs this. */
+  readonly node: string | null;
+  readonly enables: boolean;
+  readonly starts: boolean;
+  readonly enablesFirstBoot: boolean;
+  readonly completions: ReadonlyMap<keyof typeof COMPLETION_FILES, string>;
+  /** The newest form of the agent's state that this version reads. */
+  readonly stateSchemaVersion: number;
+}
+
+/** Everything that is going to happen; nothing has. */
+export interface Installation {
+  readonly kind: "installation";
+  readonly version: string;
+  readonly id: string;
+  /** Path of the copied Node, to be tried before the switch; null where the machine's own is used. */
+  readonly node: string | null;
+  /** Null for this machine. */
+  readonly image: string | null;
+  /** The version's own folder, which nothing uses before `steps`. */
+  readonly copying: readonly Step[];
+  readonly steps: readonly Step[];
+  readonly kept: readonly Kept[];
+  /** The version to go back to. */
+  readonly previous: string | null;
+  readonly changesService: boolean;
+  readonly warnings: readonly string[];
+}
+
+type MeasureText = (text: string) => Promise<Measured>;
+
+/** Looks at everything and plans. Changes nothing. */
+export async function prepareInstallation(
+  wishes: InstallWishes,
+  site: Site,
+  { own }: Pick<InstallerMachine, "own">,
+): Promise<Installation | InstallerProblem> {
+  const { disk, host, system } = site;
+  const distribution = await findDistribution(host, await own.programPath());
+  if (distribution.kind === "problem") return distribution;
+  const node = await chooseNode({ given: wishes.node, isImage: wishes.isImage }, own, { disk, host });
+  if (node.kind === "problem") return node;
+  const key = wishes.keyFrom === null ? null : await readGivenKey(wishes.keyFrom, wishes.readInput, host);
+  if (key?.kind === "problem") return key;
+  const newer = await findNewerState(disk, wishes.stateSchemaVersion);
+  if (newer !== null) return newer;
+
+  const measureContent = (content: Content) => measure(content, host);
+  const measureText: MeasureText = (text) => measureContent({ kind: "text", text });
+  const installed = await readInstalled(disk);
+  const wanted = await wantItems(
+    {
+      version: wishes.version,
+      distribution,
+      node,
+      key: key === null ? null : await measureContent(key.content),
+      completions: await measureAll(wishes.completions, measureText),
+      units: await installedUnits(distribution, measureText),
+      systemdVersion: await findSystemdVersion(disk),
+    },
+    measureText,
+  );
+  const files = await planFiles(wanted, installed, await system.findUser(), site, measureText);
+  if (files.inTheWay.length > 0) return inTheWay(files.inTheWay);
+
+  const all = [...files.copying, ...files.before, ...files.switching];
+  const question = {
+    system,
+    service: await system.readUnit(SERVICE_UNIT),
+    firstBoot: await system.readUnit(FIRST_BOOT_UNIT),
+    isFirst: installed.current === null || (installed.switching !== null && installed.switching.previous === null),
+    enables: wishes.enables,
+    starts: wishes.starts,
+    enablesFirstBoot: wishes.enablesFirstBoot,
+    provisioned: await observeProvisioning(disk),
+    changesUnits: changesUnits(all) || isCutShort(wanted.id, installed),
+    changesService: installed.switching !== null || changesService(wanted.id, all),
+  };
+  const isSwitched: readonly Step[] =
+    installed.switching !== null || files.switching.length > 0 ? [{ kind: "remove", path: SWITCHING_FILE }] : [];
+  return {
+    kind: "installation",
+    version: wishes.version,
+    id: wanted.id,
+    node: wanted.node,
+    image: wishes.isImage ? disk.root : null,
+    copying: files.copying,
+    steps: [
+      ...files.before,
+      ...planUnits(question),
+      ...files.switching,
+      ...planStart(question),
+      ...files.outdated,
+      ...isSwitched,
+    ],
+    kept: files.kept,
+    previous: files.previous,
+    changesService: question.changesService,
+    warnings: key === null || key.warning === null ? [] : [key.warning],
+  };
+}
+
+interface PlannedFiles {
+  readonly copying: readonly Step[];
+  /** Of the user, of units and other files; before the switch. */
+  readonly before: readonly Step[];
+  /** The link `current`, and a note before it that the service has to be restarted. */
+  readonly switching: readonly Step[];
+  readonly outdated: readonly Step[];
+  readonly kept: readonly Kept[];
+  readonly inTheWay: readonly string[];
+  readonly previous: string | null;
+}
+
+async function planFiles(
+  wanted: Wanted,
+  installed: Installed,
+  account: Account | null,
+  { disk }: Site,
+  measureText: MeasureText,
+): Promise<PlannedFiles> {
+  const { id } = wanted;
+  const current = currentLink(id);
+  const items = [...wanted.notes, ...wanted.version, ...wanted.account, ...wanted.elsewhere, current];
+  const observation = await observe(disk, items, shippedDigests(installed).keys());
+  const machine = { observation, installed, account };
+  const notes = planItems(id, wanted.notes, machine);
+  const copying = planItems(id, wanted.version, machine);
+  const user = planItems(id, wanted.account, machine);
+  const elsewhere = planItems(id, wanted.elsewhere, machine);
+  const link = planItems(id, [current], machine);
+  const previous = previousOf(id, installed);
+  const note = await measureText(previous === null ? "" : `${previous}\n`);
+  const made = [...notes.steps, ...copying.steps, ...user.steps, ...elsewhere.steps];
+  return {
+    copying: [...notes.steps, ...(await noteFolders(made, installed, measureText)), ...copying.steps],
+    before: [...user.steps, ...(account === null ? [{ kind: "add-user" } as const] : []), ...elsewhere.steps],
+    switching:
+      link.steps.length === 0 ? [] : [writeNote(SWITCHING_FILE, note, installed.switching !== null), ...link.steps],
+    outdated: planOutdated(wanted, previous, machine),
+    kept: [user, elsewhere].flatMap((plan) => plan.kept),
+    inTheWay: [notes, copying, user, elsewhere, link].flatMap((plan) => plan.inTheWay),
+    previous,
+  };
+}
+
+/** An earlier run installed this version but not to its end: systemd may not have read the units that it wrote. */
+function isCutShort(id: string, { current, versions, switching }: Installed): boolean {
+  return switching !== null || (current !== id && versions.some((version) => version.id === id));
+}
+
+/** The version that was in force before this one. */
+function previousOf(id: string, { current, versions, switching }: Installed): string | null {
+  if (current !== null && current !== id) return current;
+  if (switching !== null) return switching.previous;
+  return versions.find((version) => version.id !== id)?.id ?? null;
+}
+
+async function installedUnits(
+  { units }: Distribution,
+  measureText: MeasureText,
+): Promise<Readonly<Record<"service" | "firstBoot", Measured>>> {
+  return {
+    service: await measureText(unitText(units.service)),
+    firstBoot: await measureText(unitText(units.first_boot)),
+  };
+}
+
+async function measureAll(
+  texts: InstallWishes["completions"],
+  measureText: MeasureText,
+): Promise<ReadonlyMap<keyof typeof COMPLETION_FILES, Measured>> {
+  const measured = new Map<keyof typeof COMPLETION_FILES, Measured>();
+  for (const [shell, text] of texts) measured.set(shell, await measureText(text));
+  return measured;
+}
+
+function inTheWay(paths: readonly string[]): InstallerProblem {
+  return refusal({
+    code: "in-the-way",
+    what: "something else is where the agent belongs",
+    where: paths.join(", "),
+    fix: "move it away and run this again; nothing was changed",
+  });
+}

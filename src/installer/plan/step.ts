@@ -1,0 +1,141 @@
+import type { Measured } from "../disk/content.ts";
+import type { Access } from "../disk/disk.ts";
+import { SERVICE_USER } from "../layout.ts";
+
+/** The service user has no number before it is added. */
+export type Owner = "root" | "service";
+
+/** One change. Each alone happens wholly or not at all. */
+export type Step =
+  | { readonly kind: "make-directory"; readonly path: string; readonly mode: number; readonly owner: Owner }
+  | (Measured & {
+      readonly kind: "write-file";
+      readonly path: string;
+      readonly mode: number;
+      readonly owner: Owner;
+      /** Something is there. */
+      readonly replaces: boolean;
+    })
+  | {
+      readonly kind: "set-access";
+      readonly path: string;
+      readonly mode: number;
+      readonly owner: Owner;
+      readonly was: Access;
+    }
+  /** `was` is the target of the link that is there. */
+  | { readonly kind: "make-link"; readonly path: string; readonly target: string; readonly was: string | null }
+  /** A file, a link, or a version's folder with all that is in it. */
+  | { readonly kind: "remove"; readonly path: string }
+  | { readonly kind: "add-user" }
+  | { readonly kind: "reload-units" }
+  | { readonly kind: "enable"; readonly unit: string }
+  /** Where the configuration is found valid by then. */
+  | { readonly kind: "start"; readonly unit: string }
+  /** `was_well`: it ran before, so that a version that does not come up is a step back. */
+  | { readonly kind: "restart"; readonly unit: string; readonly wasWell: boolean };
+
+/** For people, in the imperative: `write /usr/local/… (0644, 3.2 kB)`. */
+export function describeStep(step: Step): string {
+  switch (step.kind) {
+    case "make-directory":
+      return `create ${step.path}/ (${accessText(step)})`;
+    case "write-file":
+      return `${step.replaces ? "replace" : "write"} ${step.path} (${accessText(step)}, ${sizeText(step.size_bytes)})`;
+    case "set-access":
+      return `set mode and owner of ${step.path} (${accessText(step)}, was ${octal(step.was.mode)} ${step.was.userId}:${step.was.groupId})`;
+    case "make-link":
+      return `link ${step.path} → ${step.target}${step.was === null ? "" : ` (was ${step.was})`}`;
+    case "remove":
+      return `remove ${step.path}`;
+    case "add-user":
+      return `add the system user ${SERVICE_USER}`;
+    case "reload-units":
+      return "systemctl daemon-reload";
+    case "enable":
+      return `systemctl enable ${step.unit}`;
+    case "start":
+      return `systemctl start ${step.unit}, if the configuration is valid`;
+    case "restart":
+      return `systemctl restart ${step.unit}`;
+  }
+}
+
+/**
+ * While it is done, for people: what the machine does differently from now on. Files are listed by `--dry-run`.
+ *
+ * @returns null for everything else.
+ */
+export function describeNotable(step: Step): string | null {
+  switch (step.kind) {
+    case "add-user":
+    case "enable":
+    case "start":
+    case "restart":
+      return describeStep(step);
+    case "write-file":
+    case "make-directory":
+    case "set-access":
+    case "make-link":
+    case "remove":
+    case "reload-units":
+      return null;
+  }
+}
+
+/** For scripts: no content, and never a key. */
+export function stepForJson(step: Step): Readonly<Record<string, unknown>> {
+  switch (step.kind) {
+    case "make-directory":
+      return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
+    case "write-file": {
+      const { path, replaces, size_bytes: sizeBytes } = step;
+      return {
+        action: step.kind,
+        path,
+        mode: octal(step.mode),
+        owner: ownerText(step.owner),
+        size_bytes: sizeBytes,
+        replaces,
+      };
+    }
+    case "set-access":
+      return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
+    case "make-link":
+      return { action: step.kind, path: step.path, target: step.target };
+    case "remove":
+      return { action: step.kind, path: step.path };
+    case "add-user":
+      return { action: step.kind, user: SERVICE_USER };
+    case "reload-units":
+      return { action: step.kind };
+    case "enable":
+    case "start":
+    case "restart":
+      return { action: step.kind, unit: step.unit };
+  }
+}
+
+function accessText({ mode, owner }: { readonly mode: number; readonly owner: Owner }): string {
+  return owner === "root" ? octal(mode) : `${octal(mode)} ${ownerText(owner)}`;
+}
+
+function ownerText(owner: Owner): string {
+  return owner === "root" ? owner : SERVICE_USER;
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, "0");
+}
+
+const SIZE_UNITS = ["B", "kB", "MB"] as const;
+
+function sizeText(sizeBytes: number): string {
+  let value = sizeBytes;
+  let unit = 0;
+  while (value >= 1000 && unit < SIZE_UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${SIZE_UNITS[unit] ?? ""}`;
+}

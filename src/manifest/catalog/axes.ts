@@ -1,0 +1,36 @@
+import type { Vectors } from "../custom/normalize.ts";
+import { vectorsOf } from "../custom/normalize.ts";
+import { baseGroup } from "../custom/robot.ts";
+import type { CatalogRow, CatalogType } from "./catalog.ts";
+
+/** One line of the list that `catalog` shows. */
+export interface CatalogSummary extends CatalogType {
+  readonly robot_type_id: string;
+  /** Length of the state vector. */
+  readonly state_axes: number;
+  /** Length of the action vector. */
+  readonly action_axes: number;
+  readonly control_rate_hz: number;
+}
+
+export function summarize(row: CatalogRow): CatalogSummary {
+  const { robot_type_id: robotTypeId, display_name: displayName, hosted, control_rate_hz: controlRateHz } = row;
+  const { state, action } = catalogAxes(row);
+  return {
+    robot_type_id: robotTypeId,
+    display_name: displayName,
+    hosted,
+    state_axes: state.length,
+    action_axes: action.length,
+    control_rate_hz: controlRateHz,
+  };
+}
+
+/** The vectors of a type, as the contract of a robot that extends it has them; limits that the catalog does not know are missing. */
+export function catalogAxes(row: CatalogRow): Vectors {
+  const vectors = row.groups.map((group) => vectorsOf(baseGroup(group, NOWHERE), row));
+  return { state: vectors.flatMap(({ state }) => state), action: vectors.flatMap(({ action }) => action) };
+}
+
+/** A row is in no file that a person wrote. */
+const NOWHERE = { path: null, offset: 0 };

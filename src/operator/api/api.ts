@@ -1,0 +1,178 @@
+import { isTooDeep } from "../../client/depth.ts";
+import { readNextCursor } from "../../client/next-cursor.ts";
+import type { HttpAnswer } from "../../client/transport/transport.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { joinPages, NAMES_ITSELF } from "../lists/listed.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import type { RawRequest, Service } from "../service.ts";
+import { readFields } from "./fields.ts";
+
+export interface ApiFlags extends OperatorFlags {
+  readonly field?: readonly string[];
+  readonly rawField?: readonly string[];
+  readonly input?: string;
+  readonly paginate?: boolean;
+  readonly include?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] as const;
+/** More than the service takes, so that it says so itself. */
+const INPUT_LIMIT_BYTES = 2_097_152;
+const PAGES_LIMIT = 1000;
+const PAGE_ITEMS = "1000";
+
+/** `api [METHOD] PATH`: any request, and the answer as it comes. */
+export async function api(
+  flags: ApiFlags,
+  context: OperatorContext,
+  first: string | undefined,
+  second: string | undefined,
+): Promise<ExitCode> {
+  const request = await readRequest(flags, context, first, second);
+  if ("problem" in request) {
+    context.terminal.problem(request.problem);
+    return EXIT.usage;
+  }
+  return withService(flags, context, async (service) => {
+    if (flags.dryRun === true) return service.showRawRequest(request, flags.json === true);
+    return flags.paginate === true ? pages(service, request, flags, context) : once(service, request, flags, context);
+  });
+}
+
+async function once(
+  service: Service,
+  request: RawRequest,
+  flags: ApiFlags,
+  { terminal }: OperatorContext,
+): Promise<ExitCode> {
+  const { result, answer } = await service.send(request);
+  if (answer?.complete === true) showAnswer(answer, flags, terminal);
+  return result.kind === "ok" ? EXIT.ok : service.failed(result, { body: parseJson(request.body ?? "") });
+}
+
+async function pages(
+  service: Service,
+  request: RawRequest,
+  flags: ApiFlags,
+  { terminal }: OperatorContext,
+): Promise<ExitCode> {
+  const documents: unknown[] = [];
+  // Not resolved against a base: what begins with `/\` would name another host.
+  const url = new URL(`http://service${request.path}`);
+  if (!url.searchParams.has("limit")) url.searchParams.set("limit", PAGE_ITEMS);
+  for (let page = 0; page < PAGES_LIMIT; page += 1) {
+    const { result, answer } = await service.send({ ...request, path: url.pathname + url.search });
+    if (result.kind !== "ok") {
+      if (answer?.complete === true) showAnswer(answer, flags, terminal);
+      return service.failed(result);
+    }
+    if (answer === null) break;
+    const undecodable = (detail: string) => service.failed({ kind: "undecodable", status: answer.status, detail });
+    if (flags.include === true && flags.json !== true) showHead(answer, terminal);
+    const document = parseJson(textOf(answer));
+    if (document === undefined) return undecodable("a page of the list is not JSON");
+    documents.push(document);
+    const cursor = readNextCursor(answer.headers["link"]);
+    if (cursor === null) break;
+    // Half a list would look like a whole one.
+    if (page + 1 === PAGES_LIMIT) return undecodable(`the list has more than ${PAGES_LIMIT} pages`);
+    if (cursor === url.searchParams.get("cursor")) return undecodable(NAMES_ITSELF);
+    url.searchParams.set("cursor", cursor);
+  }
+  terminal.json(joinPages(documents));
+  return EXIT.ok;
+}
+
+function showAnswer(answer: HttpAnswer, { include, json }: ApiFlags, terminal: Terminal): void {
+  const text = textOf(answer);
+  const document = parseJson(text);
+  if (json === true && include === true) {
+    const { status, headers } = answer;
+    terminal.json({ status, headers, body: document === undefined ? text : document });
+    return;
+  }
+  if (include === true) showHead(answer, terminal);
+  if (document !== undefined) terminal.json(document);
+  else if (text !== "") terminal.print(text.replace(/\n$/, ""));
+}
+
+function showHead({ status, headers }: HttpAnswer, terminal: Terminal): void {
+  terminal.print(`HTTP ${status}`);
+  for (const [name, value] of Object.entries(headers)) terminal.print(`${name}: ${value}`);
+  terminal.print("");
+}
+
+type ReadRequest = RawRequest | { readonly problem: Problem };
+
+async function readRequest(
+  flags: ApiFlags,
+  context: OperatorContext,
+  first: string | undefined,
+  second: string | undefined,
+): Promise<ReadRequest> {
+  const fields = readFields(flags.rawField ?? [], flags.field ?? []);
+  if (fields.kind === "bad-field")
+    return usage(fields.what, "write it as name=value, name[member]=value or name[]=value");
+  const path = second ?? first ?? "";
+  const hasBody = fields.names.length > 0 || flags.input !== undefined;
+  const usual = hasBody && flags.paginate !== true ? "POST" : "GET";
+  const word = second === undefined ? usual : (first ?? "").toUpperCase();
+  const method = METHODS.find((each) => each === word);
+  if (method === undefined) return usage(`'${first}' is no method`, `take one of ${METHODS.join(", ")}`);
+  if (!path.startsWith("/") || path.startsWith("//")) {
+    return usage(`'${path}' is no path`, "give it as it is under the service's address, such as /v1/robots");
+  }
+  if (flags.input !== undefined && fields.names.length > 0) {
+    return usage("--input and fields both say what to send", "give one of them");
+  }
+  if (flags.paginate === true && method !== "GET") return usage("--paginate is for GET", "leave it out");
+  if (flags.input !== undefined) {
+    const input = await readInput(flags.input, context);
+    return typeof input === "string" ? { method, path, body: input } : input;
+  }
+  if (fields.names.length === 0) return { method, path, body: null };
+  if (method === "GET" || method === "HEAD" || method === "DELETE") {
+    const query = new URLSearchParams(fields.names.map(({ name, text }) => [name, text])).toString();
+    return { method, path: `${path}${path.includes("?") ? "&" : "?"}${query}`, body: null };
+  }
+  return { method, path, body: JSON.stringify(fields.body) };
+}
+
+async function readInput(path: string, context: OperatorContext): Promise<string | { readonly problem: Problem }> {
+  const tooLarge = usage(`--input is larger than ${INPUT_LIMIT_BYTES} bytes`, "send less at once");
+  if (path === "-") {
+    const text = await context.readInput(INPUT_LIMIT_BYTES);
+    return text === "too-large" ? tooLarge : text;
+  }
+  try {
+    const bytes = await readBounded(context.machine.files, path, INPUT_LIMIT_BYTES);
+    return bytes === "too-large" ? tooLarge : new TextDecoder().decode(bytes);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    return usage(`cannot read ${path} (${code})`, "give a file that is there, or - for stdin");
+  }
+}
+
+function usage(what: string, fix: string): { readonly problem: Problem } {
+  return { problem: { code: "usage", what, fix } };
+}
+
+function textOf({ body }: HttpAnswer): string {
+  return new TextDecoder().decode(body);
+}
+
+/** Undefined for what is not JSON, or too deep to be printed as such. */
+function parseJson(text: string): unknown {
+  try {
+    const document: unknown = JSON.parse(text);
+    return isTooDeep(document) ? undefined : document;
+  } catch {
+    return undefined;
+  }
+}

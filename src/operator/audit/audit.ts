@@ -1,0 +1,174 @@
+import type { AuditEntryView, RefusalView } from "../../api/audit.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { RegistrationRecord } from "../../api/registrations.ts";
+import { detailsInWords, refusalInWords, subjectOf } from "../../api/words/audit.ts";
+import type { CallResult } from "../../client/client.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import type { ColumnFlags, ListView } from "../lists/columns.ts";
+import { withColumns } from "../lists/columns.ts";
+import { showRows } from "../lists/show-list.ts";
+import { refuseMissingOperation } from "../missing-operation.ts";
+import { readMoment } from "../moments.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../path-parameter.ts";
+import type { Service } from "../service.ts";
+
+export interface AuditFlags extends OperatorFlags, ColumnFlags {
+  readonly since?: string;
+  /** Names or ids. */
+  readonly robot?: readonly string[];
+  readonly refused?: boolean;
+}
+
+/** One thing that happened, or was refused. */
+interface Entry {
+  readonly at: string;
+  /** `RESOURCE.VERB`, as the service names changes. */
+  readonly what: string;
+  readonly subject: string;
+  /** Of the subject of a change. */
+  readonly id: string;
+  readonly by: string;
+  readonly from: string;
+  readonly details: string;
+  /** As the service gave it. */
+  readonly document: unknown;
+}
+
+type Entries = CallResult<readonly Entry[]>;
+
+const SINCE = "30d";
+
+/**
+ * `audit`: who changed what, and which registrations were refused, newest first; with `--robot` the registrations of robots and
+ * those that were refused, with `--refused` these alone.
+ */
+export async function audit(flags: AuditFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const since = readMoment(flags.since ?? SINCE, "back", machine.clock.wallMs());
+  if (since.kind === "no-moment") {
+    terminal.problem({ code: "usage", what: since.what, fix: since.fix });
+    return EXIT.usage;
+  }
+  const view = withColumns(flags.refused === true ? REFUSED : ENTRIES, flags);
+  if ("code" in view) {
+    terminal.problem(view);
+    return EXIT.usage;
+  }
+  if ((flags.robot ?? []).some((robot) => refusePathParameter(robot, terminal))) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const entries: Entry[] = [];
+    for (const load of sourcesFor(flags)) {
+      const result = await load(service);
+      if (result.kind !== "ok") return fail(result, service, context);
+      entries.push(...result.value.filter(({ at }) => Date.parse(at) >= since.timeMs));
+    }
+    entries.sort((left, right) => Date.parse(right.at) - Date.parse(left.at));
+    if (flags.json === true) terminal.json({ items: entries.map(({ document }) => document) });
+    else showRows(view, entries, flags, context);
+    return EXIT.ok;
+  });
+}
+
+function fail(failure: Failure, service: Service, { terminal }: OperatorContext): ExitCode {
+  if (!isUnknownOperation(failure)) return service.failed(failure);
+  return refuseMissingOperation("does not tell who changed what", "ask whoever runs the service for its log", terminal);
+}
+
+function sourcesFor({ robot = [], refused }: AuditFlags): readonly ((service: Service) => Promise<Entries>)[] {
+  if (robot.length === 0) {
+    const refusals = (service: Service) => loadRefusals(service, {});
+    return refused === true ? [refusals] : [loadChanges, refusals];
+  }
+  return robot.flatMap((name) => {
+    const refusals = (service: Service) => loadRefusals(service, { robot: name });
+    return refused === true ? [refusals] : [(service: Service) => loadRegistrations(service, name), refusals];
+  });
+}
+
+async function loadChanges(service: Service): Promise<Entries> {
+  const result = await service.listAll(beyondSpec.listAudit, ({ items }) => items);
+  if (result.kind !== "ok") return result;
+  const value = result.value.records.map(({ item, document }) => entryOfChange(item, document));
+  return { ...result, value };
+}
+
+async function loadRefusals(service: Service, query: Readonly<Record<string, string>>): Promise<Entries> {
+  const result = await service.call(beyondSpec.listRefusals, { query });
+  if (result.kind !== "ok") return result;
+  return { ...result, value: result.value.value.items.map(entryOfRefusal) };
+}
+
+/** None of a robot that never registered: what was refused tells why. */
+async function loadRegistrations(service: Service, robot: string): Promise<Entries> {
+  const result = await service.call(beyondSpec.getRobotHistory, { parameters: { robot } });
+  if (result.kind === "ok") {
+    return { ...result, value: result.value.value.items.map((record) => entryOfRegistration(record, robot)) };
+  }
+  const isUnknownRobot = result.kind === "refused" && result.status === 404 && !isUnknownOperation(result);
+  return isUnknownRobot ? { kind: "ok", status: 200, value: [] } : result;
+}
+
+function entryOfChange(entry: AuditEntryView, document: unknown): Entry {
+  const { at, action, actor } = entry;
+  return {
+    at,
+    what: action,
+    subject: subjectOf(entry),
+    id: entry.subject_id,
+    by: actor.label ?? actor.id,
+    from: "",
+    details: detailsInWords(entry),
+    document: Object.assign({ kind: "change" }, document),
+  };
+}
+
+function entryOfRefusal(refusal: RefusalView): Entry {
+  const { last_at: lastAt, robot, actor, address } = refusal;
+  return {
+    at: lastAt,
+    what: "refused",
+    subject: robot ?? "",
+    id: "",
+    by: actor.label ?? actor.id,
+    from: address,
+    details: refusalInWords(refusal),
+    document: { kind: "refusal", ...refusal },
+  };
+}
+
+function entryOfRegistration(record: RegistrationRecord, robot: string): Entry {
+  const { at, actor, address, changed } = record;
+  return {
+    at,
+    what: "robot.setup",
+    subject: robot,
+    id: "",
+    by: actor.label ?? actor.id,
+    from: address ?? "",
+    details: changedInWords(changed),
+    document: { kind: "registration", robot, ...record },
+  };
+}
+
+function changedInWords(changed: RegistrationRecord["changed"]): string {
+  if (changed === null) return "first on record";
+  return `changed: ${changed.length === 0 ? "nothing" : changed.join(", ")}`;
+}
+
+const ENTRIES: ListView<Entry> = {
+  headers: ["when", "what", "subject", "by", "from", "details", "id"],
+  prose: ["subject", "by", "details"],
+  spare: ["from", "id"],
+  row({ at, what, subject, by, from, details, id }, nowMs) {
+    return [relativeTime(at, nowMs), what, subject, by, from, details, id];
+  },
+  id: ({ at, what, subject }) => `${at} ${what} ${subject}`,
+  empty: "Nothing was changed or refused in this time.",
+};
+const REFUSED: ListView<Entry> = { ...ENTRIES, empty: "No registration was refused in this time." };

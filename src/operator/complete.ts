@@ -1,0 +1,119 @@
+import { parseArgs } from "node:util";
+
+import { operations } from "../api/api.ts";
+import { beyondSpec } from "../api/beyond-spec.ts";
+import type { RobotView } from "../api/robot-views.ts";
+import type { CallResult } from "../client/client.ts";
+import { READY_CATALOG } from "../manifest/catalog/ids.ts";
+import type { ExitCode } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+import { visible } from "../platform/text/visible.ts";
+import type { Listed } from "./lists/listed.ts";
+import { itemsIn } from "./lists/listed.ts";
+import { contextFilesOf } from "./logins/choose-service.ts";
+import type { OperatorContext, OperatorFlags } from "./operator.ts";
+import { withService } from "./operator.ts";
+import type { Service } from "./service.ts";
+
+/** Whoever presses Tab waits no longer. */
+const PATIENCE_MS = 1000;
+
+/**
+ * What the completion scripts ask for: the names of one kind, one to a line, and none where they are not known in time. What stands in
+ * the way is for stderr, which the scripts throw away.
+ *
+ * @param words the kind, and then the words typed so far, of which those that choose the service count.
+ */
+export async function completeNames(
+  [kind = "", ...words]: readonly string[],
+  context: OperatorContext,
+): Promise<ExitCode> {
+  const { terminal, machine, signal } = context;
+  const late = machine.clock.sleep(PATIENCE_MS, signal).then(() => []);
+  const names = await Promise.race([namesOf(kind, serviceFlags(words), context), late]).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return [];
+  });
+  // A line is a name, printed as it is, and nobody types a control character.
+  for (const name of new Set(names)) if (!/\p{Cc}/u.test(name) && visible(name) === name) terminal.print(name);
+  return EXIT.ok;
+}
+
+async function namesOf(kind: string, flags: OperatorFlags, context: OperatorContext): Promise<readonly string[]> {
+  if (kind === "contexts") return (await contextFilesOf(context)?.names()) ?? [];
+  let names: readonly string[] = [];
+  await withService(flags, context, async (service) => {
+    names = await askFor(kind, service);
+    return EXIT.ok;
+  });
+  return names;
+}
+
+async function askFor(kind: string, service: Service): Promise<readonly string[]> {
+  switch (kind) {
+    case "robots":
+      return namesIn(await service.listAll(operations.listRobots, (robots) => robots), ({ name }) => name);
+    case "fleets":
+      return namesIn(await service.listAll(operations.listFleets, (fleets) => fleets), ({ name }) => name);
+    case "models":
+      return namesIn(await service.listAll(beyondSpec.listModels, ({ models }) => models), ({ slug }) => slug);
+    case "deployments":
+      // By their robots: nobody knows the ids.
+      return namesIn(await service.listAll(beyondSpec.listDeployments, ({ items }) => items), ({ robot, status }) =>
+        status === "retired" ? null : robot,
+      );
+    case "keys":
+      return namesIn(
+        await service.listAll(operations.listApiKeys, ({ items }) => items),
+        ({ label, revoked_at: revokedAt }) => ((revokedAt ?? null) === null ? label : null),
+      );
+    case "sites":
+      return valuesIn(service, ({ site }) => [site]);
+    case "regions":
+      return valuesIn(service, ({ region }) => [region]);
+    case "types":
+      return valuesIn(service, ({ robot_type_id: robotTypeId }) => [robotTypeId]);
+    case "labels":
+      return valuesIn(service, ({ labels }) => Object.entries(labels).map(([name, value]) => `${name}=${value}`));
+    case "catalog":
+      return [...READY_CATALOG.keys(), ...(await askFor("types", service))];
+  }
+  return [];
+}
+
+/** What robots have, each value once, in order. */
+async function valuesIn(
+  service: Service,
+  valuesOf: (robot: RobotView) => readonly (string | null)[],
+): Promise<readonly string[]> {
+  const result = await service.listAll(operations.listRobots, (robots) => robots);
+  const values = result.kind === "ok" ? itemsIn(result.value).flatMap(valuesOf) : [];
+  return [...new Set(values)].filter((value) => value !== null).toSorted();
+}
+
+function namesIn<Item>(
+  listed: CallResult<Listed<Item>>,
+  nameOf: (item: Item) => string | null | undefined,
+): readonly string[] {
+  return listed.kind === "ok" ? itemsIn(listed.value).flatMap((item) => nameOf(item) ?? []) : [];
+}
+
+/** Of a line that is not finished, and that has flags of every command. */
+function serviceFlags(words: readonly string[]): OperatorFlags {
+  const options = {
+    context: { type: "string" },
+    url: { type: "string" },
+    "key-file": { type: "string" },
+    "ca-file": { type: "string" },
+    "allow-insecure": { type: "boolean" },
+  } as const;
+  const { values } = parseArgs({ args: [...words], options, strict: false });
+  const { context, url, "key-file": keyFile, "ca-file": caFile, "allow-insecure": allowInsecure } = values;
+  return {
+    ...(typeof context === "string" ? { context } : {}),
+    ...(typeof url === "string" ? { url } : {}),
+    ...(typeof keyFile === "string" ? { keyFile } : {}),
+    ...(typeof caFile === "string" ? { caFile } : {}),
+    ...(allowInsecure === true ? { allowInsecure } : {}),
+  };
+}

@@ -1,0 +1,152 @@
+import { operations } from "../../api/api.ts";
+import type { DeploymentView } from "../../api/deployments.ts";
+import { failureOf } from "../../api/words/deployment-failures.ts";
+import type { Answered } from "../../client/operation-client.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { ConfirmFlags } from "../confirm.ts";
+import { personToAsk, refusedBy } from "../confirm.ts";
+import { isUnknownOperation } from "../failure.ts";
+import { flagPlaces } from "../files/places.ts";
+import { itemsIn } from "../lists/listed.ts";
+import { refuseMissingOperation } from "../missing-operation.ts";
+import type { OperatorContext } from "../operator.ts";
+import { withService } from "../operator.ts";
+import type { Service } from "../service.ts";
+import type { Ended, WaitFlags } from "../wait.ts";
+import { waitTimeout, waitUntilEnded } from "../wait.ts";
+import { currentOn, listDeployments, lookAtDeployment } from "./find.ts";
+import { deploymentInWords } from "./words.ts";
+
+export interface DeployFlags extends WaitFlags, ConfirmFlags {
+  readonly robot?: readonly string[];
+  readonly dryRun?: boolean;
+}
+
+const PLACES = flagPlaces({ model: "MODEL", robot: "--robot" });
+
+type Found = Pick<Answered<DeploymentView>, "value" | "document">;
+
+/** `deploy MODEL --robot NAME`: what the robot ran before is retired in the same moment. */
+export async function deploy(
+  flags: DeployFlags,
+  context: OperatorContext,
+  model: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const timeoutMs = waitTimeout(flags, terminal);
+  if (model === undefined || timeoutMs === null) return EXIT.usage;
+  const [robot, ...more] = flags.robot ?? [];
+  if (robot === undefined || more.length > 0) {
+    const what = robot === undefined ? "no robot is named" : "a deployment is for one robot";
+    const fix = robot === undefined ? "give --robot NAME" : "call deploy once for each; a fleet is for many";
+    terminal.problem({ code: "usage", what, fix });
+    return EXIT.usage;
+  }
+  const body = { model, robot };
+  return withService(flags, context, async (service) => {
+    if (flags.dryRun === true) return service.showRequest(operations.createDeployment, { body }, flags.json === true);
+    const refused = await refusedReplacement(robot, service, flags, context);
+    if (refused !== null) return refused;
+    const result = await service.call(operations.createDeployment, { body });
+    if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
+    const waited =
+      flags.wait === true
+        ? await waitForDeployment(service, result.value, timeoutMs, context)
+        : { exitCode: EXIT.ok, deployment: result.value };
+    if (flags.json === true) terminal.json(waited.deployment.document);
+    else terminal.print(inWords(waited.deployment.value, body, terminal));
+    return waited.exitCode;
+  });
+}
+
+/** Null where nothing is replaced, or may be. */
+async function refusedReplacement(
+  robot: string,
+  service: Service,
+  flags: DeployFlags,
+  context: OperatorContext,
+): Promise<ExitCode | null> {
+  const person = personToAsk(flags, context);
+  if (person === null) return null;
+  const { terminal, machine } = context;
+  const deployments = await listDeployments(service);
+  // A service that does not list them decides by itself.
+  if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
+  const replaced = currentOn(robot, itemsIn(deployments.value));
+  if (replaced === undefined) return null;
+  terminal.note(`This retires ${deploymentInWords(replaced, machine.clock.wallMs())}.`);
+  return refusedBy(person, "Replace it?", terminal);
+}
+
+async function waitForDeployment(
+  service: Service,
+  first: Found,
+  timeoutMs: number,
+  context: OperatorContext,
+): Promise<{ readonly exitCode: ExitCode; readonly deployment: Found }> {
+  let deployment = first;
+  // What is over is not asked for again, which a service without that operation could not answer.
+  if (endOf(first.value) === null) {
+    const known = await lookAtDeployment(service, first.value.id);
+    if (known.kind !== "ok" && isUnknownOperation(known)) {
+      const fix = "the deployment goes on; robot-policy fleets show tells how the robots of a fleet do";
+      const exitCode = refuseMissingOperation(
+        "does not show deployments, so there is nothing to wait on",
+        fix,
+        context.terminal,
+      );
+      return { exitCode, deployment };
+    }
+  }
+  let isFirst = true;
+  const later = `it goes on without you: robot-policy deployments show ${first.value.id}; --timeout waits longer`;
+  const look = async () => {
+    const result = isFirst
+      ? ({ kind: "ok", status: 200, value: first } as const)
+      : await lookAtDeployment(service, first.value.id);
+    isFirst = false;
+    if (result.kind !== "ok") return result;
+    deployment = result.value;
+    const { value } = deployment;
+    const summary = `${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`;
+    const ended = endOf(value);
+    return { kind: "ok", status: result.status, value: { lines: [summary], summary, ended } } as const;
+  };
+  return { exitCode: await waitUntilEnded(service, { look, timeoutMs, later }, context), deployment };
+}
+
+/** Null while it is being prepared; a status that is new to this program is waited on as well. */
+function endOf(deployment: DeploymentView): Ended | null {
+  const { status, id } = deployment;
+  switch (status) {
+    case "active":
+      return { exitCode: EXIT.ok, problem: null };
+    case "failed": {
+      const code = deployment.last_error_code ?? "deployment-failed";
+      const failure = failureOf(deployment);
+      const what = `the deployment ${id} failed${failure === null ? "" : `: ${failure.what}`}`;
+      const fix = (failure?.remedy ?? "") || `robot-policy deployments show ${id} tells more`;
+      return { exitCode: EXIT.rejected, problem: { code, what, fix } };
+    }
+    case "retired": {
+      const what = `the deployment ${id} was retired, or another took its place`;
+      const fix = "robot-policy deployments list shows what runs where";
+      return { exitCode: EXIT.conflict, problem: { code: "retired", what, fix } };
+    }
+    default:
+      return null;
+  }
+}
+
+function inWords(
+  deployment: DeploymentView,
+  asked: { readonly model: string; readonly robot: string },
+  terminal: Terminal,
+): string {
+  const { id, status, endpoint_url: endpointUrl } = deployment;
+  const style = status === "active" ? "good" : status === "failed" ? "bad" : "warn";
+  const where = (endpointUrl ?? "") === "" ? "" : `, at ${endpointUrl}`;
+  const on = `${deployment.model ?? asked.model} on ${deployment.robot ?? asked.robot}`;
+  return `${on} is ${terminal.style(style, status)} (${id})${where}`;
+}

@@ -1,0 +1,140 @@
+import type { DeploymentView } from "../../api/deployments.ts";
+import { failureOf } from "../../api/words/deployment-failures.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { ListView } from "../lists/columns.ts";
+import { keepListed } from "../lists/listed.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import type { ListFlags } from "../lists/show-list.ts";
+import { showList } from "../lists/show-list.ts";
+import { refuseMissingOperation } from "../missing-operation.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../path-parameter.ts";
+import { findDeployment, isCurrent, listDeployments, lookAtDeployment } from "./find.ts";
+
+export interface DeploymentsListFlags extends ListFlags {
+  readonly robot?: readonly string[];
+  readonly model?: string;
+  readonly status?: string;
+  readonly all?: boolean;
+}
+
+const ASK_BY_ID = "keep the id that deploy prints; deployments show asks for one by it, if the service shows any";
+
+/** `deployments list`: what runs where; with `--all` also what ran. */
+export async function deploymentsList(flags: DeploymentsListFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal } = context;
+  return withService(flags, context, async (service) => {
+    const load = async () => {
+      const result = await listDeployments(service);
+      return result.kind === "ok"
+        ? { ...result, value: keepListed(result.value, (each) => isWanted(each, flags)) }
+        : result;
+    };
+    const first = await load();
+    if (first.kind !== "ok" && isUnknownOperation(first)) {
+      return refuseMissingOperation("does not list its deployments", ASK_BY_ID, terminal);
+    }
+    return showList(service, load, deploymentsView(terminal, flags), flags, context, first);
+  });
+}
+
+/** `deployments show ID`: by its id, or by the robot it runs on. */
+export async function deploymentsShow(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const id = await findDeployment(service, name, terminal);
+    if (typeof id === "number") return id;
+    const result = await lookAtDeployment(service, id);
+    if (result.kind !== "ok") {
+      if (!isUnknownOperation(result)) return service.failed(result);
+      return refuseMissingOperation("does not show deployments", "fleets show tells how the robots do", terminal);
+    }
+    if (flags.json === true) terminal.json(result.value.document);
+    else showDeployment(result.value.value, terminal, machine.clock.wallMs());
+    return EXIT.ok;
+  });
+}
+
+function isWanted(deployment: DeploymentView, { robot, model, status, all }: DeploymentsListFlags): boolean {
+  if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
+  if (model !== undefined && deployment.model !== model && deployment.subject_id !== model) return false;
+  const { robot: name = null, robot_id: robotId = null } = deployment;
+  return robot === undefined || robot.some((wanted) => wanted === name || wanted === robotId);
+}
+
+function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListView<DeploymentView> {
+  return {
+    headers: ["robot", "model", "status", "reason", "region", "since", "id"],
+    prose: ["model", "reason"],
+    spare: ["region", "id"],
+    row: (deployment, nowMs) => [
+      deployment.robot ?? deployment.robot_id ?? "",
+      deployment.model ?? deployment.subject_id ?? "",
+      statusInWords(deployment, terminal),
+      reasonOf(deployment),
+      deployment.region ?? "",
+      relativeTime(deployment.created_at, nowMs),
+      deployment.id,
+    ],
+    id: ({ id }) => id,
+    empty: emptyInWords(flags),
+  };
+}
+
+function emptyInWords({ robot, model, status, all }: DeploymentsListFlags): string {
+  const isFiltered = [robot, model, status].some((flag) => flag !== undefined);
+  if (all === true || status !== undefined) return isFiltered ? "No deployment matches." : "Nothing was ever deployed.";
+  return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows what was.`;
+}
+
+/** Why it is not active; a retired one keeps what it had, and nobody has to see to that. */
+function reasonOf(deployment: DeploymentView): string {
+  return deployment.status === "retired" ? "" : (failureOf(deployment)?.what ?? "");
+}
+
+function statusInWords({ status }: DeploymentView, terminal: Terminal): string {
+  switch (status) {
+    case "active":
+      return terminal.style("good", status);
+    case "failed":
+      return terminal.style("bad", status);
+    case "retired":
+      return terminal.style("dim", status);
+    default:
+      return terminal.style("warn", status);
+  }
+}
+
+function showDeployment(deployment: DeploymentView, terminal: Terminal, nowMs: number): void {
+  showFacts(
+    [
+      ["deployment", deployment.id],
+      ["status", statusInWords(deployment, terminal)],
+      ["reason", reasonOf(deployment)],
+      ["remedy", deployment.status === "retired" ? "" : (failureOf(deployment)?.remedy ?? "")],
+      ["robot", named(deployment.robot, deployment.robot_id)],
+      ["model", named(deployment.model, deployment.subject_id)],
+      ["region", deployment.region ?? ""],
+      ["endpoint", deployment.endpoint_url ?? ""],
+      ["generation", deployment.active_generation_id ?? ""],
+      ["created", relativeTime(deployment.created_at, nowMs)],
+      ["active", relativeTime(deployment.activated_at, nowMs)],
+      ["retired", relativeTime(deployment.retired_at, nowMs)],
+    ],
+    terminal,
+  );
+}
+
+function named(name: string | null | undefined, id: string | null | undefined): string {
+  const known = name ?? id ?? "";
+  return name === id || (id ?? "") === "" || known === id ? known : `${known} (${id})`;
+}

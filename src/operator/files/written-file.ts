@@ -1,0 +1,120 @@
+import type { Subject } from "../../manifest/document.ts";
+import { readDocument } from "../../manifest/document.ts";
+import { renderFindings } from "../../manifest/excerpt.ts";
+import type { Check, Reader } from "../../manifest/fields.ts";
+import { FindingList } from "../../manifest/finding-list.ts";
+import type { Finding } from "../../manifest/finding.ts";
+import type { Path } from "../../manifest/path.ts";
+import { below, pointer } from "../../manifest/path.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { OperatorContext } from "../operator.ts";
+import type { Places } from "./places.ts";
+
+/** The largest request there is; no file that becomes one is larger. */
+const LIMIT_BYTES = 1_048_576;
+const STDIN = "-";
+
+/** A file that a person wrote, as a command needs it. */
+export interface Written<T> {
+  readonly kind: "written";
+  readonly value: T;
+  /** Where in the file a 422 of the service points. */
+  readonly places: Places;
+}
+
+/** It was told what is wrong with the file. */
+export interface Unusable {
+  readonly kind: "unusable";
+  readonly exitCode: ExitCode;
+}
+
+export interface WrittenRules<T> {
+  readonly subject: Subject;
+  readonly reader: Reader<T>;
+  /** What to say of keys that have another name here. */
+  readonly hints: ReadonlyMap<string, string>;
+  readonly json: boolean;
+}
+
+/** Reads a YAML file, or stdin for `-`: its value, or everything that is wrong with it at file:line:column, all at once. */
+export async function readWritten<T>(
+  path: string,
+  { subject, reader, hints, json }: WrittenRules<T>,
+  context: Pick<OperatorContext, "terminal" | "machine" | "readInput">,
+): Promise<Written<T> | Unusable> {
+  const name = path === STDIN ? "<stdin>" : path;
+  const bytes = await readBytes(path, context);
+  if (!(bytes instanceof Uint8Array)) return refuse([bytes], null);
+  const reading = readDocument(bytes, { subject, size_limit_bytes: LIMIT_BYTES });
+  if (reading.kind === "refused") return refuse(reading.findings, bytes);
+  const { document } = reading;
+  const check: Check = {
+    findings: new FindingList(document.lines),
+    subject,
+    secretAdvice: "",
+    placeholderSeverity: "error",
+    hints,
+    placeholders: 0,
+  };
+  const value = reader({ node: document.root, path: null, check });
+  if (value === undefined || check.findings.hasError) return refuse(check.findings.toFindings(), bytes);
+  return {
+    kind: "written",
+    value,
+    places(loc) {
+      const { line, column } = document.locate(pointerOf(loc.slice(1)));
+      return `${name}:${line}:${column}`;
+    },
+  };
+
+  function refuse(findings: readonly Finding[], source: Uint8Array | null): Unusable {
+    const { terminal } = context;
+    for (const text of renderFindings(findings, { path: name, bytes: source, columns: terminal.columns })) {
+      terminal.note(text);
+    }
+    if (json) terminal.json({ findings: findings.map((finding) => Object.assign({ file: name }, finding)) });
+    return { kind: "unusable", exitCode: EXIT.invalid };
+  }
+}
+
+function pointerOf(steps: readonly (string | number)[]): string {
+  return pointer(steps.reduce<Path>((parent, step) => below(parent, step), null));
+}
+
+async function readBytes(
+  path: string,
+  { machine, readInput }: Pick<OperatorContext, "machine" | "readInput">,
+): Promise<Uint8Array | Finding> {
+  if (path === STDIN) {
+    const text = await readInput(LIMIT_BYTES);
+    return text === "too-large" ? tooLarge() : new TextEncoder().encode(text);
+  }
+  try {
+    const bytes = await readBounded(machine.files, path, LIMIT_BYTES);
+    return bytes === "too-large" ? tooLarge() : bytes;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    return unreadable("file_unreadable", REASONS.get(code) ?? `the file cannot be read (${code})`);
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["ENOENT", "there is no such file"],
+  ["ENOTDIR", "there is no such file"],
+  ["EACCES", "this user may not read the file; give it read permission"],
+  ["EPERM", "this user may not read the file; give it read permission"],
+  ["EISDIR", "this is a folder"],
+  ["EINVAL", "this is not a regular file"],
+]);
+
+function tooLarge(): Finding {
+  return unreadable("too_large", `the file is larger than ${LIMIT_BYTES} bytes`);
+}
+
+function unreadable(id: string, message: string): Finding {
+  return { id, severity: "error", loc: "", message, line: 1, column: 1 };
+}

@@ -1,0 +1,71 @@
+import * as z from "zod";
+
+import type { Place, Reader } from "../../manifest/fields.ts";
+import { read, wrongType } from "../../manifest/fields.ts";
+import { below } from "../../manifest/path.ts";
+import { string } from "../../manifest/readers.ts";
+import { shown } from "../../manifest/shown.ts";
+
+/** A list, each item read by itself; one that has too many or too few is told, and read on. */
+export function listOf<T>(
+  reader: Reader<T>,
+  what: string,
+  { minimum, maximum }: { readonly minimum: number; readonly maximum: number },
+): Reader<readonly T[]> {
+  return (place) => {
+    const { node, path, check } = place;
+    if (node.kind !== "sequence") {
+      wrongType(place, `a list of ${what}`);
+      return undefined;
+    }
+    const { length } = node.items;
+    if (length < minimum || length > maximum) {
+      fail(place, "list_length", `expected ${minimum} to ${maximum} ${what}, found ${length}`);
+      return undefined;
+    }
+    return node.items.flatMap((item, index) => {
+      const value = read({ node: item, path: below(path, index), check }, reader);
+      return value === undefined ? [] : [value];
+    });
+  };
+}
+
+/** Names and texts, in the order they are written; how many and how long is the service's to say. */
+export const labelMapping: Reader<Readonly<Record<string, string>>> = (place) => {
+  const { node, path, check } = place;
+  if (node.kind !== "mapping") {
+    wrongType(place, "a mapping of texts");
+    return undefined;
+  }
+  const labels = node.entries.flatMap(({ key, value }): (readonly [string, string])[] => {
+    const text = read({ node: value, path: below(path, key), check }, string);
+    return text === undefined ? [] : [[key, text]];
+  });
+  return Object.fromEntries(labels);
+};
+
+const momentSchema = z.iso.datetime({ offset: true });
+
+/** A date and time with its offset: without one it would move with whoever reads it. */
+export const moment: Reader<string> = (place) => {
+  const written = string(place);
+  if (written === undefined || isMoment(written)) return written;
+  fail(place, "date_time", `${shown(written)} is no time with its offset, such as 2030-01-31T08:00:00+01:00`);
+  return undefined;
+};
+
+export function isMoment(text: string): boolean {
+  return momentSchema.safeParse(text).success;
+}
+
+/** A text that is not empty. */
+export const words: Reader<string> = (place) => {
+  const written = string(place);
+  if (written !== "") return written;
+  fail(place, "text_format", "expected a text that is not empty");
+  return undefined;
+};
+
+function fail({ node, path, check }: Place, id: string, message: string): void {
+  check.findings.error(id, path, node.offset, message);
+}

@@ -1,0 +1,188 @@
+import { operations } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { FleetPreviewed } from "../../api/fleet-details.ts";
+import { READINESS_MODES } from "../../api/fleets.ts";
+import { fitGroups } from "../../api/words/fit-groups.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Sent } from "../failure.ts";
+import type { Places } from "../files/places.ts";
+import { flagPlaces } from "../files/places.ts";
+import { readWritten } from "../files/written-file.ts";
+import { isMoment } from "../files/written-readers.ts";
+import type { OperatorContext } from "../operator.ts";
+import { withService } from "../operator.ts";
+import type { Service } from "../service.ts";
+import type { WaitFlags } from "../wait.ts";
+import { waitTimeout } from "../wait.ts";
+import type { WrittenFleet } from "./file.ts";
+import { FLEET_HINTS, writtenFleet } from "./file.ts";
+import type { SelectionFlags } from "./selection-flags.ts";
+import { readSelection, selectorInFlags } from "./selection-flags.ts";
+import { showFleet } from "./show-fleet.ts";
+import { endOfCreation, waitForFleet } from "./wait.ts";
+import { momentsInWords } from "./words.ts";
+
+export interface FleetsCreateFlags extends WaitFlags, SelectionFlags {
+  readonly from?: string;
+  readonly name?: string;
+  readonly model?: string;
+  readonly peak?: string;
+  readonly mode?: string;
+  /** `START/END`. */
+  readonly window?: readonly string[];
+  readonly dryRun?: boolean;
+}
+
+const FLAGS = flagPlaces({
+  name: "--name",
+  subject: "--model",
+  "selection.robots": "--robot",
+  "selection.selector": "the selector",
+  "selection.selector.site": "--site",
+  "selection.selector.region": "--region",
+  "selection.selector.robot_type_id": "--type",
+  "selection.selector.labels": "--label",
+  peak_active_robots: "--peak",
+  readiness_mode: "--mode",
+  operating_windows: "--window",
+});
+
+/** `fleets create`: from flags, or from a file, of which flags replace single members. */
+export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const timeoutMs = waitTimeout(flags, terminal);
+  const fromFlags = readFlags(flags, terminal);
+  if (timeoutMs === null || fromFlags === null) return EXIT.usage;
+  const reader = writtenFleet(fromFlags);
+  const rules = { subject: "fleet", reader, hints: FLEET_HINTS, json: flags.json === true } as const;
+  const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
+  if (file?.kind === "unusable") return file.exitCode;
+  const body = withDefaults({ ...file?.value, ...fromFlags });
+  if (body === null) return refuseIncomplete({ ...file?.value, ...fromFlags }, flags, terminal);
+  const places: Places = (loc) =>
+    file === null || Object.hasOwn(fromFlags, String(loc[1])) ? FLAGS(loc) : file.places(loc);
+  return withService(flags, context, async (service) => {
+    if (flags.dryRun === true) return service.showRequest(operations.createFleet, { body }, flags.json === true);
+    if (flags.json !== true) {
+      const refused = await preview(service, body, places, tellUnmatched(fromFlags.selection), context);
+      if (refused !== null) return refused;
+    }
+    const result = await service.call(operations.createFleet, { body });
+    if (result.kind !== "ok") return service.failed(result, { body, places, tell: tellUnmatched(fromFlags.selection) });
+    const created = result.value;
+    if (flags.json !== true) terminal.note(`The fleet ${created.value.name} is created (${created.value.id}).`);
+    const waited =
+      flags.wait === true
+        ? await waitForFleet(service, created, endOfCreation, timeoutMs, context)
+        : { exitCode: EXIT.ok, fleet: created };
+    if (flags.json === true) terminal.json(waited.fleet.document);
+    else showFleet(waited.fleet.value, null, terminal, machine.clock.wallMs());
+    return waited.exitCode;
+  });
+}
+
+/** What the flags say; null after telling what is wrong with them. */
+function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet | null {
+  const usage = (what: string, fix: string): null => {
+    terminal.problem({ code: "usage", what, fix });
+    return null;
+  };
+  const { name, model, peak, mode, window } = flags;
+  const selection = readSelection(flags, terminal);
+  if (selection === null) return null;
+  if (peak !== undefined && !/^\d{1,9}$/.test(peak)) return usage(`--peak '${peak}' is no number`, "give a whole one");
+  const readinessMode = READINESS_MODES.find((each) => each === mode);
+  const operatingWindows = window?.map((text) => {
+    const [starts_at = "", ends_at = "", ...more] = text.split("/");
+    return more.length === 0 && isMoment(starts_at) && isMoment(ends_at) ? { starts_at, ends_at } : null;
+  });
+  const unread = operatingWindows?.indexOf(null) ?? -1;
+  if (unread !== -1) {
+    const fix = "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00";
+    return usage(`--window '${window?.[unread] ?? ""}' is no START/END`, fix);
+  }
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(model === undefined ? {} : { subject: model }),
+    ...(selection === undefined ? {} : { selection }),
+    ...(peak === undefined ? {} : { peak_active_robots: Number(peak) }),
+    ...(readinessMode === undefined ? {} : { readiness_mode: readinessMode }),
+    ...(operatingWindows === undefined ? {} : { operating_windows: operatingWindows.filter((each) => each !== null) }),
+  };
+}
+
+type FleetBody = WrittenFleet & Required<Pick<WrittenFleet, "name" | "subject" | "selection">>;
+
+/** Windows make a schedule; of robots that are named all may be active. Null while something is missing. */
+function withDefaults(written: WrittenFleet): FleetBody | null {
+  const { name, subject, selection, operating_windows: operatingWindows = [] } = written;
+  const peakActiveRobots = written.peak_active_robots ?? selection?.robots?.length;
+  if (name === undefined || subject === undefined || selection === undefined || peakActiveRobots === undefined) {
+    return null;
+  }
+  const readinessMode = written.readiness_mode ?? (operatingWindows.length === 0 ? "always_ready" : "scheduled");
+  return { ...written, name, subject, selection, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode };
+}
+
+function refuseIncomplete(written: WrittenFleet, { from }: FleetsCreateFlags, terminal: Terminal): ExitCode {
+  const lacks = [
+    ["name", "--name", written.name],
+    ["subject", "--model", written.subject],
+    ["selection", "--robot, or --site, --region, --type, --label", written.selection],
+    ["peak_active_robots", "--peak", written.peak_active_robots ?? written.selection?.robots],
+  ].filter(([, , value]) => value === undefined);
+  const members = lacks.map(([member]) => member).join(", ");
+  const what = from === undefined ? "too little is said of the fleet" : `${from} does not say ${members}`;
+  terminal.problem({ code: "usage", what, fix: `give ${lacks.map(([, flag]) => flag).join("; ")}` });
+  return from === undefined ? EXIT.usage : EXIT.invalid;
+}
+
+/** A selector from flags that no robot matches is told in flags: the JSON of it is not what was typed. */
+function tellUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["tell"]> {
+  return ({ loc, msg, type }) => {
+    const selector = selection?.selector;
+    if (selector === undefined || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
+    const fix = "leave one out, or see sites and labels: robot-policy robots list";
+    return { code: type, what: `no robot matches ${selectorInFlags(selector)}`, fix };
+  };
+}
+
+/** Robots that are named before a fleet of them is created. */
+const NAMED_ROBOTS = 12;
+
+/** Tells who the members will be; an exit code where the service would refuse them. A service without previews says so when the fleet is created. */
+async function preview(
+  service: Service,
+  { selection, subject }: FleetBody,
+  places: Places,
+  tell: NonNullable<Sent["tell"]>,
+  { terminal, machine }: OperatorContext,
+): Promise<ExitCode | null> {
+  const body = { ...selection, subject };
+  const result = await service.call(beyondSpec.previewFleet, { body });
+  if (result.kind === "ok") {
+    tellMembers(result.value.value, terminal, machine.clock.wallMs());
+    return null;
+  }
+  if (result.kind !== "refused" || result.status !== 422) return null;
+  return service.failed(result, {
+    body,
+    tell,
+    places: (loc) => places(loc[1] === "subject" ? loc : ["body", "selection", ...loc.slice(1)]),
+  });
+}
+
+function tellMembers({ robots, total }: FleetPreviewed, terminal: Terminal, nowMs: number): void {
+  const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
+  const more = total - names.length;
+  terminal.note(
+    `${total} ${total === 1 ? "robot" : "robots"}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
+  );
+  for (const { fit, reason, robots: alike } of fitGroups(robots)) {
+    if (fit === "runs" || reason === null) continue;
+    const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";
+    const state = terminal.style("warn", fit === "lacks" ? "blocked" : "would wait");
+    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${momentsInWords(reason, nowMs)}`);
+  }
+}

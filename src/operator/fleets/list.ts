@@ -1,0 +1,100 @@
+import { operations } from "../../api/api.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import type { CallResult } from "../../client/client.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { ListView } from "../lists/columns.ts";
+import type { Listed, ListedRecord } from "../lists/listed.ts";
+import type { ListFlags } from "../lists/show-list.ts";
+import { showList } from "../lists/show-list.ts";
+import type { OperatorContext } from "../operator.ts";
+import { withService } from "../operator.ts";
+import type { NeedyFleet } from "./needs.ts";
+import { actionsOf, loadNeeds, tellNeeds, withNeeds } from "./needs.ts";
+import { reasonOf, statusInWords } from "./words.ts";
+
+const FLEET_ORDERS = ["name", "status", "ready", "model"] as const;
+type FleetOrder = (typeof FLEET_ORDERS)[number];
+
+export interface FleetsListFlags extends ListFlags {
+  readonly status?: string;
+  readonly sort?: string;
+}
+
+/** `fleets list`: every fleet, with what keeps it from being ready and what to do about it. */
+export async function fleetsList(flags: FleetsListFlags, context: OperatorContext): Promise<ExitCode> {
+  const order = FLEET_ORDERS.find((each) => each === flags.sort) ?? null;
+  const asksNeeds = flags.json !== true || order === "status";
+  return withService(flags, context, (service) => {
+    const load = async (): Promise<CallResult<Listed<NeedyFleet>>> => {
+      const result = await service.listAll(operations.listFleets, (fleets) => fleets);
+      if (result.kind !== "ok") return result;
+      const known = asksNeeds ? await loadNeeds(service) : NONE;
+      if (known.kind !== "ok") return known;
+      const records = result.value.records
+        .filter(({ item: { status } }) => status === (flags.status ?? status))
+        .map(({ item, document }) => ({ item: withNeeds(item, known.value), document }));
+      return { ...result, value: { ...result.value, records: order === null ? records : sortBy(order, records) } };
+    };
+    return showList(service, load, fleetsView(context.terminal, flags), flags, context);
+  });
+}
+
+const NONE = { kind: "ok", status: 200, value: null } as const;
+
+/** Those that need somebody come first by status, those with the fewest robots ready by ready, everything else from A on. */
+function sortBy(order: FleetOrder, records: readonly ListedRecord<NeedyFleet>[]): readonly ListedRecord<NeedyFleet>[] {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  return records.toSorted(({ item: left }, { item: right }) => {
+    switch (order) {
+      case "name":
+        return compare(left.view.name, right.view.name);
+      case "model":
+        return compare(left.view.subject, right.view.subject);
+      case "ready":
+        return readyShare(left.view) - readyShare(right.view);
+      case "status":
+        return urgencyOf(left) - urgencyOf(right);
+    }
+  });
+}
+
+function readyShare({ robots }: FleetView): number {
+  return robots.registered === 0 ? 1 : readyIn(robots) / robots.registered;
+}
+
+/** An active robot is ready and more. */
+function readyIn({ ready, active }: FleetView["robots"]): number {
+  return ready + active;
+}
+
+const MOST_URGENT_FIRST = [
+  "blocked",
+  "degraded",
+  "preparing",
+  "ready",
+] as const satisfies readonly FleetView["status"][];
+
+function urgencyOf({ view, needs }: NeedyFleet): number {
+  const rank = MOST_URGENT_FIRST.indexOf(view.status);
+  return needs.length > 0 ? rank : rank + MOST_URGENT_FIRST.length;
+}
+
+function fleetsView(terminal: Terminal, { status }: FleetsListFlags): ListView<NeedyFleet> {
+  return {
+    headers: ["name", "status", "ready", "model", "reason", "action", "id"],
+    prose: ["name", "reason", "action", "model"],
+    spare: ["action", "id"],
+    row: (fleet, nowMs) => [
+      fleet.view.name,
+      statusInWords(fleet.view, terminal),
+      `${readyIn(fleet.view.robots)}/${fleet.view.robots.registered}`,
+      fleet.view.subject,
+      reasonOf(fleet.view, fleet.needs, nowMs),
+      actionsOf(fleet),
+      fleet.view.id,
+    ],
+    below: { column: "action", tell: (fleets, nowMs) => tellNeeds(fleets, terminal, nowMs) },
+    id: ({ view }) => view.id,
+    empty: status === undefined ? "There are no fleets yet." : `No fleet is ${status}.`,
+  };
+}

@@ -1,0 +1,70 @@
+import type { Terminal } from "../../platform/terminal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import type { WrittenSelection, WrittenSelector } from "./file.ts";
+
+/** Robots by name, or by what they have in common. */
+export interface SelectionFlags {
+  readonly robot?: readonly string[];
+  readonly site?: string;
+  readonly region?: string;
+  readonly type?: string;
+  readonly label?: readonly string[];
+}
+
+/** `team=a` as name and value; null after telling of one that has no `=`, or comes again. */
+export function readLabels(texts: readonly string[], terminal: Terminal): Readonly<Record<string, string>> | null {
+  const labels = new Map<string, string>();
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    if (at < 1) {
+      terminal.problem({
+        code: "usage",
+        what: `--label '${text}' is no name=value`,
+        fix: "write it as --label cell=4",
+      });
+      return null;
+    }
+    const name = text.slice(0, at);
+    if (labels.has(name)) {
+      const what = `--label '${name}' is given twice`;
+      terminal.problem({ code: "usage", what, fix: "a robot has one value of a label; leave one of them out" });
+      return null;
+    }
+    labels.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(labels);
+}
+
+/** What the flags select; undefined where they say nothing, null after telling what is wrong with them. */
+export function readSelection(flags: SelectionFlags, terminal: Terminal): WrittenSelection | undefined | null {
+  const { robot, site, region, type, label } = flags;
+  const isSelector = [site, region, type, label].some((flag) => flag !== undefined);
+  if (robot !== undefined && isSelector) {
+    const fix = "name robots with --robot, or select them with --site, --region, --type and --label";
+    terminal.problem({ code: "usage", what: "--robot and a selector were both given", fix });
+    return null;
+  }
+  if (robot !== undefined) return { robots: robot };
+  if (!isSelector) return undefined;
+  const labels = readLabels(label ?? [], terminal);
+  if (labels === null) return null;
+  return {
+    selector: {
+      ...(site === undefined ? {} : { site }),
+      ...(region === undefined ? {} : { region }),
+      ...(type === undefined ? {} : { robot_type_id: type }),
+      ...(label === undefined ? {} : { labels }),
+    },
+  };
+}
+
+/** A selector as its flags, for a person to recognize and to type again. */
+export function selectorInFlags({ site, region, robot_type_id: robotTypeId, labels }: WrittenSelector): string {
+  const flags = [
+    ["--site", site],
+    ["--region", region],
+    ["--type", robotTypeId],
+    ...Object.entries(labels ?? {}).map(([name, value]) => ["--label", `${name}=${value}`]),
+  ];
+  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");
+}

@@ -1,0 +1,141 @@
+import type { FleetDetails, FleetMemberView, FleetNeed } from "../../api/fleet-details.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import { relativeTime, shortDuration } from "../../platform/text/relative-time.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import { showEndpoints } from "../models/endpoints.ts";
+import { withNeeds } from "./needs.ts";
+import { countsAsBar, countsInWords, estimateInWords, statusInWords, minuteInWords, momentsInWords } from "./words.ts";
+
+/** Robots that are named of those that are alike; the rest is counted. */
+const NAMED_ROBOTS = 12;
+/** Windows and generations of a fleet that a person is shown. */
+const SHOWN = { windows: 5, generations: 10 } as const;
+
+/** Which members come first: those that somebody has to do something about. */
+const STATES = ["blocked", "waiting", "ready", "active"] as const;
+
+/** A fleet for a person: what keeps it from being ready comes first. */
+export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
+  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
+  for (const { reason, action } of needsOf(fleet, details)) {
+    terminal.sentence(momentsInWords(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
+    if (action !== "") terminal.sentence(action, "  → ", "    ");
+  }
+  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots, details?.waiting)}`);
+  terminal.print("");
+  showFleetFacts(fleet, details, terminal, nowMs);
+  if (details === null) return;
+  showMembers(details.members, terminal, nowMs);
+  showFleetEndpoints(details, terminal, nowMs);
+  showWindows(details.operating_windows, terminal, nowMs);
+  showGenerations(details.generations, terminal, nowMs);
+}
+
+/** What somebody has to do about it; the blocker alone where the service says no more. */
+function needsOf(fleet: FleetView, details: FleetDetails | null): readonly FleetNeed[] {
+  if (details !== null && details.needs.length > 0) return details.needs;
+  return withNeeds(fleet, null).needs;
+}
+
+function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
+  const { update, active_model: activeModel } = fleet;
+  const isUpdated = update !== null && update !== undefined;
+  showFacts(
+    [
+      ["model", `${fleet.subject}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
+      ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
+      ["estimate", estimateInWords(fleet)],
+      ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
+      ["members", details === null ? "" : selectionInWords(details.selection)],
+      ["created", relativeTime(details?.created_at, nowMs)],
+      ["updated", relativeTime(details?.updated_at, nowMs)],
+    ],
+    terminal,
+  );
+}
+
+function selectionInWords(selection: FleetDetails["selection"]): string {
+  if (selection.selector === null) return "named one by one";
+  const { labels, ...filters } = selection.selector;
+  const told = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${value}`],
+  );
+  return `${told.join(", ")}, as of the day it was created`;
+}
+
+function showMembers(members: readonly FleetMemberView[], terminal: Terminal, nowMs: number): void {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
+  const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
+  for (const group of ordered) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const { state, reason } = first;
+    const count = `${group.length} ${group.length === 1 ? "robot" : "robots"}`;
+    const style = STYLES[state];
+    terminal.print("");
+    const why = reason === null ? "" : `: ${momentsInWords(reason, nowMs)}`;
+    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${count}${why}`);
+    const names = group
+      .map(({ robot }) => robot)
+      .toSorted(compare)
+      .slice(0, NAMED_ROBOTS);
+    const more = group.length - names.length;
+    terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");
+  }
+}
+
+const STYLES = { blocked: "bad", waiting: "warn", ready: "good", active: "good" } as const;
+
+function rankOf([first]: readonly FleetMemberView[]): number {
+  return first === undefined ? STATES.length : STATES.indexOf(first.state);
+}
+
+function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, nowMs: number): void {
+  if (endpoints.length === 0) return;
+  const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
+  const shown = endpoints.map((endpoint) => ({
+    ...endpoint,
+    of: subjects.get(endpoint.generation_id) ?? endpoint.generation_id,
+  }));
+  terminal.print("");
+  showEndpoints(shown, terminal, nowMs);
+}
+
+function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, nowMs: number): void {
+  if (windows.length === 0) return;
+  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);
+  const past = windows.length - open.length;
+  terminal.print(`\n${terminal.style("bold", "operating windows")}${past === 0 ? "" : `, ${past} past`}`);
+  for (const { starts_at, ends_at } of open.slice(0, SHOWN.windows)) {
+    const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
+    const when = startsMs <= nowMs ? `open, closes ${relativeTime(ends_at, nowMs)}` : relativeTime(starts_at, nowMs);
+    terminal.print(
+      `  ${minuteInWords(starts_at)} to ${minuteInWords(ends_at)}  ${shortDuration(endsMs - startsMs)}, ${when}`,
+    );
+  }
+  if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
+}
+
+function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, nowMs: number): void {
+  terminal.print("");
+  const hidden = terminal.table(
+    ["generation", "model", "status", "asked for", "active"],
+    generations
+      .slice(0, SHOWN.generations)
+      .map(({ generation_id: generationId, subject, status, created_at: createdAt, activated_at: activatedAt }) => [
+        generationId,
+        subject,
+        status,
+        relativeTime(createdAt, nowMs),
+        relativeTime(activatedAt, nowMs),
+      ]),
+    ["model"],
+    ["generation"],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+  if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
+}

@@ -1,0 +1,78 @@
+import { operations } from "../../api/api.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { ConfirmFlags } from "../confirm.ts";
+import { personToAsk, refusedBy } from "../confirm.ts";
+import { flagPlaces } from "../files/places.ts";
+import type { OperatorContext } from "../operator.ts";
+import { withService } from "../operator.ts";
+import type { WaitFlags } from "../wait.ts";
+import { waitTimeout } from "../wait.ts";
+import { findFleet } from "./find.ts";
+import { showFleet } from "./show-fleet.ts";
+import { endOfCreation, endOfUpdate, waitForFleet } from "./wait.ts";
+import { countsInWords } from "./words.ts";
+
+export interface FleetsUpdateModelFlags extends WaitFlags, ConfirmFlags {
+  readonly dryRun?: boolean;
+}
+
+const PLACES = flagPlaces({ subject: "MODEL" });
+
+/** `fleets update-model FLEET MODEL`: what the fleet works with goes on serving until the new one is ready. */
+export async function fleetsUpdateModel(
+  flags: FleetsUpdateModelFlags,
+  context: OperatorContext,
+  name: string | undefined,
+  model: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const timeoutMs = waitTimeout(flags, terminal);
+  if (name === undefined || model === undefined || timeoutMs === null) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await findFleet(service, name, terminal);
+    if (typeof found === "number") return found;
+    const body = { subject: model };
+    const input = { parameters: { fleet_id: found.value.id }, body };
+    if (flags.dryRun === true) return service.showRequest(operations.updateFleetModel, input, flags.json === true);
+    const refused = await refusedUpdate(found.value, flags, context);
+    if (refused !== null) return refused;
+    const result = await service.call(operations.updateFleetModel, input);
+    if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
+    const asked = result.value;
+    if (flags.json !== true) terminal.note(startInWords(asked.value, model));
+    const waited =
+      flags.wait === true
+        ? await waitForFleet(service, asked, endOf(asked.value), timeoutMs, context)
+        : { exitCode: EXIT.ok, fleet: asked };
+    if (flags.json === true) terminal.json(waited.fleet.document);
+    else showFleet(waited.fleet.value, null, terminal, machine.clock.wallMs());
+    return waited.exitCode;
+  });
+}
+
+/** Null where the fleet may be updated. */
+async function refusedUpdate(
+  { name, subject, robots, update }: FleetView,
+  flags: FleetsUpdateModelFlags,
+  context: OperatorContext,
+): Promise<ExitCode | null> {
+  const person = personToAsk(flags, context);
+  if (person === null) return null;
+  const { terminal } = context;
+  terminal.note(`This updates ${name}, which works with ${subject}: ${countsInWords(robots)}.`);
+  if (update !== null && update !== undefined) terminal.note(`It takes the place of the update to ${update.subject}.`);
+  return refusedBy(person, "Update it?", terminal);
+}
+
+function startInWords({ name, update, subject }: FleetView, model: string): string {
+  if (update === null || update === undefined) return `${name} works with ${subject}; there is nothing to update.`;
+  return `${name} is being updated to ${model}; ${subject} goes on serving until that is ready.`;
+}
+
+/** Of an update the answer names the generation; where there was nothing to update, it is there already. */
+function endOf({ update, active_model: activeModel }: FleetView) {
+  const generationId = update?.generation_id ?? activeModel?.generation_id;
+  return generationId === undefined ? endOfCreation : endOfUpdate(generationId);
+}

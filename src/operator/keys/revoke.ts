@@ -1,0 +1,148 @@
+import type { ApiKeyView } from "../../api/api-keys.ts";
+import { operations } from "../../api/api.ts";
+import { keysEndingWith, keysInWords } from "../../api/words/key-lineage.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import type { ConfirmFlags } from "../confirm.ts";
+import { personToAsk, refusedBy } from "../confirm.ts";
+import { isUnknownOperation } from "../failure.ts";
+import { itemsIn } from "../lists/listed.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../path-parameter.ts";
+import type { Service } from "../service.ts";
+import { ownUseOf } from "./own-key.ts";
+import { shownKey } from "./words.ts";
+
+export interface KeysRevokeFlags extends OperatorFlags, ConfirmFlags {
+  readonly dryRun?: boolean;
+}
+
+/** Ids are opaque, but ours are known at sight. */
+const OUR_ID = /^key_[0-9a-z]{26}$/;
+
+/**
+ * `keys revoke KEY`: by its id, or by its label where one key alone has it. A person is asked first. A script is not, but the key it
+ * works with itself, and one that other keys end with, are revoked with `--yes` alone.
+ */
+export async function keysRevoke(
+  flags: KeysRevokeFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
+  const revocationOf = (id: string) => ({ parameters: { key_id: id } });
+  return withService(flags, context, async (service) => {
+    if (flags.dryRun === true && OUR_ID.test(name))
+      return service.showRequest(operations.revokeApiKey, revocationOf(name), flags.json === true);
+    const found = await findKey(service, name, terminal);
+    if (typeof found === "number") return found;
+    const { key, keys } = found;
+    const ending = keysEndingWith(key, keys, context.machine.clock.wallMs());
+    const input = revocationOf(key.id);
+    if (flags.dryRun === true) return service.showRequest(operations.revokeApiKey, input, flags.json === true);
+    const isRevoked = (key.revoked_at ?? null) !== null;
+    const refused =
+      flags.yes === true || isRevoked ? null : await refusedByAnybody(key, ending, service, flags, context);
+    if (refused !== null) return refused;
+    const result = await service.call(operations.revokeApiKey, input);
+    if (result.kind !== "ok") return service.failed(result);
+    if (flags.json === true) terminal.json(result.value.document);
+    else if (isRevoked || ending.length === 0)
+      terminal.print(`The key ${name} is revoked: the next request with it is refused.`);
+    else
+      terminal.print(
+        `The key ${name} is revoked, and so are ${keysInWords(ending.length)}: their next requests are refused.`,
+      );
+    return EXIT.ok;
+  });
+}
+
+/** Null where the key may be revoked. */
+async function refusedByAnybody(
+  key: ApiKeyView,
+  ending: readonly ApiKeyView[],
+  service: Service,
+  flags: KeysRevokeFlags,
+  context: OperatorContext,
+): Promise<ExitCode | null> {
+  const { terminal, machine } = context;
+  const ownUse = await ownUseOf([key, ...ending], service, context);
+  const person = personToAsk(flags, context);
+  if (person === null) {
+    if (ownUse !== null) {
+      const what = `you work with the key ${key.label ?? key.id} yourself: ${ownUse}`;
+      const fix =
+        "create another one first: robot-policy keys create LABEL --independent; or lock yourself out with --yes";
+      terminal.problem({ code: "own-key", what, fix });
+      return EXIT.usage;
+    }
+    if (ending.length === 0) return null;
+    const what = `with the key ${key.label ?? key.id} end ${keysInWords(ending.length)}`;
+    const fix = "robot-policy keys list names them; give --yes to revoke all of them";
+    terminal.problem({ code: "keys-end-too", what, fix });
+    return EXIT.usage;
+  }
+  const shown = shownKey(key);
+  const name = `the key ${key.label ?? key.id}${shown === "" ? "" : ` (${shown})`}`;
+  terminal.note(`This revokes ${name}${lastUse(key, machine.clock.wallMs())}.`);
+  terminal.note("Every request with it is refused from then on, and logins that were approved with it end.");
+  if (ending.length > 0) {
+    const labels = ending.slice(0, LABELS_SHOWN).map(({ label, id }) => label ?? id);
+    const more = ending.length > LABELS_SHOWN ? ` and ${ending.length - LABELS_SHOWN} more` : "";
+    terminal.note(
+      `${terminal.style("warn", `With it end ${keysInWords(ending.length)}`)}: ${labels.join(", ")}${more}.`,
+    );
+  }
+  if (ownUse !== null) {
+    terminal.note(
+      `${terminal.style("warn", "You work with it yourself")}: ${ownUse}. You need another one afterwards.`,
+    );
+  }
+  return refusedBy(person, "It cannot be undone. Revoke it?", terminal);
+}
+
+/** Of the keys that end with one. */
+const LABELS_SHOWN = 5;
+
+function lastUse({ last_used_at: lastUsedAt }: ApiKeyView, nowMs: number): string {
+  if (lastUsedAt === undefined) return "";
+  return lastUsedAt === null ? ", never used" : `, last used ${relativeTime(lastUsedAt, nowMs)}`;
+}
+
+interface FoundKey {
+  readonly key: ApiKeyView;
+  /** All there are, as far as the service shows them. */
+  readonly keys: readonly ApiKeyView[];
+}
+
+/** The key of this id, or the one that works and has this label; an exit code where there is none, which was told. */
+async function findKey(service: Service, name: string, terminal: Terminal): Promise<FoundKey | ExitCode> {
+  const result = await service.listAll(operations.listApiKeys, ({ items }) => items);
+  if (result.kind !== "ok") {
+    // A key that may revoke, but not list, knows what it revokes by its id.
+    const mayNotList = result.kind === "refused" && (result.status === 403 || isUnknownOperation(result));
+    return mayNotList && OUR_ID.test(name) ? { key: { id: name }, keys: [] } : service.failed(result);
+  }
+  const keys = itemsIn(result.value);
+  const own = keys.find(({ id }) => id === name);
+  if (own !== undefined) return { key: own, keys };
+  const [first, ...more] = keys.filter(
+    ({ label, revoked_at: revokedAt }) => label === name && (revokedAt ?? null) === null,
+  );
+  if (first === undefined) {
+    const fix = "robot-policy keys list shows what there is";
+    terminal.problem({ code: "not-found", what: `no key that works has the id or label ${name}`, fix });
+    return EXIT.rejected;
+  }
+  if (more.length === 0) return { key: first, keys };
+  const ids = [first, ...more].map(({ id }) => id).join(", ");
+  terminal.problem({
+    code: "ambiguous",
+    what: `${more.length + 1} keys are labelled ${name}`,
+    fix: `name one by its id: ${ids}`,
+  });
+  return EXIT.usage;
+}

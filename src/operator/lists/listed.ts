@@ -1,0 +1,100 @@
+import type { CallResult } from "../../client/client.ts";
+import type { Answered, OperationInput, OperationOf } from "../../client/operation-client.ts";
+import { ITEMS_PER_REQUEST } from "../../client/operation-client.ts";
+
+/** A whole list, as the schema reads it and as the service gave it. */
+export interface Listed<Item> {
+  readonly records: readonly ListedRecord<Item>[];
+  /** The answer without its items, pages put together; null where the items are the whole of it. */
+  readonly around: Readonly<Record<string, unknown>> | null;
+  /** The member of `around` that the items are in. */
+  readonly member: string;
+}
+
+export interface ListedRecord<Item> {
+  readonly item: Item;
+  readonly document: unknown;
+}
+
+type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResult<Answered<T>>>;
+
+/** Requests for one list; with a thousand items each it is far beyond what a terminal is for. */
+const PAGES_LIMIT = 1000;
+
+/** Asks for a list, page by page where the service has pages. */
+export async function listAll<T, Item>(
+  call: Call,
+  row: OperationOf<T>,
+  itemsOf: (value: T) => readonly Item[],
+): Promise<CallResult<Listed<Item>>> {
+  const records: ListedRecord<Item>[] = [];
+  let cursor: string | null = null;
+  let shape: Pick<TakenApart, "around" | "member"> | null = null;
+  for (let page = 0; page < PAGES_LIMIT; page += 1) {
+    const query: OperationInput["query"] = { limit: ITEMS_PER_REQUEST, ...(cursor === null ? {} : { cursor }) };
+    const result: CallResult<Answered<T>> = await call(row, { query });
+    if (result.kind !== "ok") return result;
+    const { value, document, nextCursor }: Answered<T> = result.value;
+    const items = itemsOf(value);
+    const { documents, ...rest } = takeApart(document, memberWith(value, items));
+    shape ??= rest;
+    for (const [index, item] of items.entries()) records.push({ item, document: documents[index] });
+    if (nextCursor === null) return { ...result, value: { records, ...shape } };
+    if (nextCursor === cursor) return endless(NAMES_ITSELF);
+    cursor = nextCursor;
+  }
+  return endless(`the list has more than ${PAGES_LIMIT} pages`);
+}
+
+export const NAMES_ITSELF = "a page of the list names itself as the next one";
+
+function endless(detail: string): CallResult<never> {
+  return { kind: "undecodable", status: 200, detail };
+}
+
+/** The member of an answer that the items are; undefined where they are the whole of it. */
+function memberWith(value: unknown, items: unknown): string | undefined {
+  return Object.entries(value ?? {}).find(([, each]) => each === items)?.[0];
+}
+
+/** The items alone. */
+export function itemsIn<Item>({ records }: Listed<Item>): readonly Item[] {
+  return records.map(({ item }) => item);
+}
+
+/** The list with some of its items. */
+export function keepListed<Item>(listed: Listed<Item>, keep: (item: Item) => boolean): Listed<Item> {
+  return { ...listed, records: listed.records.filter(({ item }) => keep(item)) };
+}
+
+/** What the service said, for `--json`. */
+export function documentOf({ records, around, member }: Listed<unknown>): unknown {
+  const documents = records.map(({ document }) => document);
+  return around === null ? documents : { ...around, [member]: documents };
+}
+
+/** Pages of any list as one document. */
+export function joinPages([first, ...more]: readonly unknown[]): unknown {
+  const { documents, around, member } = takeApart(first);
+  if (more.length === 0 || (around !== null && !(member in around))) return first;
+  const all = [...documents, ...more.flatMap((page) => takeApart(page).documents)];
+  return around === null ? all : { ...around, [member]: all };
+}
+
+/** Lists are arrays, or objects with one (`{ "items": […] }`): the one that `wanted` names, else the first. */
+function takeApart(document: unknown, wanted?: string): TakenApart {
+  if (isList(document)) return { documents: document, around: null, member: "" };
+  if (typeof document !== "object" || document === null) return { documents: [], around: null, member: "" };
+  for (const [member, documents] of Object.entries(document)) {
+    if (isList(documents) && member === (wanted ?? member)) return { documents, around: { ...document }, member };
+  }
+  return { documents: [], around: { ...document }, member: "items" };
+}
+
+interface TakenApart extends Pick<Listed<unknown>, "around" | "member"> {
+  readonly documents: readonly unknown[];
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}

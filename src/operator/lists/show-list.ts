@@ -1,0 +1,66 @@
+import type { CallResult } from "../../client/client.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import type { Service } from "../service.ts";
+import type { ColumnFlags, ListView } from "./columns.ts";
+import { COLUMN_REMEDY, noteHidden, withColumns } from "./columns.ts";
+import type { Listed } from "./listed.ts";
+import { documentOf, itemsIn } from "./listed.ts";
+import { watchList } from "./watch.ts";
+
+export interface ListFlags extends OperatorFlags, ColumnFlags {
+  readonly watch?: boolean;
+  /** Seconds between two looks. */
+  readonly interval?: string;
+}
+
+/**
+ * What a list command shows: `load` asks the service, and is asked again and again with `--watch`.
+ *
+ * @param loaded what it has said already.
+ */
+export async function showList<Item>(
+  service: Service,
+  load: () => Promise<CallResult<Listed<Item>>>,
+  view: ListView<Item>,
+  flags: ListFlags,
+  context: OperatorContext,
+  loaded?: CallResult<Listed<Item>>,
+): Promise<ExitCode> {
+  const shown = withColumns(view, flags);
+  if ("code" in shown) {
+    context.terminal.problem(shown);
+    return EXIT.usage;
+  }
+  if (flags.watch === true) return watchList(service, load, shown, flags, context);
+  const result = loaded ?? (await load());
+  if (result.kind !== "ok") return service.failed(result);
+  if (flags.json === true) context.terminal.json(documentOf(result.value));
+  else showRows(shown, itemsIn(result.value), flags, context);
+  return EXIT.ok;
+}
+
+/** A table of the items, and a word about the columns that the terminal has no room for. */
+export function showRows<Item>(
+  view: ListView<Item>,
+  items: readonly Item[],
+  { wide }: ColumnFlags,
+  { terminal, machine }: OperatorContext,
+): void {
+  if (items.length === 0) {
+    terminal.note(view.empty);
+    return;
+  }
+  const nowMs = machine.clock.wallMs();
+  const rows = items.map((item) => view.row(item, nowMs));
+  const columns = wide === true ? Number.POSITIVE_INFINITY : undefined;
+  const hidden = terminal.table(view.headers, rows, view.prose, view.spare, columns);
+  const { below } = view;
+  noteHidden(
+    hidden.filter((header) => header !== below?.column),
+    COLUMN_REMEDY,
+    terminal,
+  );
+  if (below !== undefined && hidden.includes(below.column)) below.tell(items, nowMs);
+}

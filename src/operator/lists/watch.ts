@@ -1,0 +1,142 @@
+import type { CallResult } from "../../client/client.ts";
+import { createBackoff } from "../../platform/retry.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Failure } from "../failure.ts";
+import { failureInWords } from "../failure.ts";
+import type { OperatorContext } from "../operator.ts";
+import type { Service } from "../service.ts";
+import type { ListView } from "./columns.ts";
+import { hiddenInWords } from "./columns.ts";
+import type { Listed } from "./listed.ts";
+import { itemsIn } from "./listed.ts";
+import type { ListFlags } from "./show-list.ts";
+
+/** Seconds between two looks. */
+export const INTERVAL_S = { default: 2, minimum: 1, maximum: 3600 } as const;
+/** While the service cannot be reached. */
+const BACKOFF = { firstMs: 2000, capMs: 60_000 } as const;
+
+interface Row {
+  readonly cells: readonly string[];
+  /** The item as the service gave it, to tell a change by. */
+  readonly text: string;
+}
+
+/**
+ * Shows a list until interrupted: drawn over on a terminal; elsewhere once, and then a line for each item that came, changed or went.
+ * With `--json` each line is a document of its own.
+ */
+export async function watchList<Item>(
+  service: Service,
+  load: () => Promise<CallResult<Listed<Item>>>,
+  view: ListView<Item>,
+  flags: ListFlags,
+  context: OperatorContext,
+): Promise<ExitCode> {
+  const { machine, signal, terminal } = context;
+  const intervalMs = readInterval(flags.interval);
+  if (intervalMs === null) {
+    const what = `--interval is no number of seconds from ${INTERVAL_S.minimum} to ${INTERVAL_S.maximum}`;
+    terminal.problem({ code: "usage", what, fix: `leave it out for ${INTERVAL_S.default}` });
+    return EXIT.usage;
+  }
+  const backoff = createBackoff({ ...BACKOFF, random: machine.random });
+  const show = createView(view, flags, context);
+  let isLost = false;
+  let isFirst = true;
+  for (;;) {
+    const result = await load();
+    signal.throwIfAborted();
+    if (result.kind === "ok") {
+      show(result.value);
+      backoff.reset();
+      isFirst = false;
+      isLost = false;
+      await machine.clock.sleep(intervalMs, signal);
+      continue;
+    }
+    if (isFirst || !isPassing(result)) return service.failed(result);
+    if (!isLost) terminal.note(`${failureInWords(result)}; asking on`);
+    isLost = true;
+    await machine.clock.sleep(backoff.nextMs(result.kind === "refused" ? result.retry_after_ms : null), signal);
+  }
+}
+
+/** @returns milliseconds; null for what is no interval. */
+function readInterval(text: string | undefined): number | null {
+  if (text === undefined) return INTERVAL_S.default * 1000;
+  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return seconds >= INTERVAL_S.minimum && seconds <= INTERVAL_S.maximum ? seconds * 1000 : null;
+}
+
+/** What may be over in a while: who watches a list waits for it. */
+export function isPassing(failure: Failure): boolean {
+  if (failure.kind === "refused") return failure.status === 429 || failure.status >= 500;
+  return failure.kind === "unreachable" || failure.kind === "undecodable";
+}
+
+function createView<Item>(view: ListView<Item>, flags: ListFlags, context: OperatorContext) {
+  const { terminal, machine } = context;
+  let before: ReadonlyMap<string, Row> | null = null;
+  return (listed: Listed<Item>) => {
+    const nowMs = machine.clock.wallMs();
+    if (flags.json !== true && terminal.interactive) {
+      terminal.draw(linesOf(view, itemsIn(listed), nowMs, terminal));
+      return;
+    }
+    const rows = new Map(
+      listed.records.map(({ item, document }) => [
+        view.id(item),
+        { cells: view.row(item, nowMs), text: JSON.stringify(document) },
+      ]),
+    );
+    if (before === null && flags.json !== true) {
+      if (rows.size === 0) terminal.note(view.empty);
+      else
+        terminal.table(
+          view.headers,
+          [...rows.values()].map(({ cells }) => cells),
+          view.prose,
+          view.spare,
+        );
+    } else {
+      tellChanges(before ?? new Map(), rows, new Date(nowMs).toISOString(), flags, context);
+    }
+    before = rows;
+  };
+}
+
+function linesOf<Item>(
+  view: ListView<Item>,
+  items: readonly Item[],
+  nowMs: number,
+  terminal: Terminal,
+): readonly string[] {
+  if (items.length === 0) return [view.empty];
+  const rows = items.map((item) => view.row(item, nowMs));
+  const { lines, hidden } = terminal.layOutTable(view.headers, rows, view.prose, view.spare);
+  // Before the rows: of a long list the end is not seen.
+  return hidden.length === 0 ? lines : [terminal.style("dim", hiddenInWords(hidden, "--columns")), ...lines];
+}
+
+function tellChanges(
+  before: ReadonlyMap<string, Row>,
+  rows: ReadonlyMap<string, Row>,
+  at: string,
+  flags: ListFlags,
+  { terminal }: OperatorContext,
+): void {
+  const tell = (change: "new" | "changed" | "gone", { cells, text }: Row) => {
+    if (flags.json === true) terminal.jsonLine({ at, change, item: JSON.parse(text) });
+    else terminal.print([`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "")].join("  "));
+  };
+  for (const [id, row] of rows) {
+    const old = before.get(id);
+    if (old === undefined) tell("new", row);
+    else if (old.text !== row.text) tell("changed", row);
+  }
+  for (const [id, row] of before) {
+    if (!rows.has(id)) tell("gone", row);
+  }
+}

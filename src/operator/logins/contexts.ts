@@ -1,0 +1,182 @@
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { chooseContext } from "./choose-context.ts";
+import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "./choose-service.ts";
+import type { FoundContext, ServiceContext } from "./context-files.ts";
+import { CONTEXT_NAME } from "./context-files.ts";
+import { absolute, badName, endLogin, noteStronger } from "./login.ts";
+
+/** `contexts list`: the services this person works with. */
+export async function contextsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const contexts = contextFilesOf(context);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context);
+  const current = await contexts.current();
+  const found: { readonly name: string; readonly entry: FoundContext }[] = [];
+  for (const name of await contexts.names()) found.push({ name, entry: await contexts.find(name) });
+  if (flags.json === true) {
+    terminal.json(found.map(({ name, entry }) => describeEntry(name, entry, name === current)));
+    return EXIT.ok;
+  }
+  if (found.length === 0) {
+    terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
+    return EXIT.ok;
+  }
+  const nowMs = machine.clock.wallMs();
+  terminal.table(
+    ["", "name", "service", "credential"],
+    found.map(({ name, entry }) => [
+      name === current ? "*" : "",
+      name,
+      entry.kind === "context" ? entry.context.url : "",
+      entry.kind === "context" ? credentialInWords(entry.context, nowMs) : terminal.style("bad", entry.problem.what),
+    ]),
+    ["credential"],
+  );
+  return EXIT.ok;
+}
+
+/** `contexts show [NAME]`: one of them, never its token. */
+export async function contextsShow(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const chosen = await chooseContext(flags, context, name);
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context);
+  const isCurrent = (await chosen.contexts.current()) === chosen.context.name;
+  const { url, ca_file: caFile, allow_insecure: allowInsecure } = chosen.context;
+  if (flags.json === true) {
+    terminal.json(describeEntry(chosen.context.name, chosen, isCurrent));
+    return EXIT.ok;
+  }
+  showFacts(
+    [
+      ["context", `${chosen.context.name}${isCurrent ? " (current)" : ""}`],
+      ["service", url],
+      ["credential", credentialInWords(chosen.context, machine.clock.wallMs())],
+      ["CA file", caFile ?? ""],
+      ["plain http", allowInsecure ? "allowed" : ""],
+      ["kept in", chosen.contexts.folder],
+    ],
+    terminal,
+  );
+  return EXIT.ok;
+}
+
+/** `contexts use NAME`: from now on it is the one where nothing else is said. */
+export async function contextsUse(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const chosen = await chooseContext(flags, context, name);
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context);
+  const unsaved = await chosen.contexts.setCurrent(chosen.context.name);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
+  if (flags.json === true) context.terminal.json(describeEntry(chosen.context.name, chosen, true));
+  else {
+    context.terminal.print(`${chosen.context.name} (${chosen.context.url}) is the current context.`);
+    noteStronger(context);
+  }
+  return EXIT.ok;
+}
+
+/** `contexts add NAME --url URL`: remembers a service; the first one is current. */
+export async function contextsAdd(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const contexts = contextFilesOf(context);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context);
+  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context);
+  if (flags.url === undefined) {
+    const fix = `robot-policy contexts add ${name} --url https://HOST`;
+    return refuse({ code: "usage", what: "the address of the service is missing", fix }, EXIT.usage, context);
+  }
+  const allowInsecure = flags.allowInsecure === true;
+  const badUrl = urlProblem(flags.url, allowInsecure);
+  if (badUrl !== null) return refuse(badUrl, EXIT.usage, context);
+  const found = await contexts.find(name);
+  if (found.kind === "context" || found.problem.code !== "context-missing") {
+    const fix = `give another name, or robot-policy contexts remove ${name} first`;
+    return refuse({ code: "context-taken", what: `there is a context ${name} already`, fix }, EXIT.usage, context);
+  }
+  const added: ServiceContext = {
+    name,
+    url: baseUrl(flags.url),
+    ca_file: absolute(flags.caFile),
+    allow_insecure: allowInsecure,
+    key_file: absolute(flags.keyFile),
+    login: null,
+  };
+  const isCurrent = (await contexts.current()) === null;
+  const unsaved = (await contexts.save(added)) ?? (isCurrent ? await contexts.setCurrent(name) : null);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
+  if (flags.json === true) terminal.json(describeEntry(name, { kind: "context", context: added }, isCurrent));
+  else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
+  if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
+  return EXIT.ok;
+}
+
+/** `contexts remove NAME`: forgets it, and ends its login. */
+export async function contextsRemove(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const contexts = contextFilesOf(context);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context);
+  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context);
+  const found = await contexts.find(name);
+  // One that cannot be used can be removed all the same.
+  if (found.kind === "no-context" && found.problem.code === "context-missing") {
+    return refuse(found.problem, EXIT.usage, context);
+  }
+  const wasCurrent = (await contexts.current()) === name;
+  const unsaved = (await contexts.remove(name)) ?? (wasCurrent ? await contexts.setCurrent(null) : null);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
+  const known = found.kind === "context" ? found.context : null;
+  const failure = known === null || known.login === null ? null : await endLogin(known, known.login, context);
+  if (failure !== null) terminal.note("The service could not be told: there the login is good until it expires.");
+  if (flags.json === true) terminal.json({ name, removed: true });
+  else terminal.print(`${name} is forgotten${wasCurrent ? "; no context is current now" : ""}.`);
+  return EXIT.ok;
+}
+
+function refuse(problem: Problem, exitCode: ExitCode, { terminal }: OperatorContext): ExitCode {
+  terminal.problem(problem);
+  return exitCode;
+}
+
+/** What of a context `--json` shows: all but the token. */
+function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {
+  if (entry.kind === "no-context") return { name, is_current: isCurrent, problem: entry.problem };
+  const { url, ca_file: caFile, allow_insecure: allowInsecure, key_file: keyFile, login } = entry.context;
+  const { token: _token, ...signedIn } = login ?? { token: null };
+  return {
+    name,
+    is_current: isCurrent,
+    url,
+    ca_file: caFile,
+    allow_insecure: allowInsecure,
+    key_file: keyFile,
+    login: login === null ? null : signedIn,
+  };
+}
+
+function credentialInWords({ login, key_file: keyFile }: ServiceContext, nowMs: number): string {
+  if (login === null) return keyFile === null ? "none" : `key in ${keyFile}`;
+  const { organization, expires_at: expiresAt } = login;
+  const where = organization === null ? "signed in" : `signed in to ${organization}`;
+  if (expiresAt === null) return where;
+  const isOver = Date.parse(expiresAt) <= nowMs;
+  return `${where}, ${isOver ? "expired" : "expires"} ${relativeTime(expiresAt, nowMs)}`;
+}

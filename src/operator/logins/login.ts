@@ -1,0 +1,262 @@
+import { resolve } from "node:path";
+
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Failure } from "../failure.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { openService } from "../operator.ts";
+import type { Service } from "../service.ts";
+import { isAtOtherEnd, openBrowser } from "./browser.ts";
+import { listenForCallback } from "./callback.ts";
+import {
+  baseUrl,
+  contextAt,
+  contextFilesOf,
+  CONTEXT_VARIABLE,
+  NO_HOME,
+  nonEmpty,
+  strongerVariables,
+  URL_VARIABLE,
+  urlProblem,
+} from "./choose-service.ts";
+import type { ChosenService } from "./choose-service.ts";
+import type { ContextFiles, Login, ServiceContext } from "./context-files.ts";
+import { CONTEXT_NAME } from "./context-files.ts";
+import { awaitApproval, secretText, startLogin } from "./sign-in.ts";
+import type { SignedIn } from "./sign-in.ts";
+
+export interface LoginFlags extends OperatorFlags {
+  /** False for a browser on another computer. */
+  readonly browser?: boolean;
+}
+
+/** Where there is no listener. The service wants an address on the program's own computer; nothing listens at the discard port. */
+const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
+
+/** `login`: signs in at a service by a page in a browser, and remembers it as a context. */
+export async function login(flags: LoginFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const contexts = contextFilesOf(context);
+  if (contexts === null) {
+    terminal.problem(NO_HOME);
+    return EXIT.failed;
+  }
+  if (flags.keyFile !== undefined) {
+    const fix = "leave it out; with a key: robot-policy contexts add NAME --url URL --key-file FILE";
+    terminal.problem({ code: "usage", what: "a login works without a key, and --key-file has no meaning here", fix });
+    return EXIT.usage;
+  }
+  const target = await chooseTarget(flags, context, contexts);
+  if ("problem" in target) {
+    terminal.problem(target.problem);
+    return EXIT.usage;
+  }
+  await using service = openService(withCredential(target, null), context);
+  const isElsewhere = flags.browser === false || isAtOtherEnd(context.environment);
+  const signedIn = isElsewhere ? await byPolling(service, context) : await byBrowser(service, context);
+  return await finish(signedIn, service, target, flags, context, contexts);
+}
+
+async function byBrowser(service: Service, context: OperatorContext): Promise<SignedIn> {
+  await using listener = await listenForCallback(secretText(context, 16));
+  // Where nothing can listen, a poll finds out as well.
+  if (listener === null) return await byPolling(service, context);
+  const started = await startLogin(service, listener.url, context);
+  if (started.kind === "failed") return started;
+  context.terminal.note(`Approve the login on this page:\n  ${started.url}`);
+  if (started.user_code === null) {
+    context.terminal.note("A browser on another computer may say at the end that it cannot connect; that is fine.");
+  } else {
+    noteCode(started.user_code, context);
+    context.terminal.note("In a browser on another computer, say on the page that your terminal is elsewhere.");
+  }
+  openBrowser(started.url, context.environment);
+  return await awaitApproval(service, started.login, listener.callback, context);
+}
+
+async function byPolling(service: Service, context: OperatorContext): Promise<SignedIn> {
+  const started = await startLogin(service, NO_CALLBACK_URL, context);
+  if (started.kind === "failed") return started;
+  context.terminal.note(`Approve the login on this page, in a browser on any computer:\n  ${started.url}`);
+  if (started.user_code !== null) noteCode(started.user_code, context);
+  return awaitApproval(service, started.login, null, context);
+}
+
+/** The page shows it as well, and asks whether it is the same here. */
+function noteCode(userCode: string, { terminal }: OperatorContext): void {
+  terminal.note(`The page shows the code ${terminal.style("bold", userCode)}. Deny a login with another.`);
+}
+
+async function finish(
+  signedIn: SignedIn,
+  service: Service,
+  target: ServiceContext,
+  flags: LoginFlags,
+  context: OperatorContext,
+  contexts: ContextFiles,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  switch (signedIn.kind) {
+    case "denied": {
+      const fix = "start again, and approve the login on the page";
+      terminal.problem({ code: "login-denied", what: "the login was denied", fix });
+      return EXIT.unauthorized;
+    }
+    case "failed":
+      return failed(signedIn.failure, service, context);
+    case "signed-in": {
+      const login = await describeLogin(target, signedIn.token, context);
+      // Before anything is asked of a person again: a token that is not kept is lost.
+      const unsaved = (await contexts.save({ ...target, login })) ?? (await contexts.setCurrent(target.name));
+      if (unsaved !== null) {
+        // Nobody has it, and it would go on being good.
+        await endLogin(target, login, context);
+        terminal.problem(unsaved);
+        return EXIT.failed;
+      }
+      if (target.login !== null) await endLogin(target, target.login, context);
+      const { organization, expires_at: expiresAt } = login;
+      if (flags.json === true) {
+        terminal.json({ context: target.name, url: target.url, organization, expires_at: expiresAt });
+        return EXIT.ok;
+      }
+      const until = expiresAt === null ? "" : ` until ${expiresAt.slice(0, 10)}`;
+      terminal.print(`Signed in to ${organization ?? target.url}${until}; it is the current context, ${target.name}.`);
+      noteStronger(context);
+      return EXIT.ok;
+    }
+  }
+}
+
+/** Who has just chosen a context would wonder why another service answers, or as somebody else. */
+export function noteStronger(context: OperatorContext): void {
+  const variables = strongerVariables(context);
+  if (variables !== "")
+    context.terminal.note(`In the environment, and stronger than the current context: ${variables}.`);
+}
+
+function failed(failure: Failure, service: Service, { terminal }: OperatorContext): ExitCode {
+  const { baseUrl: chosenUrl } = service.chosen;
+  if (isUnknownOperation(failure)) {
+    const fix = `use a key: robot-policy contexts add NAME --url ${chosenUrl} --key-file FILE`;
+    terminal.problem({ code: "not-offered", what: "this service has no logins", fix });
+    return EXIT.rejected;
+  }
+  if (failure.kind === "refused" && failure.status === 401) {
+    const what = `the login ended without an approval (${failure.detail})`;
+    terminal.problem({ code: "login-ended", what, fix: "start again, and approve it within ten minutes" });
+    return EXIT.unauthorized;
+  }
+  return service.failed(failure);
+}
+
+/** What the service says of the new login. A service that says nothing, or not now, has given a token all the same. */
+async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
+  const signedInAt = new Date(context.machine.clock.wallMs()).toISOString();
+  await using service = openService(withCredential(target, token), context);
+  const result = await service.call(beyondSpec.getSession, {});
+  if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };
+  const { active_organization: activeOrganization, credential } = result.value.value;
+  return {
+    token,
+    signed_in_at: signedInAt,
+    expires_at: credential?.expires_at ?? null,
+    organization: activeOrganization.name,
+  };
+}
+
+/**
+ * Ends a login at its service.
+ *
+ * @returns null, or why it may still be good there.
+ */
+export async function endLogin(
+  target: ServiceContext,
+  { token }: Login,
+  context: OperatorContext,
+): Promise<Failure | null> {
+  await using service = openService(withCredential(target, token), context);
+  const result = await service.call(beyondSpec.endSession, {});
+  // Refused as a credential, it has ended already.
+  return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;
+}
+
+function withCredential(
+  { url, ca_file: caFile, allow_insecure: allowInsecure }: ServiceContext,
+  token: Login["token"] | null,
+): ChosenService {
+  const problem = {
+    kind: "credential-problem",
+    code: "key-missing",
+    what: "nobody is signed in",
+    where: url,
+    fix: "robot-policy login",
+  } as const;
+  return {
+    kind: "service",
+    baseUrl: baseUrl(url),
+    ca_file: caFile,
+    allow_insecure: allowInsecure,
+    context: null,
+    credential: { source: "login", name: "the login", another: "robot-policy login" },
+    loadCredential: async () => (token === null ? problem : { kind: "credential", secret: token }),
+  };
+}
+
+type Target = ServiceContext | { readonly problem: Problem };
+
+/** The context to sign in to: the one that is named, has the address, or is current; a new one for a new address. */
+async function chooseTarget(flags: LoginFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
+  const url = flags.url ?? (flags.context === undefined ? nonEmpty(context.environment[URL_VARIABLE]) : undefined);
+  const named = flags.context ?? (url === undefined ? nonEmpty(context.environment[CONTEXT_VARIABLE]) : undefined);
+  const name = named ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts));
+  if (name === null) return { problem: NO_URL };
+  if (!CONTEXT_NAME.test(name)) return { problem: badName(name) };
+  const found = await contexts.find(name);
+  if (found.kind === "no-context" && (url === undefined || found.problem.code !== "context-missing")) {
+    return { problem: found.problem };
+  }
+  const known = found.kind === "context" ? found.context : null;
+  const target: ServiceContext = {
+    name,
+    url: baseUrl(url ?? known?.url ?? ""),
+    ca_file: absolute(flags.caFile) ?? known?.ca_file ?? null,
+    allow_insecure: flags.allowInsecure ?? known?.allow_insecure ?? false,
+    key_file: known?.key_file ?? null,
+    login: known?.login ?? null,
+  };
+  if (known !== null && baseUrl(known.url) !== target.url) {
+    const what = `the context ${name} is of another service, ${known.url}`;
+    return { problem: { code: "context-taken", what, fix: "give another name: --context NAME" } };
+  }
+  const problem = urlProblem(target.url, target.allow_insecure);
+  return problem === null ? target : { problem };
+}
+
+const NO_URL: Problem = {
+  code: "no-service",
+  what: "no service is named",
+  fix: `give its address: robot-policy login --url URL, or set ${URL_VARIABLE}`,
+};
+
+/** As a context keeps it, which is used from other folders too. */
+export function absolute(path: string | undefined): string | null {
+  return path === undefined ? null : resolve(path);
+}
+
+export function badName(name: string): Problem {
+  const fix = "take letters, digits, dot, dash and underscore, at most 64, a letter or digit first";
+  return { code: "usage", what: `'${name}' is no name for a context`, fix };
+}
+
+/** The name of the context that has this address, else one after its host. */
+async function nameFor(url: string, contexts: ContextFiles): Promise<string> {
+  const known = await contextAt(url, contexts);
+  if (known !== null) return known.name;
+  const names = await contexts.names();
+  const host = (URL.parse(url)?.host ?? "service").replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
+  const wanted = (host === "" ? "service" : host).slice(0, 48);
+  return names.includes(wanted) ? `${wanted}-${names.length + 1}` : wanted;
+}

@@ -1,0 +1,133 @@
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import { Secret } from "../../client/secret.ts";
+import type { Failure } from "../failure.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { OperatorContext } from "../operator.ts";
+import type { Service } from "../service.ts";
+import type { LoginCallback } from "./callback.ts";
+
+export type StartedLogin =
+  | { readonly kind: "started"; readonly login: Login; readonly url: string; readonly user_code: string | null }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+export type SignedIn =
+  | { readonly kind: "signed-in"; readonly token: Secret }
+  | { readonly kind: "denied" }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+/** A login that waits for a person. Only who has the verifier can take it up. */
+export interface Login {
+  readonly exchange_id: string;
+  readonly verifier: string;
+}
+
+/** Seconds between two polls, unless the service says another number within these bounds. */
+const POLL_INTERVAL_S = { default: 5, minimum: 1, maximum: 60 } as const;
+/** One poll that is lost must not end a login that a person is about to approve. */
+const LOST_POLLS_LIMIT = 10;
+
+/** Starts a login at the service; `url` is the page on which a person approves it, and `user_code` what that shows. */
+export async function startLogin(
+  service: Service,
+  callbackUrl: string,
+  context: OperatorContext,
+): Promise<StartedLogin> {
+  const verifier = secretText(context, 32);
+  const result = await service.call(beyondSpec.startLogin, { body: { verifier, callback_url: callbackUrl } });
+  if (result.kind !== "ok") return { kind: "failed", failure: result };
+  const { exchange_id: exchangeId, login_url, user_code: userCode = null } = result.value.value;
+  const url = pageOf(service.chosen.baseUrl, login_url);
+  if (url !== null) return { kind: "started", login: { exchange_id: exchangeId, verifier }, url, user_code: userCode };
+  const detail = "the service names a page of another origin for its login";
+  return { kind: "failed", failure: { kind: "undecodable", status: result.status, detail } };
+}
+
+/**
+ * Waits until the person has decided: the browser brings a code, or a poll says so. One after the other, so that the two never take
+ * up the same approval.
+ */
+export async function awaitApproval(
+  service: Service,
+  login: Login,
+  callback: Promise<LoginCallback> | null,
+  context: OperatorContext,
+): Promise<SignedIn> {
+  let intervalMs = POLL_INTERVAL_S.default * 1000;
+  for (let lost = 0; ;) {
+    const called = await callbackWithin(intervalMs, callback, context);
+    if (called?.kind === "denied") return { kind: "denied" };
+    if (called?.kind === "approved") return exchangeCode(service, login, called.code);
+    const polled = await service.call(beyondSpec.pollLogin, { body: login });
+    context.signal.throwIfAborted();
+    if (polled.kind === "ok") {
+      const { status, token, interval } = polled.value.value;
+      if (status === "complete" && token !== undefined) {
+        // The browser is on its way with the code; its page should not be an error.
+        if (callback !== null) await callbackWithin(FAREWELL_MS, callback, context);
+        return { kind: "signed-in", token: new Secret(token) };
+      }
+      lost = 0;
+      intervalMs = clampInterval(interval);
+      continue;
+    }
+    if (isDenial(polled)) return { kind: "denied" };
+    lost += 1;
+    if (!isPassing(polled) || lost >= LOST_POLLS_LIMIT) return { kind: "failed", failure: polled };
+    const askedMs = polled.kind === "refused" ? (polled.retry_after_ms ?? 0) : 0;
+    intervalMs = Math.min(Math.max(intervalMs, askedMs), POLL_INTERVAL_S.maximum * 1000);
+  }
+}
+
+const FAREWELL_MS = 1500;
+
+/** An unguessable text of characters that need no escaping anywhere. */
+export function secretText({ machine }: OperatorContext, bytes: number): string {
+  return Buffer.from(machine.random.bytes(bytes)).toString("base64url");
+}
+
+async function exchangeCode(service: Service, login: Login, code: string): Promise<SignedIn> {
+  const result = await service.call(beyondSpec.exchangeLogin, { body: { ...login, code } });
+  if (result.kind === "ok") return { kind: "signed-in", token: new Secret(result.value.value.token) };
+  return isDenial(result) ? { kind: "denied" } : { kind: "failed", failure: result };
+}
+
+/** What the browser brought within this time; null for nothing yet. */
+async function callbackWithin(
+  durationMs: number,
+  callback: Promise<LoginCallback> | null,
+  { machine, signal }: OperatorContext,
+): Promise<LoginCallback | null> {
+  const waiting = new AbortController();
+  const slept = machine.clock.sleep(durationMs, AbortSignal.any([signal, waiting.signal])).then(() => null);
+  // Aborted when the browser was first, and then of no interest.
+  slept.catch(() => {});
+  try {
+    return await Promise.race(callback === null ? [slept] : [callback, slept]);
+  } finally {
+    waiting.abort();
+  }
+}
+
+function isDenial(result: Failure): boolean {
+  return result.kind === "refused" && result.status === 401 && /denied/i.test(result.detail);
+}
+
+function isPassing(failure: Failure): boolean {
+  if (failure.kind === "refused")
+    return !isUnknownOperation(failure) && (failure.status === 429 || failure.status >= 500);
+  return failure.kind === "unreachable";
+}
+
+function clampInterval(intervalS: number | undefined): number {
+  const { default: usual, minimum, maximum } = POLL_INTERVAL_S;
+  return Math.min(maximum, Math.max(minimum, intervalS ?? usual)) * 1000;
+}
+
+/** The page on the service itself; null for one elsewhere, where a person might be asked for their key. */
+function pageOf(baseUrl: string, login_url: string): string | null {
+  const base = new URL(`${baseUrl}/`);
+  const isPath = login_url.startsWith("/") && !login_url.startsWith("//");
+  // Behind a prefix the path is below it.
+  const url = URL.parse(isPath ? `.${login_url}` : login_url, base);
+  return url !== null && url.origin === base.origin ? url.href : null;
+}

@@ -1,0 +1,67 @@
+import { operations } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { Fact } from "../lists/show-facts.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import type { Service } from "../service.ts";
+
+/** `whoami`: which service this is, with which credential, and whose that is. */
+export async function whoami(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  return withService(flags, context, async (service) => {
+    const result = await service.call(beyondSpec.getSession, {});
+    if (result.kind !== "ok") {
+      return isUnknownOperation(result) ? onlyAccepted(service, flags, context) : service.failed(result);
+    }
+    const { value, document } = result.value;
+    if (flags.json === true) {
+      terminal.json({ ...whereOf(service), session: document });
+      return EXIT.ok;
+    }
+    const { id, name, role } = value.active_organization;
+    const { credential } = value;
+    const expires = relativeTime(credential?.expires_at, machine.clock.wallMs());
+    showFacts(
+      [
+        ...placeFacts(service),
+        ["organization", `${name} (${id})`],
+        ["role", role],
+        ["id", credential?.id ?? ""],
+        ["may", credential?.scopes === null ? "do everything" : (credential?.scopes?.join(" ") ?? "")],
+        ["expires", expires],
+      ],
+      terminal,
+    );
+    return EXIT.ok;
+  });
+}
+
+/** A service with only what is documented does not say whose a credential is, but whether it is one. */
+async function onlyAccepted(service: Service, flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const result = await service.call(operations.listRobots, { query: { limit: 1 } });
+  if (result.kind !== "ok") return service.failed(result);
+  if (flags.json === true) terminal.json({ ...whereOf(service), session: null });
+  else {
+    showFacts(placeFacts(service), terminal);
+    terminal.note("The service accepts the credential; it does not say whose it is.");
+  }
+  return EXIT.ok;
+}
+
+function placeFacts({ chosen }: Service): readonly Fact[] {
+  return [
+    ["service", chosen.baseUrl],
+    ["context", chosen.context?.name ?? ""],
+    ["credential", chosen.credential.name],
+  ];
+}
+
+function whereOf({ chosen }: Service) {
+  return { url: chosen.baseUrl, context: chosen.context?.name ?? null, credential: chosen.credential.source };
+}

@@ -1,0 +1,57 @@
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { EndpointView } from "../../api/fleet-details.ts";
+import type { ModelView } from "../../api/models.ts";
+import type { CallResult } from "../../client/client.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { isUnknownOperation } from "../failure.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
+import { itemsIn } from "../lists/listed.ts";
+import type { Service } from "../service.ts";
+
+/** How all endpoints of the catalog are; null where the service does not tell. */
+export async function loadEndpoints(service: Service): Promise<CallResult<readonly EndpointView[] | null>> {
+  const result = await service.listAll(beyondSpec.listEndpoints, ({ items }) => items);
+  if (result.kind !== "ok") return isUnknownOperation(result) ? { kind: "ok", status: 200, value: null } : result;
+  return { ...result, value: itemsIn(result.value) };
+}
+
+/** `healthy`, `1/3 healthy`: how all checkpoints of a model answer; empty where that is not known. */
+export function healthInWords(
+  { slug }: Pick<ModelView, "slug">,
+  endpoints: readonly EndpointView[] | null,
+  terminal: Terminal,
+): string {
+  if (endpoints === null) return "";
+  const own = endpoints.filter(({ model_slug: modelSlug }) => modelSlug === slug);
+  if (own.length === 0) return terminal.style("bad", "no endpoint");
+  const healthy = own.filter(({ status }) => status === "healthy").length;
+  if (healthy === own.length) return terminal.style("good", "healthy");
+  if (healthy > 0) return terminal.style("warn", `${healthy}/${own.length} healthy`);
+  return own.some(({ status }) => status === "unhealthy")
+    ? terminal.style("bad", "unhealthy")
+    : terminal.style("warn", "unknown");
+}
+
+type ShownEndpoint = Pick<EndpointView, "region" | "status" | "since" | "checked_at" | "detail"> & {
+  /** The model, where they are not all of one. */
+  readonly of?: string;
+};
+
+/** Where a model answers and whether it does, since when, and what the last failure was. */
+export function showEndpoints(endpoints: readonly ShownEndpoint[], terminal: Terminal, nowMs: number): void {
+  const hidden = terminal.table(
+    ["endpoint", "for", "health", "since", "checked", "last failure"],
+    endpoints.map(({ region, of, status, since, checked_at: checkedAt, detail }) => [
+      region,
+      of ?? "",
+      terminal.style(status === "healthy" ? "good" : status === "unhealthy" ? "bad" : "warn", status),
+      relativeTime(since, nowMs),
+      relativeTime(checkedAt, nowMs),
+      detail ?? "",
+    ]),
+    ["last failure", "for"],
+    ["checked"],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+}

@@ -1,0 +1,150 @@
+import { operations } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { EndpointView } from "../../api/fleet-details.ts";
+import type { ModelView } from "../../api/models.ts";
+import { axesInWords, textsIn } from "../../api/words/requirements.ts";
+import type { CallResult } from "../../client/client.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { ListView } from "../lists/columns.ts";
+import type { Listed } from "../lists/listed.ts";
+import type { Fact } from "../lists/show-facts.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import type { ListFlags } from "../lists/show-list.ts";
+import { showList } from "../lists/show-list.ts";
+import { refuseMissingOperation } from "../missing-operation.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../path-parameter.ts";
+import { healthInWords, loadEndpoints, showEndpoints } from "./endpoints.ts";
+
+/** A model, and how its checkpoints answer. */
+interface ListedModel {
+  readonly model: ModelView;
+  readonly health: string;
+}
+
+const modelsView: ListView<ListedModel> = {
+  headers: ["model", "name", "health", "vendor", "type", "license", "checkpoints", "regions"],
+  prose: ["name", "vendor"],
+  spare: ["checkpoints", "type", "license", "vendor", "regions"],
+  row: ({ model, health }) => [
+    model.slug,
+    model.display_name ?? "",
+    health,
+    model.vendor ?? "",
+    model.model_type ?? "",
+    model.license_tier ?? "",
+    String(model.checkpoints?.length ?? ""),
+    regionsOf(model).join(" "),
+  ],
+  id: ({ model }) => model.slug,
+  empty: "The catalog has no models yet.",
+};
+
+/** `models list`: the catalog, where the service shows it, and how its models answer. */
+export async function modelsList(flags: ListFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal } = context;
+  return withService(flags, context, async (service) => {
+    const load = async (): Promise<CallResult<Listed<ListedModel>>> => {
+      const result = await service.listAll(beyondSpec.listModels, ({ models }) => models);
+      if (result.kind !== "ok") return result;
+      const endpoints = flags.json === true ? NOT_ASKED : await loadEndpoints(service);
+      if (endpoints.kind !== "ok") return endpoints;
+      const records = result.value.records.map(({ item: model, document }) => ({
+        item: { model, health: healthInWords(model, endpoints.value, terminal) },
+        document,
+      }));
+      return { ...result, value: { ...result.value, records } };
+    };
+    const first = await load();
+    if (first.kind !== "ok" && isUnknownOperation(first)) {
+      const fix = "robot-policy models show MODEL shows one by its name";
+      return refuseMissingOperation("does not list its models", fix, terminal);
+    }
+    return showList(service, load, modelsView, flags, context, first);
+  });
+}
+
+const NOT_ASKED = { kind: "ok", status: 200, value: null } as const;
+
+/**
+ * `models show MODEL`: one model, with what it asks of a robot, and how its endpoints are. With `--json` the model as the service gave
+ * it, and its endpoints as one more member; null where the service does not tell of them.
+ */
+export async function modelsShow(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  slug: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  if (slug === undefined || refusePathParameter(slug, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const result = await service.call(operations.getModel, { parameters: { slug } });
+    if (result.kind === "refused" && result.status === 404) {
+      // Every service has this operation, and some say of a missing model what others say of a missing page.
+      const fix = `robot-policy models list shows what there is${isUnknownOperation(result) ? "; check --url, too" : ""}`;
+      terminal.problem({ code: "not-found", what: `no model has the name ${slug}`, fix });
+      return EXIT.rejected;
+    }
+    if (result.kind !== "ok") return service.failed(result);
+    const { value: model, document } = result.value;
+    const loaded = await loadEndpoints(service);
+    if (loaded.kind !== "ok") return service.failed(loaded);
+    const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;
+    if (flags.json === true) terminal.json(Object.assign({}, document, { endpoints }));
+    else showModel(model, endpoints ?? [], terminal, machine.clock.wallMs());
+    return EXIT.ok;
+  });
+}
+
+function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, nowMs: number): void {
+  showFacts(
+    [
+      ["model", model.slug],
+      ["name", model.display_name ?? ""],
+      ["vendor", model.vendor ?? ""],
+      ["type", model.model_type ?? ""],
+      ["license", model.license_tier ?? ""],
+      ["in the catalog", relativeTime(model.created_at, nowMs)],
+    ],
+    terminal,
+  );
+  for (const { id, created_at: createdAt, regions, requirements } of model.checkpoints ?? []) {
+    const isDefault = id === model.default_checkpoint_id;
+    terminal.print(`\n${terminal.style("bold", `checkpoint ${id}`)}${isDefault ? " (default)" : ""}`);
+    const own = endpoints.filter(({ checkpoint_id: checkpointId }) => checkpointId === id);
+    showFacts(
+      [
+        ["created", relativeTime(createdAt, nowMs)],
+        ...Object.entries(requirements ?? {}).map(needInWords),
+        // The table of endpoints has them, too.
+        ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
+      ],
+      terminal,
+    );
+    if (own.length > 0) showEndpoints(own, terminal, nowMs);
+  }
+}
+
+/** Empty where a checkpoint asks nothing. Members that our service does not have are shown as they are. */
+function needInWords([name, value]: readonly [string, unknown]): Fact {
+  switch (name) {
+    case "robot_types":
+      return ["needs type", textsIn(value).join(" or ")];
+    case "camera_roles":
+      return ["needs cameras", textsIn(value).join(", ")];
+    case "state_axes":
+      return ["needs state axes", value === null ? "" : axesInWords(value)];
+    case "action_axes":
+      return ["needs action axes", value === null ? "" : axesInWords(value)];
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value ?? "");
+  return [`needs ${name.replaceAll("_", " ")}`, text === '""' ? "" : text];
+}
+
+function regionsOf({ checkpoints }: ModelView): readonly string[] {
+  return [...new Set((checkpoints ?? []).flatMap(({ regions }) => regions ?? []))].toSorted();
+}

@@ -1,0 +1,28 @@
+import { operations } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { RobotView } from "../../api/robot-views.ts";
+import type { Answered } from "../../client/operation-client.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { Service } from "../service.ts";
+
+export type FoundRobot = Pick<Answered<RobotView>, "value" | "document">;
+
+/** The robot of this id or name; an exit code where there is none, which was told. */
+export async function findRobot(service: Service, name: string, terminal: Terminal): Promise<FoundRobot | ExitCode> {
+  const result = await service.call(beyondSpec.getRobot, { parameters: { robot: name } });
+  if (result.kind === "ok") return result.value;
+  const isMissing = result.kind === "refused" && result.status === 404 && !isUnknownOperation(result);
+  if (!isMissing && !isUnknownOperation(result)) return service.failed(result);
+  if (!isMissing) {
+    const listed = await service.listAll(operations.listRobots, (robots) => robots);
+    if (listed.kind !== "ok") return service.failed(listed);
+    const { records } = listed.value;
+    const record = records.find(({ item }) => item.id === name) ?? records.find(({ item }) => item.name === name);
+    if (record !== undefined) return { value: record.item, document: record.document };
+  }
+  const fix = "robot-policy robots list shows what there is";
+  terminal.problem({ code: "not-found", what: `no robot has the name or id ${name}`, fix });
+  return EXIT.rejected;
+}

@@ -1,0 +1,68 @@
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { renderFindings } from "../../manifest/excerpt.ts";
+import type { RobotManifest } from "../../manifest/manifest.ts";
+import { MANIFEST_LIMIT_BYTES, readManifest } from "../../manifest/manifest.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Loc, Places } from "../files/places.ts";
+import type { OperatorContext } from "../operator.ts";
+
+/** A robot manifest, and where in it a 422 of the service points; null for what it does not say. */
+export interface ReadManifest {
+  readonly manifest: RobotManifest;
+  readonly places: Places;
+}
+
+/** An exit code after telling everything that is wrong with it. */
+export async function readManifestFile(
+  path: string,
+  { machine, terminal }: Pick<OperatorContext, "machine" | "terminal">,
+): Promise<ReadManifest | ExitCode> {
+  const bytes = await readManifestBytes(path, machine.files);
+  if (!(bytes instanceof Uint8Array)) {
+    terminal.problem(bytes);
+    return EXIT.invalid;
+  }
+  const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
+  for (const text of renderFindings(findings, { path, bytes, columns: terminal.columns })) terminal.note(text);
+  if (manifest === null || manifest.status === "draft") {
+    if (manifest !== null) terminal.note("A draft is never registered; make its status ready.");
+    return EXIT.invalid;
+  }
+  return { manifest, places: (loc) => placeIn(path, loc, manifest, locate) };
+}
+
+function placeIn(
+  path: string,
+  [, member, ...below]: Loc,
+  manifest: RobotManifest,
+  locate: (loc: string) => { readonly line: number; readonly column: number },
+): string | null {
+  const source = member === "contract" ? manifest.contractSource(below) : MANIFEST_PLACES.get(String(member));
+  if (source === undefined) return null;
+  const { line, column } = locate(source);
+  return `${path}:${line}:${column}`;
+}
+
+/** Where a manifest says what the request does. */
+const MANIFEST_PLACES: ReadonlyMap<string, string> = new Map([
+  ["robot_type_id", "/robot_type_id"],
+  ["configuration_digest", "/configuration_files"],
+]);
+
+async function readManifestBytes(path: string, files: Files): Promise<Uint8Array | Problem> {
+  try {
+    const bytes = await readBounded(files, path, MANIFEST_LIMIT_BYTES);
+    if (bytes !== "too-large") return bytes;
+    const what = `the manifest is larger than ${MANIFEST_LIMIT_BYTES} bytes`;
+    return { code: "too_large", what, where: path, fix: "check --manifest" };
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const what = code === "ENOENT" ? "there is no such manifest" : `the manifest cannot be read (${code})`;
+    return { code: "file_unreadable", what, where: path, fix: "check --manifest" };
+  }
+}

@@ -1,0 +1,59 @@
+import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import { readLabels } from "../fleets/selection-flags.ts";
+import type { OperatorFlags } from "../operator.ts";
+import type { WrittenRegistration } from "./registration-file.ts";
+
+/** A robot that has no agent, as flags say it. */
+export interface RegistrationFlags extends OperatorFlags {
+  readonly name?: string;
+  readonly type?: string;
+  readonly region?: string;
+  readonly site?: string;
+  readonly label?: readonly string[];
+  /** What a robot that is registered already does not keep. */
+  readonly clearSite?: boolean;
+  readonly clearLabels?: boolean;
+  readonly file?: readonly string[];
+  readonly configurationDigest?: string;
+}
+
+/** What the flags say; null after telling what is wrong with them. */
+export function readRegistrationFlags(flags: RegistrationFlags, terminal: Terminal): WrittenRegistration | null {
+  const { name, type, region, site, label, file, configurationDigest: digest } = flags;
+  const labels = label === undefined ? undefined : readLabels(label, terminal);
+  if (labels === null) return null;
+  const mistake = mistakeIn(flags);
+  if (mistake !== null) {
+    const [what, fix] = mistake;
+    terminal.problem({ code: "usage", what, fix });
+    return null;
+  }
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(type === undefined ? {} : { robot_type_id: type }),
+    ...(region === undefined ? {} : { region }),
+    ...(site === undefined ? {} : { site }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(digest === undefined ? {} : { configuration_digest: digest }),
+    ...(file === undefined ? {} : { configurationFiles: file }),
+  };
+}
+
+type Mistake = readonly [what: string, fix: string];
+
+function mistakeIn(flags: RegistrationFlags): Mistake | null {
+  const { site, label, clearSite, clearLabels, file, configurationDigest: digest } = flags;
+  if (digest !== undefined && !CONFIGURATION_DIGEST_PATTERN.test(digest)) {
+    const fix = "it is sha256: and 64 digits from 0 to f, as the agent's digest prints it";
+    return [`--configuration-digest '${digest}' is no digest`, fix];
+  }
+  if (digest !== undefined && file !== undefined) {
+    return ["--file and --configuration-digest were both given", "give the files, or their digest"];
+  }
+  if (site !== undefined && clearSite === true) return ["--site and --clear-site were both given", "give one of them"];
+  if (label !== undefined && clearLabels === true) {
+    return ["--label and --clear-labels were both given", "--label alone replaces all labels that were there"];
+  }
+  return null;
+}

@@ -1,0 +1,160 @@
+import type { RefusalView } from "../../api/audit.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
+import type { RobotView } from "../../api/robot-views.ts";
+import { contestInWords, refusalInWords, refusedSince } from "../../api/words/audit.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import type { Fact } from "../lists/show-facts.ts";
+import { callIfOffered } from "../missing-operation.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../path-parameter.ts";
+import type { Service } from "../service.ts";
+import { findRobot } from "./find.ts";
+import { unservedRegion } from "./region-words.ts";
+import { showContract } from "./show-contract.ts";
+import { labelsInWords, shortDigest } from "./words.ts";
+
+export interface RobotsShowFlags extends OperatorFlags {
+  readonly history?: boolean;
+  readonly contract?: boolean;
+}
+
+/**
+ * `robots show ROBOT`: one robot by its name or id, and what it registered with. With `--json` the robot as the service gave it, its
+ * registration and what was refused since as more members, and with `--history` that too; null where the service has none.
+ */
+export async function robotsShow(
+  flags: RobotsShowFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await findRobot(service, name, terminal);
+    if (typeof found === "number") {
+      if (found === EXIT.rejected) await tellRefusals(service, name, terminal);
+      return found;
+    }
+    const { value: robot, document } = found;
+    const input = { parameters: { robot: robot.id } };
+    const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
+    if (typeof registration === "number") return registration;
+    const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
+    if (typeof history === "number") return history;
+    const refusals = await callIfOffered(service, beyondSpec.listRefusals, { query: { robot: robot.id } });
+    if (typeof refusals === "number") return refusals;
+    const refused = refusedSince(refusals?.value.items ?? [], registration?.value.registered_at ?? null);
+    if (flags.json === true) {
+      const more = flags.history === true ? { history: history?.document ?? null } : {};
+      const registered = { registration: registration?.document ?? null, refusals: refusals === null ? null : refused };
+      terminal.json(Object.assign({}, document, registered, more));
+      return EXIT.ok;
+    }
+    const nowMs = machine.clock.wallMs();
+    showRobot(robot, registration?.value ?? null, flags, terminal, nowMs);
+    const unserved = await unservedRegion(service, robot.region);
+    if (unserved !== null) terminal.note(`${terminal.style("warn", "warning")}: ${unserved}.`);
+    showRefusals(refused, terminal, nowMs);
+    if (flags.contract === true && registration !== null) {
+      const { contract } = registration.value;
+      if (contract === null) terminal.note("It registered by its type alone, without a contract.");
+      else showContract(contract, terminal);
+    }
+    if (history !== null) showHistory(history.value.items, terminal, nowMs);
+    if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
+    if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
+    return EXIT.ok;
+  });
+}
+
+function showRobot(
+  robot: RobotView,
+  registration: RegistrationView | null,
+  { contract }: RobotsShowFlags,
+  terminal: Terminal,
+  nowMs: number,
+): void {
+  showFacts(
+    [
+      ["robot", `${robot.name} (${robot.id})`],
+      ["type", robot.robot_type_id],
+      ["region", robot.region],
+      ["site", robot.site ?? ""],
+      ["labels", labelsInWords(robot)],
+      ["digest", registration?.configuration_digest ?? ""],
+      ["changed", relativeTime(registration?.changed_at, nowMs)],
+      ["registered", relativeTime(registration?.registered_at, nowMs)],
+      ["added", relativeTime(robot.created_at, nowMs)],
+      [
+        "contract",
+        registration === null || contract === true
+          ? ""
+          : registration.contract === null
+            ? "none"
+            : "--contract shows it",
+      ],
+      ...contestFacts(registration, nowMs),
+    ],
+    terminal,
+  );
+}
+
+/** Where computers register one name in turn, each loses its registration to the other. */
+function contestFacts(registration: RegistrationView | null, nowMs: number): readonly Fact[] {
+  const contest = registration === null ? null : contestInWords(registration);
+  if (contest === null) return [];
+  return [
+    ["contested", `${contest.what}, since ${relativeTime(registration?.contested_since, nowMs)}`],
+    ["", `from ${contest.from}`],
+    ["", `→ ${contest.remedy}`],
+  ];
+}
+
+/** Why it has not registered since. */
+function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowMs: number): void {
+  if (refusals.length === 0) return;
+  terminal.print(`\n${terminal.style("bold", "refused")} since it registered last, newest first`);
+  const hidden = terminal.table(
+    ["when", "by", "from", "reason"],
+    refusals.map((refusal) => [
+      relativeTime(refusal.last_at, nowMs),
+      refusal.actor.label ?? refusal.actor.id,
+      refusal.address,
+      refusalInWords(refusal),
+    ]),
+    ["by", "reason"],
+    ["from"],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+}
+
+/** A robot that never registered may have tried to. */
+async function tellRefusals(service: Service, name: string, terminal: Terminal): Promise<void> {
+  const result = await service.call(beyondSpec.listRefusals, { query: { robot: name } });
+  const [newest] = result.kind === "ok" ? result.value.value.items : [];
+  if (newest === undefined) return;
+  terminal.note(`A registration of this name was refused: ${refusalInWords(newest)}.`);
+  terminal.note(`robot-policy audit --refused --robot ${shellWord(name)} shows all of them.`);
+}
+
+function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, nowMs: number): void {
+  terminal.print(`\n${terminal.style("bold", "registrations")}, newest first`);
+  terminal.table(
+    ["when", "digest", "changed", "by", "from"],
+    items.map(({ at, configuration_digest: configurationDigest, changed, actor, address, contested }) => [
+      relativeTime(at, nowMs),
+      shortDigest(configurationDigest),
+      `${changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" ")}${contested ? " (contested)" : ""}`,
+      actor.label ?? actor.id,
+      address,
+    ]),
+    ["changed", "by"],
+  );
+}

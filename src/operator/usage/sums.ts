@@ -1,0 +1,108 @@
+import type { UsageRecord } from "../../api/usage.ts";
+import { shortDuration } from "../../platform/text/relative-time.ts";
+
+/** From `since`, up to but not with `until`; ISO 8601, null for no bound. */
+export interface Period {
+  readonly since: string | null;
+  readonly until: string | null;
+}
+
+/** What usage is summed up by. */
+export const SUMS_BY = ["robot", "model", "day"] as const;
+export type SumsBy = (typeof SUMS_BY)[number];
+
+/** What one robot, model or day comes to, in one unit. */
+export interface UsageSum {
+  readonly name: string;
+  readonly quantity: number;
+  readonly unit: string;
+  /** Null where nobody is billed, and where the service does not say. */
+  readonly amount_cents: number | null;
+}
+
+/** Columns of a record as CSV, as the service names them. */
+export const RECORD_MEMBERS = [
+  "id",
+  "created_at",
+  "usage_type",
+  "sku",
+  "quantity",
+  "unit",
+  "amount_cents",
+  "deployment_id",
+  "robot",
+  "model_slug",
+  "period_start",
+  "period_end",
+] as const;
+
+export function recordCells(record: UsageRecord): readonly (string | number | null | undefined)[] {
+  return RECORD_MEMBERS.map((member) => record[member]);
+}
+
+/** Whether a record begins in the period; one that spans a bound counts where it begins, so that months add up. */
+export function isWithin(record: UsageRecord, { since, until }: Period): boolean {
+  const atMs = Date.parse(startOf(record));
+  if (since === null && until === null) return true;
+  if (since !== null && !(atMs >= Date.parse(since))) return false;
+  return until === null || atMs < Date.parse(until);
+}
+
+/**
+ * Sums of records, the largest first, days in their order.
+ *
+ * @param by days in UTC; null for one sum of all.
+ */
+export function sumUsage(records: readonly UsageRecord[], by: SumsBy | null): readonly UsageSum[] {
+  const sums = new Map<string, UsageSum>();
+  for (const record of records) {
+    const name = nameFor(record, by);
+    const unit = record.unit ?? "";
+    const key = JSON.stringify([name, unit]);
+    const before = sums.get(key) ?? { name, quantity: 0, unit, amount_cents: null };
+    sums.set(key, {
+      ...before,
+      quantity: before.quantity + (record.quantity ?? 0),
+      amount_cents: addCents(before.amount_cents, record.amount_cents ?? null),
+    });
+  }
+  return inOrder([...sums.values()], by);
+}
+
+/** The largest first, days in their order. */
+export function inOrder(sums: readonly UsageSum[], by: SumsBy | null): readonly UsageSum[] {
+  return by === "day"
+    ? sums.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    : sums.toSorted((a, b) => b.quantity - a.quantity);
+}
+
+/** Seconds as hours and minutes, anything else as it is. */
+export function quantityInWords(quantity: number, unit: string): string {
+  const rounded = Math.round(quantity * 100) / 100;
+  if (!/seconds?$/.test(unit)) return `${rounded} ${unit}`.trimEnd();
+  const of = unit.replace(/_?seconds?$/, "").replaceAll("_", " ");
+  const hours = quantity / 3600;
+  const length = hours >= 1 ? `${hours.toFixed(hours >= 100 ? 0 : 1)} h` : shortDuration(quantity * 1000);
+  return `${of} ${length}`.trimStart();
+}
+
+function nameFor(record: UsageRecord, by: SumsBy | null): string {
+  switch (by) {
+    case "robot":
+      return record.robot ?? "";
+    case "model":
+      return record.model_slug ?? "";
+    case "day":
+      return startOf(record).slice(0, 10);
+    case null:
+      return "all";
+  }
+}
+
+function startOf({ period_start: periodStart, created_at: createdAt }: UsageRecord): string {
+  return periodStart ?? createdAt ?? "";
+}
+
+function addCents(sum: number | null, cents: number | null): number | null {
+  return cents === null ? sum : (sum ?? 0) + cents;
+}

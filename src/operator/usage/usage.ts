@@ -1,0 +1,137 @@
+import { operations } from "../../api/api.ts";
+import type { UsageRecord } from "../../api/usage.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { csvLine } from "../../platform/text/csv.ts";
+import type { ColumnFlags, ListView } from "../lists/columns.ts";
+import { withColumns } from "../lists/columns.ts";
+import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
+import { showRows } from "../lists/show-list.ts";
+import { readMoment } from "../moments.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { loadUsageSums, startOf } from "./load-sums.ts";
+import type { SummedUsage } from "./load-sums.ts";
+import { isWithin, quantityInWords, RECORD_MEMBERS, recordCells, SUMS_BY, sumUsage } from "./sums.ts";
+import type { Period, SumsBy } from "./sums.ts";
+
+export interface UsageFlags extends OperatorFlags, ColumnFlags {
+  readonly since?: string;
+  readonly until?: string;
+  readonly by?: string;
+  readonly csv?: boolean;
+}
+
+/** `usage`: the ledger, or what it comes to by robot, model or day; of the last 30 days where nothing is said. */
+export async function usage(flags: UsageFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const period = readPeriod(flags, machine.clock.wallMs());
+  if ("problem" in period) {
+    terminal.problem({ code: "usage", ...period.problem });
+    return EXIT.usage;
+  }
+  if (flags.csv === true && flags.json === true) {
+    terminal.problem({ code: "usage", what: "--csv and --json are two forms", fix: "give one of them" });
+    return EXIT.usage;
+  }
+  const view = withColumns(RECORDS, flags);
+  if ("code" in view) {
+    terminal.problem(view);
+    return EXIT.usage;
+  }
+  const by = SUMS_BY.find((each) => each === flags.by);
+  return withService(flags, context, async (service) => {
+    if (by !== undefined) {
+      const result = await loadUsageSums(service, by, period, machine.clock.wallMs());
+      if (result.kind !== "ok") return service.failed(result);
+      showSums(result.value, by, flags, context);
+      return EXIT.ok;
+    }
+    const result = await service.listAll(operations.listUsage, ({ items }) => items);
+    if (result.kind !== "ok") return service.failed(result);
+    const since = startOf(period, machine.clock.wallMs());
+    const listed = keepListed(result.value, (record) => isWithin(record, { ...period, since }));
+    if (flags.json === true) terminal.json(documentOf(listed));
+    else showRecords(view, itemsIn(listed), flags, context);
+    return EXIT.ok;
+  });
+}
+
+const RECORDS: ListView<UsageRecord> = {
+  headers: ["period", "robot", "model", "quantity", "deployment"],
+  prose: ["robot", "model"],
+  spare: ["deployment"],
+  row: (record) => [
+    minuteOf(record.period_start ?? record.created_at ?? ""),
+    record.robot ?? "",
+    record.model_slug ?? "",
+    quantityInWords(record.quantity ?? 0, record.unit ?? ""),
+    record.deployment_id ?? "",
+  ],
+  id: ({ id }) => id,
+  empty: "Nothing was used in this time; --since goes further back.",
+};
+
+function showRecords(
+  view: ListView<UsageRecord>,
+  records: readonly UsageRecord[],
+  flags: UsageFlags,
+  context: OperatorContext,
+): void {
+  const { terminal } = context;
+  if (flags.csv === true) {
+    terminal.print([RECORD_MEMBERS, ...records.map(recordCells)].map(csvLine).join("\n"));
+    return;
+  }
+  showRows(view, records, flags, context);
+  for (const { unit, quantity } of sumUsage(records, null)) {
+    terminal.note(`In all ${quantityInWords(quantity, unit)}. Times are UTC.`);
+  }
+}
+
+function showSums(
+  { since, until, sums }: SummedUsage,
+  by: SumsBy,
+  flags: UsageFlags,
+  { terminal }: OperatorContext,
+): void {
+  if (flags.json === true) {
+    terminal.json({ by, since, until, items: sums });
+    return;
+  }
+  if (flags.csv === true) {
+    const rows = sums.map(({ name, quantity, unit, amount_cents: amountCents }) => [name, quantity, unit, amountCents]);
+    terminal.print([[by, "quantity", "unit", "amount_cents"], ...rows].map(csvLine).join("\n"));
+    return;
+  }
+  if (sums.length > 0) {
+    const most = sums.reduce((largest, { quantity }) => Math.max(largest, quantity), 0);
+    const rows = sums.map(({ name, quantity, unit }) => [name, quantityInWords(quantity, unit), bar(quantity, most)]);
+    terminal.table([by, "quantity", "share"], rows, [by], ["share"]);
+  }
+  const what = sums.length === 0 ? "Nothing was used" : "Used";
+  terminal.note(`${what} from ${minuteOf(since)} to ${minuteOf(until)}, UTC.`);
+}
+
+function minuteOf(iso: string): string {
+  return iso.slice(0, "2026-01-31T08:00".length).replace("T", " ");
+}
+
+const BAR_CELLS = 20;
+
+function bar(quantity: number, most: number): string {
+  return most <= 0 ? "" : "█".repeat(Math.max(quantity > 0 ? 1 : 0, Math.round((quantity / most) * BAR_CELLS)));
+}
+
+type ReadPeriod = Period | { readonly problem: { readonly what: string; readonly fix: string } };
+
+function readPeriod({ since, until }: UsageFlags, nowMs: number): ReadPeriod {
+  const from = since === undefined ? null : readMoment(since, "back", nowMs);
+  if (from?.kind === "no-moment") return { problem: { what: `--since ${from.what}`, fix: from.fix } };
+  const to = until === undefined ? null : readMoment(until, "back", nowMs);
+  if (to?.kind === "no-moment") return { problem: { what: `--until ${to.what}`, fix: to.fix } };
+  if (from !== null && to !== null && from.timeMs >= to.timeMs) {
+    return { problem: { what: "--since is not before --until", fix: "give the earlier time to --since" } };
+  }
+  return { since: from?.iso ?? null, until: to?.iso ?? null };
+}

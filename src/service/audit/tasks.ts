@@ -1,0 +1,55 @@
+import type { ServiceMachine } from "../kernel/machine.ts";
+import type { Store } from "../kernel/store/store.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import { pruneRefusals } from "../robots/refusal-queries.ts";
+import { auditedBeforeNewest, pruneAudit } from "./queries.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Entries of one write, so that no request waits for all of them. */
+const BATCH = 500;
+/** After a write, how long requests have the store for themselves. */
+const REST_MS = 50;
+/** Entries that stay whatever the clock says. */
+export const NEWEST_KEPT = 100;
+
+/**
+ * Lets go of audit entries that are older than `retentionDays`, oldest first, until none is left, and of refusals as old.
+ *
+ * Old is what is old by the clock and by the log itself: with the clock far ahead everything would be. So age also counts from
+ * the newest entries, of which the last `NEWEST_KEPT` stay: a clock that is set right before so many changes costs nothing.
+ */
+export function createAuditPruning(
+  store: Store,
+  { clock, log }: Pick<ServiceMachine, "clock" | "log">,
+  retentionDays: number,
+): Task {
+  let prunedMs = Number.NEGATIVE_INFINITY;
+
+  async function prune(signal: AbortSignal): Promise<void> {
+    const newest = await auditedBeforeNewest(store.reader, NEWEST_KEPT);
+    if (newest === null) return;
+    const nowMs = Math.min(clock.wallMs(), Date.parse(newest));
+    const before = new Date(nowMs - retentionDays * DAY_MS).toISOString();
+    let pruned = 0;
+    let count = BATCH;
+    while (count === BATCH && !signal.aborted) {
+      count = await store.write((transaction) => pruneAudit(transaction, before, BATCH));
+      pruned += count;
+      if (count === BATCH) await clock.sleep(REST_MS, signal);
+    }
+    await store.write((transaction) => pruneRefusals(transaction, before));
+    if (pruned > 0) log.info("audit_pruned", { entries: pruned, before });
+  }
+
+  return {
+    name: "prune-audit",
+    intervalMs: HOUR_MS,
+    async run(signal) {
+      // Tasks are nudged by anything that happens; this one has its own pace.
+      if (clock.monotonicMs() - prunedMs < HOUR_MS / 2) return;
+      await prune(signal);
+      prunedMs = clock.monotonicMs();
+    },
+  };
+}

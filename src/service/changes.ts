@@ -1,0 +1,126 @@
+import type { Reader } from "./kernel/store/store.ts";
+import type { Tables } from "./kernel/store/tables.ts";
+
+/** A change somebody made, as far as others must know to look again. */
+export type AuditedChange = Pick<Tables["audit_log"], "id" | "organization_id" | "action">;
+
+/** So many of the newest changes are looked at. */
+export const NEWEST_CHANGES_MAXIMUM = 200;
+
+/** The newest changes that were made, of all organizations, newest first. */
+export function newestChanges(reader: Reader): Promise<readonly AuditedChange[]> {
+  return reader
+    .selectFrom("audit_log")
+    .select(["id", "organization_id", "action"])
+    .orderBy("id", "desc")
+    .limit(NEWEST_CHANGES_MAXIMUM)
+    .execute();
+}
+
+/** So many changes are looked through, where more were made than are kept. */
+const LOOKED_THROUGH_MAXIMUM = 10_000;
+
+/** How many changes of each action every organization had since the one of this id; null where there are too many to tell. */
+export async function countChangesSince(
+  reader: Reader,
+  id: string,
+): Promise<readonly (Omit<AuditedChange, "id"> & { readonly count: number })[] | null> {
+  const rows = await reader
+    .selectFrom((from) =>
+      from
+        .selectFrom("audit_log")
+        .select(["organization_id", "action"])
+        .where("id", ">", id)
+        .limit(LOOKED_THROUGH_MAXIMUM)
+        .as("newer"),
+    )
+    .select(["organization_id", "action"])
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .groupBy(["organization_id", "action"])
+    .execute();
+  return rows.reduce((sum, { count }) => sum + count, 0) < LOOKED_THROUGH_MAXIMUM ? rows : null;
+}
+
+/** What is equal as long as every endpoint's health is. */
+export async function endpointsMark(reader: Reader): Promise<string> {
+  const endpoints = await reader
+    .selectFrom("endpoints")
+    .select(["checkpoint_id", "region", "health", "health_since", "withdrawn_at"])
+    .orderBy("checkpoint_id")
+    .orderBy("region")
+    .execute();
+  return JSON.stringify(endpoints);
+}
+
+/** What is equal as long as nothing moved an organization's deployments; almost: two that changed places are equal too. */
+export async function deploymentsMark(reader: Reader, organizationId: string): Promise<string> {
+  const counts = await reader
+    .selectFrom("deployments")
+    .select(["status", "last_error_code"])
+    .select(({ fn }) => [fn.countAll().as("count"), fn.max("activated_at").as("activated_at")])
+    .where("organization_id", "=", organizationId)
+    .where("retired_at", "is", null)
+    .groupBy(["status", "last_error_code"])
+    .orderBy("status")
+    .orderBy("last_error_code")
+    .execute();
+  return JSON.stringify(counts);
+}
+
+/** How an organization's fleets are, as far as it changes what is told of them. */
+export interface FleetsMark {
+  /** Equal as long as they work with the same generations, and no window of theirs began or ended. */
+  readonly mark: string;
+  /** When the next window begins or ends, in milliseconds since the epoch; infinite where none does. */
+  readonly nextEdgeMs: number;
+}
+
+export async function fleetsMark(reader: Reader, organizationId: string, nowMs: number): Promise<FleetsMark> {
+  const fleets = await reader
+    .selectFrom("fleets")
+    .select(["id", "generation_id", "update_generation_id"])
+    .where("organization_id", "=", organizationId)
+    .orderBy("id")
+    .execute();
+  const generations = await reader
+    .selectFrom("generations")
+    .innerJoin("fleets", "fleets.id", "generations.fleet_id")
+    .select(({ fn }) => [fn.count("activated_at").as("activated"), fn.count("superseded_at").as("superseded")])
+    .where("fleets.organization_id", "=", organizationId)
+    .execute();
+  const starts = await edgesAround(reader, organizationId, "starts_ms", nowMs);
+  const ends = await edgesAround(reader, organizationId, "ends_ms", nowMs);
+  const mark = JSON.stringify([fleets, generations, starts.lastMs, ends.lastMs]);
+  return { mark, nextEdgeMs: Math.min(starts.nextMs, ends.nextMs) };
+}
+
+/** When a window of the organization last began or ended, null where none did, and when one does next. */
+async function edgesAround(
+  reader: Reader,
+  organizationId: string,
+  edge: "starts_ms" | "ends_ms",
+  nowMs: number,
+): Promise<{ readonly lastMs: number | null; readonly nextMs: number }> {
+  const edges = reader.selectFrom("fleet_windows").where("organization_id", "=", organizationId);
+  const last = await edges
+    .select(({ fn }) => fn.max<number | null>(edge).as("at_ms"))
+    .where(edge, "<=", nowMs)
+    .executeTakeFirst();
+  const next = await edges
+    .select(({ fn }) => fn.min<number | null>(edge).as("at_ms"))
+    .where(edge, ">", nowMs)
+    .executeTakeFirst();
+  return { lastMs: last?.at_ms ?? null, nextMs: next?.at_ms ?? Number.POSITIVE_INFINITY };
+}
+
+/** What is equal as long as an organization's ledger ends with the same record. */
+export async function usageMark(reader: Reader, organizationId: string): Promise<string> {
+  const newest = await reader
+    .selectFrom("usage_records")
+    .select("id")
+    .where("organization_id", "=", organizationId)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return newest?.id ?? "";
+}

@@ -1,0 +1,134 @@
+import { systemClock } from "../../../platform/clock.ts";
+import { systemFiles } from "../../../platform/files/files.ts";
+import type { LogStream } from "../../../platform/log/log-output.ts";
+import { openLogOutput } from "../../../platform/log/log-output.ts";
+import type { Log } from "../../../platform/log/log.ts";
+import { systemRandom } from "../../../platform/random.ts";
+import { createNotify } from "../../../platform/systemd/notify.ts";
+import { feedWatchdog } from "../../../platform/systemd/watchdog.ts";
+import { EXIT } from "../../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../../platform/terminal.ts";
+import { isLoopback } from "../../kernel/connections/listen-address.ts";
+import { showFindings } from "../../kernel/edited-file.ts";
+import type { FileFindings } from "../../kernel/edited-file.ts";
+import { createLog } from "../../kernel/log.ts";
+import { describeLocation } from "../../kernel/store/store-problem.ts";
+import type { StoreLocation } from "../../kernel/store/store.ts";
+import { readCatalogFile } from "../../models/catalog-file.ts";
+import { createService } from "../../service.ts";
+import type { Service, ServiceConfiguration } from "../../service.ts";
+import { check } from "./check.ts";
+import { readServeConfiguration } from "./configuration.ts";
+import type { ServeConfiguration, ServeFlags } from "./configuration.ts";
+
+/** A long query in one leaves the other to everybody else. */
+const READER_THREADS = 2;
+
+export interface ServeOptions extends ServeFlags {
+  /** Read everything, say what is wrong with it, and end. */
+  readonly check?: boolean;
+}
+
+/** What every command is given: who it speaks to, when it is to stop, and what it may take from its process. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** For the log; everything else goes to the terminal. */
+  readonly stderr: LogStream;
+  readonly signal: AbortSignal;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly process_id: number;
+  readonly user_id: number;
+  /** Calls back at each SIGHUP. */
+  onHangup(callback: () => void): void;
+}
+
+/**
+ * Runs the service until it is told to stop. Prints `{"event":"listening","url":…}` on one line of stdout once it accepts
+ * requests; everything else it has to say is in the log on stderr. SIGHUP has it read the TLS files and the models again.
+ */
+export async function serve(options: ServeOptions, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const reading = await readServeConfiguration(options, systemFiles);
+  switch (reading.state) {
+    case "usage":
+      terminal.problem(reading.problem);
+      return EXIT.usage;
+    case "failed":
+      terminal.problem(reading.problem);
+      return EXIT.failed;
+    case "invalid":
+      showFindings(reading.file, terminal);
+      return EXIT.invalid;
+    case "read":
+      if (reading.warnings !== null) showFindings(reading.warnings, terminal);
+      return options.check === true
+        ? check(options, reading.configuration.service, context)
+        : run(reading.configuration, context);
+  }
+}
+
+async function run(
+  { service: configuration, logLevel }: ServeConfiguration,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const output = openLogOutput(context.stderr, (lines) => log.warn("log_lines_dropped", { lines }));
+  const log: Log = createLog(logLevel, output);
+  const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
+  await using service = createService({ ...configuration, store: withThreads(configuration.store) }, machine);
+  const started = await service.start();
+  if (started.state === "failed") {
+    const { problem, findings, is_invalid: isInvalid } = started;
+    if (findings !== undefined) await showFindingsOf(problem.where ?? "", findings, terminal);
+    terminal.problem(problem);
+    return isInvalid === true ? EXIT.invalid : EXIT.failed;
+  }
+  const { url } = started;
+  warnOfPlainHttp(configuration, url, log);
+  log.info("listening", { url, store: describeLocation(configuration.store) });
+  terminal.print(JSON.stringify({ event: "listening", url }));
+  await untilStopped(service, log, url, context);
+  log.info("stopping");
+  // Here rather than at the end of the block, so that the last line is the last.
+  await service[Symbol.asyncDispose]();
+  log.info("stopped");
+  return EXIT.ok;
+}
+
+/** So that neither a long query nor a lock nor a slow disk keeps other requests waiting. */
+function withThreads(store: StoreLocation): StoreLocation {
+  return store.kind === "sqlite" ? { ...store, readerThreads: READER_THREADS } : store;
+}
+
+async function untilStopped(service: Service, log: Log, url: string, context: CommandContext): Promise<void> {
+  const { environment, process_id: processId, signal } = context;
+  const notify = createNotify(environment, processId);
+  notify.ready(`Listening on ${url}`);
+  context.onHangup(() => {
+    log.info("reload", { by: "SIGHUP" });
+    service.reload().catch((error: unknown) => log.error("reload_failed", { error: String(error) }));
+  });
+  void feedWatchdog(notify, systemClock, signal);
+  await aborted(signal);
+  notify.stopping();
+}
+
+/** Keys would cross the network for anyone to read; that a trusted proxy is named says that one stands in front. */
+function warnOfPlainHttp({ listen, tls, trustedProxies }: ServiceConfiguration, url: string, log: Log): void {
+  if ((tls ?? null) !== null || isLoopback(listen) || (trustedProxies ?? []).length > 0) return;
+  const fix = "Give it a certificate (tls), or put a proxy that speaks TLS in front and name it in trusted_proxies.";
+  log.warn("listening_without_tls", { url, fix });
+}
+
+async function showFindingsOf(path: string, findings: FileFindings["findings"], terminal: Terminal): Promise<void> {
+  const reading = await readCatalogFile(systemFiles, path);
+  const bytes = reading.state === "read" ? reading.file.bytes : reading.bytes;
+  showFindings({ path, bytes, findings }, terminal);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

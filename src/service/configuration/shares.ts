@@ -1,0 +1,93 @@
+import { fieldsOf } from "../../manifest/fields.ts";
+import type { Fields, Reader } from "../../manifest/fields.ts";
+import { integer } from "../../manifest/readers.ts";
+import type { NumberBounds } from "../../manifest/readers.ts";
+import { HTTP_LIMITS } from "../kernel/traffic/limits.ts";
+import type { HttpLimits } from "../kernel/traffic/limits.ts";
+
+const IN_FLIGHT_MIB = { minimum: 1, maximum: 4096 } as const;
+const REQUESTS = { minimum: 1, maximum: 10_000 } as const;
+const WAITING_REQUESTS = { minimum: 1, maximum: 1_000_000 } as const;
+const STREAMS = { minimum: 1, maximum: 100_000 } as const;
+const ROBOTS = { minimum: 1, maximum: 10_000_000 } as const;
+const HISTORY_MIB = { minimum: 1, maximum: 1_000_000 } as const;
+const MEBIBYTE = 1024 * 1024;
+
+/** The limits that say how much of something one party may have, and all of them together. */
+export function readShares(
+  fields: Fields,
+): Pick<HttpLimits, "inFlightBytes" | "requests" | "streams" | "robots" | "historyBytesPerDay"> {
+  const { streams, robots } = HTTP_LIMITS;
+  return {
+    inFlightBytes: readInFlight(fields),
+    requests: readRequests(fields),
+    streams: fields.optional("streams", partsReader(streams, "all", STREAMS)) ?? streams,
+    robots: fields.optional("robots", partsReader(robots, "organization", ROBOTS)) ?? robots,
+    historyBytesPerDay: readHistory(fields),
+  };
+}
+
+function readInFlight(fields: Fields): HttpLimits["inFlightBytes"] {
+  const standard = HTTP_LIMITS.inFlightBytes;
+  const standardMib = {
+    credential: standard.credential / MEBIBYTE,
+    address: standard.network / MEBIBYTE,
+    site: standard.site / MEBIBYTE,
+    all: standard.all / MEBIBYTE,
+  };
+  const { credential, address, site, all } =
+    fields.optional("in_flight_mib", partsReader(standardMib, "all", IN_FLIGHT_MIB)) ?? standardMib;
+  return {
+    credential: credential * MEBIBYTE,
+    network: address * MEBIBYTE,
+    site: site * MEBIBYTE,
+    all: all * MEBIBYTE,
+  };
+}
+
+function readHistory(fields: Fields): HttpLimits["historyBytesPerDay"] {
+  const standard = HTTP_LIMITS.historyBytesPerDay;
+  const standardMib = { key: standard.key / MEBIBYTE, organization: standard.organization / MEBIBYTE };
+  const { key, organization } =
+    fields.optional("history_mib_per_day", partsReader(standardMib, "organization", HISTORY_MIB)) ?? standardMib;
+  return { key: key * MEBIBYTE, organization: organization * MEBIBYTE };
+}
+
+function readRequests(fields: Fields): HttpLimits["requests"] {
+  const { requests } = HTTP_LIMITS;
+  const standardAtOnce = { organization: requests.ownAtOnce, all: requests.allAtOnce };
+  const standardWaiting = { organization: requests.own, all: requests.all };
+  const atOnce = fields.optional("requests", partsReader(standardAtOnce, "all", REQUESTS)) ?? standardAtOnce;
+  const waiting =
+    fields.optional("waiting_requests", partsReader(standardWaiting, "all", WAITING_REQUESTS)) ?? standardWaiting;
+  return {
+    ownAtOnce: atOnce.organization,
+    allAtOnce: atOnce.all,
+    own: waiting.organization,
+    all: waiting.all,
+  };
+}
+
+/** Numbers of parties, none of which is more than the whole. A part that is not written is its standard, or the whole where that is less. */
+function partsReader<K extends string>(
+  standard: Readonly<Record<K, number>>,
+  whole: NoInfer<K>,
+  bounds: NumberBounds,
+): Reader<Readonly<Record<K, number>>> {
+  return (place) => {
+    const fields = fieldsOf(place);
+    if (fields === undefined) return undefined;
+    const most = fields.optional(whole, integer(bounds)) ?? standard[whole];
+    const parts: Record<K, number> = { ...standard, [whole]: most };
+    for (const key in standard) {
+      if (key === whole) continue;
+      const part = fields.optional(key, integer(bounds)) ?? Math.min(standard[key], most);
+      parts[key] = part;
+      if (part <= most) continue;
+      const message = `${key} (${part}) is more than ${whole} (${most})`;
+      place.check.findings.error("part_of_whole", place.path, place.node.offset, message);
+    }
+    fields.close();
+    return parts;
+  };
+}

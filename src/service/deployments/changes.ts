@@ -1,0 +1,131 @@
+import type { Transaction } from "kysely";
+
+import type { DeploymentCreate } from "../../api/deployments.ts";
+import { shown } from "../../manifest/shown.ts";
+import { bringProbesForward } from "../endpoints/queries.ts";
+import type { Authorship } from "../kernel/store/audit.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { Finding } from "../kernel/validation/finding.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import { findObstacle } from "../models/obstacles.ts";
+import type { Subject } from "../models/queries.ts";
+import { resolveSubject } from "../models/queries.ts";
+import { judge } from "./judge.ts";
+import type { DeployedRobot, DeploymentRow } from "./queries.ts";
+import { findOffer, insertDeployment, lockCurrentDeployment, lockRobot } from "./queries.ts";
+import type { Moment } from "./transition.ts";
+import { beginUsage, moveDeployment } from "./transition.ts";
+
+/** Whose robot is to run what, and the ids of what comes into being. */
+export interface DeploymentWish extends DeploymentCreate {
+  readonly organization_id: string;
+  readonly deploymentId: string;
+  readonly generationId: string;
+}
+
+/** `unchanged`: the robot runs this already, and `id` says since which deployment. */
+export type Deployed =
+  | { readonly state: "deployed"; readonly id: string; readonly replaced_id: string | null }
+  | { readonly state: "unchanged"; readonly id: string }
+  | { readonly state: "refused"; readonly findings: readonly Finding[] };
+
+/**
+ * Has a robot run a model: the one it ran before is retired in the same transaction.
+ *
+ * What cannot work is refused rather than begun, because beginning it would take a working model away from the robot. Asking
+ * again for what the robot runs, or is about to, changes nothing: a client may repeat a request whose answer it lost. Where
+ * that failed, it is tried anew.
+ */
+export async function deploy(
+  transaction: Transaction<Tables>,
+  wish: DeploymentWish,
+  moment: Moment,
+  author: Authorship,
+): Promise<Deployed> {
+  const { organization_id: organizationId } = wish;
+  const subject = await resolveSubject(transaction, wish.model);
+  const robot = await lockRobot(transaction, organizationId, wish.robot);
+  if (subject === undefined || robot === undefined)
+    return { state: "refused", findings: unknown(wish, subject, robot) };
+  const current = await lockCurrentDeployment(transaction, organizationId, robot.id);
+  if (current !== undefined && isSame(current, subject, robot)) return { state: "unchanged", id: current.id };
+  const { requirements, health } = await findOffer(transaction, subject.checkpoint_id, robot.region);
+  const obstacle = await findObstacle(transaction, { ...robot, robot_id: robot.id }, requirements);
+  if (obstacle !== null) return { state: "refused", findings: [robotFinding(wish, `the model ${obstacle}`)] };
+  if (health === null) {
+    const region = `the model has no endpoint in the robot's region ${shown(robot.region)}`;
+    return { state: "refused", findings: [robotFinding(wish, region)] };
+  }
+  if (current !== undefined) await retire(transaction, current, moment);
+  const deployment = newDeployment(wish, robot, subject, moment.now);
+  const verdict = judge({ ...deployment, isCompatible: true, health }, Date.parse(moment.now));
+  const isActive = verdict.status === "active";
+  await insertDeployment(transaction, {
+    ...deployment,
+    ...verdict,
+    ...(isActive ? { activated_at: moment.now, ...(await beginUsage(transaction, deployment, moment)) } : {}),
+  });
+  if (!isActive) await bringProbesForward(transaction, subject.checkpoint_id, moment.now);
+  const replacedId = current?.id ?? null;
+  await audit(transaction, author, {
+    action: "deployment.create",
+    subjectId: deployment.id,
+    details: { ...subject, robot_id: robot.id, replaced_id: replacedId },
+  });
+  return { state: "deployed", id: deployment.id, replaced_id: replacedId };
+}
+
+/** Takes a deployment from its robot, of which the caller holds the row. */
+export function retire(
+  transaction: Transaction<Tables>,
+  deployment: DeploymentRow,
+  moment: Moment,
+): Promise<DeploymentRow> {
+  const { last_error_code: lastErrorCode, region } = deployment;
+  return moveDeployment(transaction, deployment, { status: "retired", last_error_code: lastErrorCode, region }, moment);
+}
+
+function isSame(current: DeploymentRow, { checkpoint_id: checkpointId }: Subject, { region }: DeployedRobot): boolean {
+  return current.checkpoint_id === checkpointId && current.region === region && current.status !== "failed";
+}
+
+function newDeployment(wish: DeploymentWish, robot: DeployedRobot, subject: Subject, now: string): DeploymentRow {
+  return {
+    id: wish.deploymentId,
+    organization_id: wish.organization_id,
+    robot_id: robot.id,
+    model_slug: subject.model_slug,
+    checkpoint_id: subject.checkpoint_id,
+    region: robot.region,
+    status: "preparing",
+    generation_id: wish.generationId,
+    last_error_code: null,
+    created_at: now,
+    activated_at: null,
+    retired_at: null,
+    usage_from: null,
+    usage_id: null,
+    usage_until: null,
+  };
+}
+
+/** In the order of the body's members. */
+function unknown(
+  { model, robot }: DeploymentWish,
+  foundSubject: Subject | undefined,
+  foundRobot: DeployedRobot | undefined,
+): readonly Finding[] {
+  const findings: Finding[] = [];
+  if (foundSubject === undefined) {
+    findings.push({ ...ruleBroken("the catalog has no such model"), loc: ["body", "model"], input: model });
+  }
+  if (foundRobot === undefined) {
+    findings.push({ ...ruleBroken("there is no such robot"), loc: ["body", "robot"], input: robot });
+  }
+  return findings;
+}
+
+function robotFinding({ robot }: DeploymentWish, message: string): Finding {
+  return { ...ruleBroken(message), loc: ["body", "robot"], input: robot };
+}

@@ -1,0 +1,65 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "../kernel/store/store.ts";
+import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
+
+/** What decides about the state of a current deployment. */
+export interface DeploymentFacts extends Pick<
+  Tables["deployments"],
+  | "id"
+  | "organization_id"
+  | "robot_id"
+  | "checkpoint_id"
+  | "region"
+  | "status"
+  | "last_error_code"
+  | "created_at"
+  | "activated_at"
+> {
+  readonly robot_type_id: string;
+  /** Where the robot is now. */
+  readonly robot_region: string;
+  readonly equipment_sha256: string | null;
+  readonly requirements: string;
+  /** Of the endpoint where the robot is now; null where there is none. */
+  readonly health: EndpointHealth | null;
+  readonly endpoint_withdrawn_at: string | null;
+}
+
+/** Deployments looked at in one query. */
+export const DEPLOYMENTS_AT_A_TIME = 500;
+
+/** Current deployments of all organizations, in the order of their ids, at most `DEPLOYMENTS_AT_A_TIME` after the id `after`. */
+export function listDeploymentFacts(reader: Reader, after: string): Promise<readonly DeploymentFacts[]> {
+  return factsOf(reader)
+    .where("deployments.id", ">", after)
+    .orderBy("deployments.id")
+    .limit(DEPLOYMENTS_AT_A_TIME)
+    .execute();
+}
+
+/** The same of one deployment; undefined once it is retired. */
+export function findDeploymentFacts(
+  transaction: Transaction<Tables>,
+  id: string,
+): Promise<DeploymentFacts | undefined> {
+  return factsOf(transaction).where("deployments.id", "=", id).executeTakeFirst();
+}
+
+function factsOf(reader: Reader) {
+  return reader
+    .selectFrom("deployments")
+    .innerJoin("robots", "robots.id", "deployments.robot_id")
+    .innerJoin("checkpoints", "checkpoints.id", "deployments.checkpoint_id")
+    .leftJoin("endpoints", (join) =>
+      join
+        .onRef("endpoints.checkpoint_id", "=", "deployments.checkpoint_id")
+        .onRef("endpoints.region", "=", "robots.region"),
+    )
+    .select(["deployments.id", "deployments.organization_id", "deployments.robot_id", "deployments.checkpoint_id"])
+    .select(["deployments.region", "deployments.status", "deployments.last_error_code", "deployments.created_at"])
+    .select(["deployments.activated_at", "robots.robot_type_id", "robots.region as robot_region"])
+    .select(["robots.equipment_sha256", "checkpoints.requirements"])
+    .select(["endpoints.health", "endpoints.withdrawn_at as endpoint_withdrawn_at"])
+    .where("deployments.retired_at", "is", null);
+}

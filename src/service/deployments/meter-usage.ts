@@ -1,0 +1,75 @@
+import type { Transaction } from "kysely";
+
+import type { OperationContext } from "../kernel/operation.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import type { UsageTime } from "../usage/period.ts";
+import { latestBelieved, wholeHour, wholeSecond } from "../usage/period.ts";
+import type { Began } from "../usage/queries.ts";
+import { closePeriod, lockPeriods, PERIODS_AT_A_TIME } from "../usage/queries.ts";
+import { updateDeployment } from "./queries.ts";
+
+const INTERVAL_MS = 30_000;
+
+/**
+ * Cuts usage periods at each full hour (UTC): what ran until then is entered in the ledger, and the next period begins where
+ * it ended. After an outage the hours of it come as one entry. Where the clock jumped, periods are cut too: none goes over
+ * time that did not pass, and none waits for a time that only a wrong clock saw.
+ */
+export function createMeterUsage({ store, newId, usageClock }: Context): Task {
+  async function cutAll(cut: Cut, signal: AbortSignal): Promise<void> {
+    let count = PERIODS_AT_A_TIME;
+    while (count === PERIODS_AT_A_TIME && !signal.aborted) {
+      count = await store.write((transaction) => cutPeriods(transaction, cut, () => newId("use")));
+    }
+  }
+
+  return {
+    name: "meter-usage",
+    intervalMs: INTERVAL_MS,
+    async run(signal) {
+      do {
+        for (const cut of cutsAt(usageClock.now())) await cutAll(cut, signal);
+      } while (!signal.aborted && usageClock.settle());
+    },
+  };
+}
+
+type Context = Pick<OperationContext, "store" | "newId" | "usageClock">;
+
+/** Which periods end when, and where the next ones begin. */
+interface Cut {
+  readonly began: Began;
+  readonly end: UsageTime;
+  readonly nextFrom: string;
+}
+
+function cutsAt(now: UsageTime): readonly Cut[] {
+  const { at, skipped } = now;
+  const hour = wholeHour(at);
+  const cuts: Cut[] = [
+    // They end before they began, so nothing is entered.
+    { began: [">", latestBelieved(at)], end: now, nextFrom: wholeSecond(at) },
+    { began: ["<", hour], end: { at: hour, skipped }, nextFrom: hour },
+  ];
+  if (skipped === null) return cuts;
+  return [{ began: ["<", skipped.until], end: now, nextFrom: skipped.until }, ...cuts];
+}
+
+/** @returns how many there were; those another replica holds are not counted, it cuts them. */
+async function cutPeriods(
+  transaction: Transaction<Tables>,
+  { began, end, nextFrom }: Cut,
+  newUsageId: () => string,
+): Promise<number> {
+  const running = await lockPeriods(transaction, began);
+  for (const deployment of running) {
+    const usageUntil = await closePeriod(transaction, deployment, end);
+    await updateDeployment(transaction, deployment, {
+      usage_from: nextFrom,
+      usage_id: newUsageId(),
+      usage_until: usageUntil,
+    });
+  }
+  return running.length;
+}

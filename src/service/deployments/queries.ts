@@ -1,0 +1,148 @@
+import type { Transaction } from "kysely";
+
+import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
+
+export type DeploymentRow = Tables["deployments"];
+
+/** A deployment with what its view takes from elsewhere. */
+export interface DeploymentViewRow extends DeploymentRow {
+  readonly robot_name: string;
+  /** Null where the catalog has no endpoint in its region any more. */
+  readonly endpoint_url: string | null;
+}
+
+export async function insertDeployment(transaction: Transaction<Tables>, deployment: DeploymentRow): Promise<void> {
+  await transaction.insertInto("deployments").values(deployment).execute();
+}
+
+export async function updateDeployment(
+  transaction: Transaction<Tables>,
+  { organization_id: organizationId, id }: Pick<DeploymentRow, "organization_id" | "id">,
+  change: Partial<DeploymentRow>,
+): Promise<void> {
+  await transaction
+    .updateTable("deployments")
+    .set(change)
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Deployments of an organization, retired ones too, oldest first. */
+export function listDeployments(
+  reader: Reader,
+  organizationId: string,
+  { after, rows }: PageRange,
+): Promise<DeploymentViewRow[]> {
+  let query = viewsOf(reader, organizationId);
+  if (after !== null) query = query.where("deployments.id", ">", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.orderBy("deployments.id").execute();
+}
+
+/** Deployments of an organization that are not retired, newest first. */
+export function listCurrentDeployments(
+  reader: Reader,
+  organizationId: string,
+  rows: number,
+): Promise<DeploymentViewRow[]> {
+  return viewsOf(reader, organizationId)
+    .where("deployments.retired_at", "is", null)
+    .orderBy("deployments.id", "desc")
+    .limit(rows)
+    .execute();
+}
+
+export function findDeployment(
+  reader: Reader,
+  organizationId: string,
+  id: string,
+): Promise<DeploymentViewRow | undefined> {
+  return viewsOf(reader, organizationId).where("deployments.id", "=", id).executeTakeFirst();
+}
+
+function viewsOf(reader: Reader, organizationId: string) {
+  return reader
+    .selectFrom("deployments")
+    .innerJoin("robots", "robots.id", "deployments.robot_id")
+    .leftJoin("endpoints", (join) =>
+      join
+        .onRef("endpoints.checkpoint_id", "=", "deployments.checkpoint_id")
+        .onRef("endpoints.region", "=", "deployments.region"),
+    )
+    .selectAll("deployments")
+    .select(["robots.name as robot_name", "endpoints.url as endpoint_url"])
+    .where("deployments.organization_id", "=", organizationId);
+}
+
+/** One deployment, held against other changes until the transaction ends. */
+export function lockDeployment(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  id: string,
+): Promise<DeploymentRow | undefined> {
+  return transaction
+    .selectFrom("deployments")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** The deployment a robot has now, held until the transaction ends. */
+export function lockCurrentDeployment(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  robotId: string,
+): Promise<DeploymentRow | undefined> {
+  return transaction
+    .selectFrom("deployments")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("robot_id", "=", robotId)
+    .where("retired_at", "is", null)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** A robot that is to run something, held until the transaction ends: deployments of one robot are made one after the other. */
+export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_id" | "region" | "equipment_sha256">;
+
+/** The robot of this id, or else of this name. */
+export async function lockRobot(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  nameOrId: string,
+): Promise<DeployedRobot | undefined> {
+  const robots = transaction
+    .selectFrom("robots")
+    .select(["id", "name", "robot_type_id", "region", "equipment_sha256"])
+    .where("organization_id", "=", organizationId)
+    .forUpdate();
+  return (
+    (await robots.where("id", "=", nameOrId).executeTakeFirst()) ??
+    (await robots.where("name", "=", nameOrId).executeTakeFirst())
+  );
+}
+
+/** What a checkpoint asks of robots, and its endpoint in a region, if the catalog offers one there. */
+export async function findOffer(
+  transaction: Transaction<Tables>,
+  checkpointId: string,
+  region: string,
+): Promise<{ readonly requirements: string; readonly health: EndpointHealth | null }> {
+  return transaction
+    .selectFrom("checkpoints")
+    .leftJoin("endpoints", (join) =>
+      join
+        .onRef("endpoints.checkpoint_id", "=", "checkpoints.id")
+        .on("endpoints.region", "=", region)
+        .on("endpoints.withdrawn_at", "is", null),
+    )
+    .select(["checkpoints.requirements", "endpoints.health"])
+    .where("checkpoints.id", "=", checkpointId)
+    .executeTakeFirstOrThrow();
+}

@@ -1,0 +1,119 @@
+import type { Transaction } from "kysely";
+
+import { bringProbesForward } from "../endpoints/queries.ts";
+import type { OperationContext } from "../kernel/operation.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { FailingItems } from "../kernel/tasks/failing-items.ts";
+import { createFailingItems } from "../kernel/tasks/failing-items.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { findObstacle } from "../models/obstacles.ts";
+import type { DeploymentFacts } from "./fact-queries.ts";
+import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts } from "./fact-queries.ts";
+import { judge } from "./judge.ts";
+import { lockDeployment } from "./queries.ts";
+import type { Moment, Target } from "./transition.ts";
+import { moveDeployment } from "./transition.ts";
+
+/** Moves under way at a time: they share commits, and leave room for requests in between. */
+const MOVES_MAXIMUM = 64;
+const NAME = "reconcile-deployments";
+const INTERVAL_MS = 2000;
+/** A look at very many deployments takes long. */
+const REST_RATIO = 10;
+
+/**
+ * Moves current deployments to where they should be: active when their endpoint is healthy, failed when it is not or when the
+ * robot registered again as something the model cannot drive, and back.
+ *
+ * Each moves in a transaction of its own that looks again under its lock, so replicas may work side by side. One that cannot
+ * be judged or moved stays where it is, and the others go on.
+ */
+export function createReconcileDeployments(context: Context): Task {
+  const { log } = context.machine;
+  const failing: Failing = { judged: createFailingItems(NAME, log), moved: createFailingItems(NAME, log) };
+  return {
+    name: NAME,
+    intervalMs: INTERVAL_MS,
+    restRatio: REST_RATIO,
+    run: (signal) => sweep(context, failing, signal),
+  };
+}
+
+type Context = Pick<OperationContext, "store" | "newId" | "machine" | "usageClock">;
+
+/** Deployments that could not be judged, and those that could not be moved. */
+interface Failing {
+  readonly judged: FailingItems;
+  readonly moved: FailingItems;
+}
+
+async function sweep(context: Context, failing: Failing, signal: AbortSignal): Promise<void> {
+  const { store } = context;
+  const { clock } = context.machine;
+  for (let after = ""; !signal.aborted;) {
+    await letOthersIn();
+    const batch = await listDeploymentFacts(store.reader, after);
+    const due: DeploymentFacts[] = [];
+    for (const facts of batch) {
+      await failing.judged.attempt(facts.id, async () => {
+        const target = targetOf(facts, await isCompatible(store.reader, facts), clock.wallMs());
+        if (!isSettled(facts, target)) due.push(facts);
+      });
+    }
+    for (let start = 0; start < due.length && !signal.aborted; start += MOVES_MAXIMUM) {
+      await Promise.all(
+        due.slice(start, start + MOVES_MAXIMUM).map((one) => failing.moved.attempt(one.id, () => move(context, one))),
+      );
+    }
+    const last = batch.at(-1);
+    if (last === undefined || batch.length < DEPLOYMENTS_AT_A_TIME) break;
+    after = last.id;
+  }
+}
+
+async function move(context: Context, facts: DeploymentFacts): Promise<void> {
+  const { store, newId, usageClock } = context;
+  const { clock, log } = context.machine;
+  const now = new Date(clock.wallMs()).toISOString();
+  const moment = { now, usageId: newId("use"), metered: usageClock.now() };
+  const moved = await store.write((transaction) => reconcile(transaction, facts, moment));
+  if (moved === null) return;
+  const tell = moved.to === "failed" ? log.warn : log.info;
+  tell("deployment_moved", { deploymentId: facts.id, from: facts.status, ...moved });
+}
+
+/** Whether the robot can run its checkpoint. */
+async function isCompatible(reader: Reader, facts: DeploymentFacts): Promise<boolean> {
+  return (await findObstacle(reader, facts, facts.requirements)) === null;
+}
+
+/** @returns where it went, or null where it was settled, retired, or held by another meanwhile. */
+async function reconcile(
+  transaction: Transaction<Tables>,
+  { organization_id: organizationId, id }: DeploymentFacts,
+  moment: Moment,
+): Promise<{ readonly to: string; readonly lastErrorCode: string | null } | null> {
+  const deployment = await lockDeployment(transaction, organizationId, id);
+  const facts = deployment === undefined ? undefined : await findDeploymentFacts(transaction, id);
+  if (deployment === undefined || facts === undefined) return null;
+  const target = targetOf(facts, await isCompatible(transaction, facts), Date.parse(moment.now));
+  if (isSettled(facts, target)) return null;
+  await moveDeployment(transaction, deployment, target, moment);
+  if (target.status === "preparing") await bringProbesForward(transaction, facts.checkpoint_id, moment.now);
+  return { to: target.status, lastErrorCode: target.last_error_code };
+}
+
+function targetOf(facts: DeploymentFacts, fits: boolean, nowMs: number): Target {
+  const { health, endpoint_withdrawn_at: endpointWithdrawnAt, robot_region: robotRegion, region } = facts;
+  // Who uses an endpoint keeps it when it leaves the catalog; nobody new comes to it.
+  const isOffered = endpointWithdrawnAt === null || robotRegion === region;
+  const verdict = judge({ ...facts, isCompatible: fits, health: isOffered ? health : null }, nowMs);
+  // It stays where it was meanwhile, or at the next look it would pass for one that uses the endpoint.
+  return { ...verdict, region: isOffered ? robotRegion : region };
+}
+
+function isSettled(facts: DeploymentFacts, { status, last_error_code: lastErrorCode, region }: Target): boolean {
+  return facts.status === status && facts.last_error_code === lastErrorCode && facts.region === region;
+}

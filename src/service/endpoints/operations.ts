@@ -1,0 +1,34 @@
+import type { EndpointView } from "../../api/fleet-details.ts";
+import { ENDPOINT_STATUS } from "../fleets/readiness/derive-details.ts";
+import { answerJson } from "../kernel/http/answers.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { listModels } from "../models/queries.ts";
+import { listRegions } from "./queries.ts";
+
+/** `GET /v1/endpoints`: every endpoint that the catalog offers, in its order. Where they answer is not told. */
+export function listEndpoints({ store }: OperationContext): Handler<null> {
+  return async () => {
+    const models = await listModels(store.reader);
+    const items = models.flatMap(({ slug: modelSlug, checkpoints }) =>
+      checkpoints.flatMap(({ id: checkpointId, endpoints }) =>
+        endpoints.map(
+          ({ region, health, health_since: since, last_probed_at: checkedAt, last_error: detail }): EndpointView => ({
+            model_slug: modelSlug,
+            checkpoint_id: checkpointId,
+            region,
+            status: ENDPOINT_STATUS[health],
+            since,
+            checked_at: checkedAt,
+            detail,
+          }),
+        ),
+      ),
+    );
+    return answerJson(JSON.stringify({ items }));
+  };
+}
+
+/** `GET /v1/regions`: where models can serve robots. */
+export function listEndpointRegions({ store }: OperationContext): Handler<null> {
+  return async () => answerJson(JSON.stringify({ regions: await listRegions(store.reader) }));
+}

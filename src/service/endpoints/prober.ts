@@ -1,0 +1,156 @@
+import type { Task } from "../kernel/tasks/task.ts";
+import type { ReadinessContext } from "./context.ts";
+import { loadDemands } from "./demands.ts";
+import type { Expectation } from "./expectation.ts";
+import { expectationOf } from "./expectation.ts";
+import { believe } from "./health.ts";
+import { loadPreparations } from "./preparations.ts";
+import type { HealthProbe, Probed } from "./probe.ts";
+import type { Claim, ClaimedEndpoint } from "./queries.ts";
+import { bringProbesForward, checkpointsDueLaterThan, claimEndpoint } from "./queries.ts";
+import { isAnyEndpointDue, recordProbe, releaseEndpoint } from "./queries.ts";
+import type { ReadinessTimes } from "./times.ts";
+
+/** Probes of this process under way at once. */
+export const PROBES_MAXIMUM = 16;
+/** Waits are stretched and shortened by up to this, so that endpoints are not all probed in one moment. */
+const JITTER = 0.1;
+/** Room for writing the outcome after a probe that used up its time, before the claim is anyone's again. */
+const CLAIM_SLACK_MS = 5_000;
+
+/** Finds out which endpoints are healthy, and keeps finding out. */
+export interface Prober extends AsyncDisposable {
+  readonly tasks: readonly Task[];
+}
+
+/**
+ * Disposing, after the loop that runs the tasks, waits for probes under way. They end with the loop and give their claims back,
+ * so that the next process need not wait for these to expire.
+ */
+export function createProber(context: ReadinessContext, times: ReadinessTimes, health: HealthProbe): Prober {
+  const { store, machine, nudge } = context;
+  const { clock, random, log } = machine;
+  const underway = new Set<Promise<void>>();
+
+  function newClaim(): Claim {
+    const nowMs = clock.wallMs();
+    return {
+      now: isoOf(nowMs),
+      probedBefore: isoOf(nowMs - times.repeatMs * (1 - JITTER)),
+      horizon: isoOf(nowMs + times.idleMs * (1 + 2 * JITTER)),
+      probeId: Buffer.from(random.bytes(12)).toString("hex"),
+      expiresAt: isoOf(nowMs + times.probeTimeoutMs + CLAIM_SLACK_MS),
+    };
+  }
+
+  /** Starts probes until nothing is due, or as many run as may. Does not wait for them: one that hangs must not hold up the rest. */
+  async function startDueProbes(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (underway.size >= PROBES_MAXIMUM) await Promise.race(underway);
+      const claim = newClaim();
+      if (!(await isAnyEndpointDue(store.reader, claim))) return;
+      const endpoint = await store.write((transaction) => claimEndpoint(transaction, claim));
+      if (endpoint === undefined) return;
+      const probe = probeClaimed(endpoint, claim.probeId, signal).finally(() => underway.delete(probe));
+      underway.add(probe);
+    }
+  }
+
+  /** Never rejects: an outcome that cannot be written is lost with its claim, which expires. */
+  async function probeClaimed(endpoint: ClaimedEndpoint, probeId: string, signal: AbortSignal): Promise<void> {
+    const probed = await health.probe(endpoint.health_url, signal);
+    try {
+      if (probed.state !== "abandoned") return await record(endpoint, probeId, probed);
+      await store.write((transaction) => releaseEndpoint(transaction, endpoint, probeId));
+    } catch (error) {
+      log.warn("probe_outcome_lost", {
+        checkpoint_id: endpoint.checkpoint_id,
+        region: endpoint.region,
+        reason: error instanceof Error ? error.message : String(error),
+      });
+    }
+  }
+
+  async function record(
+    endpoint: ClaimedEndpoint,
+    probeId: string,
+    probed: Exclude<Probed, { state: "abandoned" }>,
+  ): Promise<void> {
+    const { checkpoint_id: checkpointId, region } = endpoint;
+    const nowMs = clock.wallMs();
+    const belief = believe(endpoint, probed.state === "succeeded");
+    const isChanged = belief.health !== endpoint.health;
+    const expectation = (await loadExpectations([checkpointId], nowMs)).get(checkpointId) ?? NEVER;
+    const isDoubted = belief.contrary_probes > 0;
+    const waitMs = (isDoubted ? times.repeatMs : waitOf(expectation, nowMs, times)) * jitter();
+    const lastError = probed.state === "failed" ? probed.reason : null;
+    const outcome = {
+      ...belief,
+      isChanged,
+      last_error: lastError,
+      probedAt: isoOf(nowMs),
+      next_probe_at: isoOf(nowMs + waitMs),
+    };
+    const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, probeId, outcome));
+    if (!isRecorded) return;
+    const tell = belief.health === "failing" ? log.warn : log.info;
+    if (isChanged) tell("endpoint_health_changed", { checkpointId, region, health: belief.health, lastError });
+    if (isChanged || (expectation.state === "now" && expectation.isAwaited)) nudge();
+  }
+
+  /** Has every endpoint probed soon whose capacity has come to be expected since its next probe was set. */
+  async function bringExpectedForward(): Promise<void> {
+    const nowMs = clock.wallMs();
+    const laterThan = isoOf(nowMs + times.expectedMs * (1 + JITTER));
+    const expectations = await loadExpectations(await checkpointsDueLaterThan(store.reader, laterThan), nowMs);
+    for (const [checkpointId, { state }] of expectations) {
+      if (state !== "now") continue;
+      await store.write((transaction) => bringProbesForward(transaction, checkpointId, isoOf(nowMs), laterThan));
+    }
+  }
+
+  async function loadExpectations(
+    checkpointIds: readonly string[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<string, Expectation>> {
+    const demands = await loadDemands(store.reader, checkpointIds, nowMs);
+    const slugs = new Set(demands.flatMap((demand) => (demand.kind === "fleets" ? [demand.modelSlug] : [])));
+    const preparations = await loadPreparations(store.reader, [...slugs]);
+    const byCheckpoint = Map.groupBy(demands, ({ checkpointId }) => checkpointId);
+    return new Map(
+      [...byCheckpoint].map(([checkpointId, found]) => [checkpointId, expectationOf(found, preparations, nowMs)]),
+    );
+  }
+
+  function jitter(): number {
+    return 1 + (random.unit() * 2 - 1) * JITTER;
+  }
+
+  return {
+    tasks: [
+      { name: "expect-endpoints", intervalMs: times.expectedMs, run: bringExpectedForward },
+      { name: "probe-endpoints", intervalMs: times.tickMs, run: startDueProbes },
+    ],
+    async [Symbol.asyncDispose]() {
+      await Promise.all(underway);
+      await health[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const NEVER: Expectation = { state: "never" };
+
+function waitOf(expectation: Expectation, nowMs: number, { expectedMs, idleMs }: ReadinessTimes): number {
+  switch (expectation.state) {
+    case "now":
+      return expectedMs;
+    case "from":
+      return Math.min(idleMs, Math.max(expectedMs, expectation.fromMs - nowMs));
+    case "never":
+      return idleMs;
+  }
+}
+
+function isoOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,155 @@
+/** What operations change about fleets: each function is the whole of one transaction, which makes no ids or times of its own. */
+import type { Transaction } from "kysely";
+
+import type { FleetCreate } from "../../api/fleets.ts";
+import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
+import { bringProbesForward } from "../endpoints/queries.ts";
+import type { Authorship } from "../kernel/store/audit.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { Finding } from "../kernel/validation/finding.ts";
+import { resolveSubject } from "../models/queries.ts";
+import { findRobotIds, selectRobotIds } from "./member-queries.ts";
+import type { FleetKey } from "./queries.ts";
+import { countFleets, findFleetFacts, insertFleet, lockFleet, replaceUpdate } from "./queries.ts";
+import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
+import { printWindows } from "./readiness/windows.ts";
+import { membershipFindings, unknownSubject } from "./rules.ts";
+
+/** Fleets of one organization, at most: none ever goes, and lists and tasks look at all of them. Those made at one moment may pass it by a few. */
+export const FLEETS_MAXIMUM = 10_000;
+
+/** `invalid`, `full` (no room for another) and `conflict` (the name is taken) left everything as it was. */
+export type Made =
+  | { readonly state: "made"; readonly facts: FleetFacts }
+  | { readonly state: "invalid"; readonly findings: readonly Finding[] }
+  | { readonly state: "full" | "conflict" };
+
+/** Makes a fleet of the robots that the selection names or matches now, and has its endpoints probed. */
+export async function makeFleet(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  body: FleetCreate,
+  { fleetId, generationId }: { readonly fleetId: string; readonly generationId: string },
+  author: Authorship,
+): Promise<Made> {
+  const subject = await resolveSubject(transaction, body.subject);
+  const robotIds = await selectMembers(transaction, organizationId, body.selection);
+  const findings = membershipFindings(body, robotIds);
+  if (subject === undefined) return { state: "invalid", findings: [unknownSubject(body.subject), ...findings] };
+  if (findings.length > 0) return { state: "invalid", findings };
+  if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return { state: "full" };
+  const { checkpoint_id: checkpointId } = subject;
+  const { name, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode } = body;
+  const operatingWindows = printWindows(body.operating_windows);
+  const selection = printSelection(body.selection);
+  const fleet = {
+    id: fleetId,
+    organization_id: organizationId,
+    name,
+    peak_active_robots: peakActiveRobots,
+    readiness_mode: readinessMode,
+    operating_windows: operatingWindows,
+    selection,
+  };
+  const isNew = await insertFleet(transaction, {
+    fleet: { ...fleet, generation_id: generationId, update_generation_id: null, created_at: author.at },
+    generation: newGeneration(generationId, fleetId, body.subject, checkpointId, author.at),
+    robotIds: robotIds.filter((id) => id !== null),
+  });
+  if (!isNew) return { state: "conflict" };
+  await bringProbesForward(transaction, checkpointId, author.at);
+  const details = { name, subject: body.subject, checkpoint_id: checkpointId, robots: robotIds.length };
+  await audit(transaction, author, { action: "fleet.create", subjectId: fleetId, details });
+  return { state: "made", facts: await loadFleet(transaction, fleet) };
+}
+
+/** `unchanged`: the fleet works with that checkpoint already, or is about to. */
+export type Updated =
+  | { readonly state: "updated" | "unchanged"; readonly facts: FleetFacts }
+  | { readonly state: "invalid"; readonly findings: readonly Finding[] }
+  | { readonly state: "unknown" };
+
+/** Begins an update to the wanted subject, in the place of one that is under way; back to what the fleet works with, it ends that one. */
+export async function updateModel(
+  transaction: Transaction<Tables>,
+  key: FleetKey,
+  wanted: string,
+  generationId: string,
+  author: Authorship,
+): Promise<Updated> {
+  const fleet = await lockFleet(transaction, key);
+  if (fleet === undefined) return { state: "unknown" };
+  const before = await loadFleet(transaction, key);
+  const { active, update } = before;
+  const checkpointId = await wantedCheckpoint(transaction, wanted, active);
+  if (checkpointId === undefined) return { state: "invalid", findings: [unknownSubject(wanted)] };
+  if (checkpointId === (update ?? active).checkpoint_id) return { state: "unchanged", facts: before };
+  const isReturn = checkpointId === active.checkpoint_id;
+  const generation = newGeneration(generationId, fleet.id, wanted, checkpointId, author.at);
+  await replaceUpdate(transaction, fleet, isReturn ? null : generation, author.at);
+  if (!isReturn) await bringProbesForward(transaction, checkpointId, author.at);
+  const details = { subject: wanted, checkpoint_id: checkpointId, generation_id: isReturn ? active.id : generationId };
+  await audit(transaction, author, { action: "fleet.update_model", subjectId: fleet.id, details });
+  return { state: "updated", facts: await loadFleet(transaction, key) };
+}
+
+/** The members in the order they were named, null where a name is nobody's; or those a selector matches. */
+export async function selectMembers(
+  reader: Reader,
+  organizationId: string,
+  { robots, selector }: Pick<FleetCreate["selection"], "robots" | "selector">,
+): Promise<readonly (string | null)[]> {
+  if (robots === null || robots === undefined) {
+    return selectRobotIds(reader, organizationId, selector ?? {}, SELECTION_ROBOTS_COUNT.maximum);
+  }
+  const ids = await findRobotIds(reader, organizationId, robots);
+  return robots.map((robot) => ids.get(robot) ?? null);
+}
+
+/** How the members were chosen, as the store keeps it: every member of a selector, so that it reads the same however it was sent. */
+function printSelection({ selector }: FleetCreate["selection"]): string {
+  if (selector === null || selector === undefined) return JSON.stringify({ kind: "robots", selector: null });
+  const { site = null, region = null, robot_type_id: robotTypeId = null, labels = {} } = selector;
+  return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id: robotTypeId, labels } });
+}
+
+/** What the fleet works with stays its own when the catalog has it no more, so that an update can still be taken back. */
+async function wantedCheckpoint(
+  transaction: Transaction<Tables>,
+  wanted: string,
+  active: GenerationFacts,
+): Promise<string | undefined> {
+  const subject = await resolveSubject(transaction, wanted);
+  if (subject !== undefined) return subject.checkpoint_id;
+  return wanted === active.subject || wanted === active.checkpoint_id ? active.checkpoint_id : undefined;
+}
+
+function newGeneration(
+  id: string,
+  fleetId: string,
+  subject: string,
+  checkpointId: string,
+  createdAt: string,
+): Tables["generations"] {
+  return {
+    id,
+    fleet_id: fleetId,
+    subject,
+    checkpoint_id: checkpointId,
+    created_at: createdAt,
+    activated_at: null,
+    superseded_at: null,
+  };
+}
+
+/** A fleet that is known to be there. */
+async function loadFleet(
+  transaction: Transaction<Tables>,
+  { id, organization_id: organizationId }: FleetKey,
+): Promise<FleetFacts> {
+  const facts = await findFleetFacts(transaction, organizationId, id);
+  if (facts === undefined) throw new Error(`The fleet ${id} is gone within its own transaction`);
+  return facts;
+}

@@ -1,0 +1,62 @@
+import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import { findObstacles } from "../models/obstacles.ts";
+import { deploymentOf } from "./fact-queries.ts";
+import { findFleetFacts } from "./queries.ts";
+import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
+
+/** What the details of one fleet are derived from; undefined for one of another organization too. */
+export async function findFleetDetails(
+  reader: Reader,
+  organizationId: string,
+  fleetId: string,
+): Promise<FleetDetailFacts | undefined> {
+  const facts = await findFleetFacts(reader, organizationId, fleetId);
+  if (facts === undefined) return undefined;
+  const members = await loadMembers(reader, facts);
+  return { ...facts, members, generations: await loadGenerations(reader, facts) };
+}
+
+async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Promise<readonly GenerationRow[]> {
+  const rows: readonly GenerationRow[] = await reader
+    .selectFrom("generations")
+    .select(["id", "subject", "created_at", "activated_at", "superseded_at"])
+    .where("fleet_id", "=", id)
+    .orderBy("id", "desc")
+    .limit(GENERATIONS_SHOWN.maximum)
+    .execute();
+  if (rows.some((row) => row.id === active.id)) return rows;
+  // So many updates after it did not take its place.
+  const { subject, created_at: createdAt, activated_at: activatedAt } = active;
+  return [
+    ...rows.slice(0, -1),
+    { id: active.id, subject, created_at: createdAt, activated_at: activatedAt, superseded_at: null },
+  ];
+}
+
+async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): Promise<readonly Member[]> {
+  const rows = await reader
+    .selectFrom("fleet_members")
+    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
+    .leftJoin("deployments", (join) =>
+      join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
+    )
+    .select(["robots.id as robot_id", "robots.name", "robots.region", "robot_type_id", "site"])
+    .select(["equipment_sha256", "checkpoint_id", "status"])
+    .where("fleet_id", "=", id)
+    .orderBy("robots.id")
+    .execute();
+  const obstacles = await findObstacles(reader, rows, active.requirements);
+  const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
+  return rows.map((row, index) => ({
+    robot_id: row.robot_id,
+    robot_type_id: row.robot_type_id,
+    site: row.site,
+    count: 1,
+    example: row.name,
+    region: row.region,
+    deployment: deploymentOf(row, active),
+    obstacle: obstacles[index] ?? null,
+    update_obstacle: updateObstacles[index] ?? null,
+  }));
+}

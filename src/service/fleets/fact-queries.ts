@@ -1,0 +1,139 @@
+import { loadPreparations } from "../endpoints/preparations.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { findObstacles } from "../models/obstacles.ts";
+import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "./readiness/fleet-facts.ts";
+import { parseWindows } from "./readiness/windows.ts";
+
+/** Fleets whose members are read at a time, at most a thousand of each. */
+const FLEETS_AT_A_TIME = 5;
+/** Groups of members that are judged before others are let in. */
+export const LARGE_FLEET = 100;
+
+/** What the views of these fleets are derived from, in their order. */
+export async function loadFleetFacts(
+  reader: Reader,
+  fleets: readonly Tables["fleets"][],
+): Promise<readonly FleetFacts[]> {
+  const facts: FleetFacts[] = [];
+  for (let index = 0; index < fleets.length; index += FLEETS_AT_A_TIME) {
+    if (index > 0) await letOthersIn();
+    facts.push(...(await loadSome(reader, fleets.slice(index, index + FLEETS_AT_A_TIME))));
+  }
+  return facts;
+}
+
+async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Promise<readonly FleetFacts[]> {
+  const generationIds = fleets.flatMap(({ generation_id: generationId, update_generation_id: updateGenerationId }) =>
+    updateGenerationId === null ? [generationId] : [generationId, updateGenerationId],
+  );
+  const generations = await loadGenerations(reader, generationIds);
+  const members = await loadMembers(
+    reader,
+    fleets.map(({ id }) => id),
+  );
+  const facts: FleetFacts[] = [];
+  for (const fleet of fleets) {
+    const active = generationOf(generations, fleet.generation_id);
+    const update = fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id);
+    const rows = members.get(fleet.id) ?? [];
+    if (rows.length > LARGE_FLEET) await letOthersIn();
+    const obstacles = await findObstacles(reader, rows, active.requirements);
+    const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
+    facts.push({
+      id: fleet.id,
+      name: fleet.name,
+      readiness_mode: fleet.readiness_mode,
+      peak_active_robots: fleet.peak_active_robots,
+      selection: fleet.selection,
+      created_at: fleet.created_at,
+      windows: parseWindows(fleet.operating_windows),
+      active,
+      update,
+      members: rows.map((row, index) => ({
+        count: row.count,
+        example: row.example,
+        region: row.region,
+        deployment: deploymentOf(row, active),
+        obstacle: obstacles[index] ?? null,
+        update_obstacle: updateObstacles[index] ?? null,
+      })),
+    });
+  }
+  return facts;
+}
+
+function generationOf(generations: ReadonlyMap<string, GenerationFacts>, id: string): GenerationFacts {
+  const generation = generations.get(id);
+  if (generation === undefined) throw new Error(`The store has a fleet without its generation ${id}`);
+  return generation;
+}
+
+async function loadGenerations(reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, GenerationFacts>> {
+  const rows = await reader
+    .selectFrom("generations")
+    .innerJoin("checkpoints", "checkpoints.id", "generations.checkpoint_id")
+    .select(["generations.id", "subject", "checkpoint_id", "generations.created_at", "activated_at"])
+    .select(["model_slug", "requirements"])
+    .where("generations.id", "in", ids)
+    .execute();
+  const endpoints = await loadEndpoints(reader, [
+    ...new Set(rows.map(({ checkpoint_id: checkpointId }) => checkpointId)),
+  ]);
+  const preparations = await loadPreparations(reader, [...new Set(rows.map(({ model_slug: modelSlug }) => modelSlug))]);
+  return new Map(
+    rows.map((row) => {
+      const offered = (endpoints.get(row.checkpoint_id) ?? []).filter(
+        ({ withdrawn_at: withdrawnAt }) => withdrawnAt === null || row.created_at <= withdrawnAt,
+      );
+      const byRegion = new Map(offered.map(({ region, ...endpoint }): [string, EndpointFacts] => [region, endpoint]));
+      return [row.id, { ...row, endpoints: byRegion, preparations: preparations.get(row.model_slug) ?? [] }];
+    }),
+  );
+}
+
+async function loadEndpoints(reader: Reader, checkpointIds: readonly string[]) {
+  const rows = await reader
+    .selectFrom("endpoints")
+    .select(["checkpoint_id", "region", "health", "health_since", "last_probed_at", "last_error", "withdrawn_at"])
+    .where("checkpoint_id", "in", checkpointIds)
+    .execute();
+  return Map.groupBy(rows, ({ checkpoint_id: checkpointId }) => checkpointId);
+}
+
+type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
+
+async function loadMembers(reader: Reader, fleetIds: readonly string[]) {
+  return Map.groupBy(await selectMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
+}
+
+/** Robots that are alike come as one row: a fleet of a thousand is usually a handful of them. */
+function selectMembers(reader: Reader, fleetIds: readonly string[]) {
+  return reader
+    .selectFrom("fleet_members")
+    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
+    .leftJoin("deployments", (join) =>
+      join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
+    )
+    .select(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status"])
+    .select("equipment_sha256")
+    .select(({ fn }) => [
+      fn.countAll<number>().as("count"),
+      fn.min("robots.name").as("example"),
+      fn.min("robots.id").as("robot_id"),
+    ])
+    .where("fleet_id", "in", fleetIds)
+    .groupBy(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status", "equipment_sha256"])
+    .orderBy("example")
+    .execute();
+}
+
+/** What a robot's current deployment means to a fleet that works with this generation. */
+export function deploymentOf(
+  { checkpoint_id: checkpointId, status }: Pick<MemberRow, "checkpoint_id" | "status">,
+  active: GenerationFacts,
+): MemberGroup["deployment"] {
+  if (checkpointId !== active.checkpoint_id) return "none";
+  return status === "active" ? "active" : "inactive";
+}

@@ -1,0 +1,176 @@
+import type { FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
+import type { PageQuery } from "../../api/pages.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import type { List } from "../kernel/lists/answer-list.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { PageRange } from "../kernel/lists/page-range.ts";
+import { authorship } from "../kernel/operation.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { readSnapshot } from "../kernel/store/snapshot.ts";
+import { StoreBusyError } from "../kernel/store/unavailable.ts";
+import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { createTurns } from "../kernel/traffic/turns.ts";
+import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./changes.ts";
+import { LARGE_FLEET } from "./fact-queries.ts";
+import { findFleetFacts, listFleetFacts } from "./queries.ts";
+import { deriveFleet } from "./readiness/derive-fleet.ts";
+import type { FleetFacts } from "./readiness/fleet-facts.ts";
+import { deriveNeeds } from "./readiness/needs.ts";
+import { fleetFindings } from "./rules.ts";
+
+/** `POST /v1/fleets`: takes the membership snapshot and makes the fleet, in one transaction. */
+export function createFleet({ newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
+  return async (call) => {
+    const { principal, body, request_id: requestId } = call;
+    const nowMs = machine.clock.wallMs();
+    const findings = fleetFindings(body, nowMs);
+    if (findings.length > 0) return refuseInvalid(findings);
+    const ids = { fleetId: newId("fleet"), generationId: newId("gen") };
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const made = await call.write((transaction) =>
+      makeFleet(transaction, principal.organization_id, body, ids, author),
+    );
+    switch (made.state) {
+      case "invalid":
+        return refuseInvalid(made.findings);
+      case "full":
+        return refuse("Conflict", `An organization has ${FLEETS_MAXIMUM} fleets at most`);
+      case "conflict":
+        return refuse("Conflict", `A fleet called ${JSON.stringify(body.name)} exists already`);
+      case "made": {
+        const { credential_id: credentialId } = principal;
+        machine.log.info("fleet_created", {
+          request_id: requestId,
+          credential_id: credentialId,
+          fleet_id: ids.fleetId,
+        });
+        nudge();
+        return answerFleet(made.facts, nowMs);
+      }
+    }
+  };
+}
+
+/** Fleets of a list that are held at once: each may have a thousand members. */
+const LIST_PART_FLEETS = 100;
+/** Fleets that a list looks at when its turn comes: others wait for so many at most. */
+const FLEETS_OF_A_TURN = 10;
+/** Lists that wait for their turn. */
+const WAITING_LISTS_MAXIMUM = { own: 256, all: 4096 } as const;
+
+/** `GET /v1/fleets`: every fleet of the organization, oldest first. */
+export function listFleets(context: OperationContext): Handler<null, PageQuery> {
+  return answerFleets(context, ["[", "]"], deriveFleet);
+}
+
+/** `GET /v1/me/fleet-needs`: what each of them needs from a person, in the same order. */
+export function listFleetNeeds(context: OperationContext): Handler<null, PageQuery> {
+  return answerFleets(context, ITEMS, deriveNeeds);
+}
+
+/** Fleets as a list shows them. Organizations take turns, however many lists one of them asks for. */
+function answerFleets(
+  { store, machine }: OperationContext,
+  around: List<FleetItem>["around"],
+  viewOf: (facts: FleetFacts, nowMs: number) => unknown,
+): Handler<null, PageQuery> {
+  const turns = createTurns(WAITING_LISTS_MAXIMUM);
+
+  async function fetchSome(organizationId: string, range: PageRange): Promise<readonly FleetItem[]> {
+    const facts = await readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, organizationId, range));
+    const nowMs = machine.clock.wallMs();
+    const items: FleetItem[] = [];
+    for (const each of facts) {
+      items.push({ id: each.id, view: viewOf(each, nowMs) });
+      if (each.members.length > LARGE_FLEET) await letOthersIn();
+    }
+    return items;
+  }
+
+  async function fetch(organizationId: string, { after, rows }: PageRange): Promise<readonly FleetItem[]> {
+    const items: FleetItem[] = [];
+    for (const most = rows ?? Number.POSITIVE_INFINITY; items.length < most;) {
+      const part = { after: items.at(-1)?.id ?? after, rows: Math.min(FLEETS_OF_A_TURN, most - items.length) };
+      const some = await turns.take(organizationId, () => fetchSome(organizationId, part));
+      if (some === null) throw new StoreBusyError("Too many lists of fleets wait");
+      items.push(...some);
+      if (some.length < part.rows) break;
+    }
+    return items;
+  }
+
+  return (call) =>
+    answerList(call, {
+      prefix: "fleet",
+      around,
+      fetchedRows: LIST_PART_FLEETS,
+      fetch: (range) => fetch(call.principal.organization_id, range),
+      view: ({ view }) => view,
+    });
+}
+
+interface FleetItem {
+  readonly id: string;
+  readonly view: unknown;
+}
+
+/** `GET /v1/fleets/{fleet_id}`. */
+export function getFleet({ store, machine }: OperationContext): Handler<null> {
+  return async ({ principal, path }) => {
+    const id = fleetId(path);
+    if (id === null) return UNKNOWN_FLEET;
+    const { organization_id: organizationId } = principal;
+    const facts = await readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organizationId, id));
+    return facts === undefined ? UNKNOWN_FLEET : answerFleet(facts, machine.clock.wallMs());
+  };
+}
+
+/** `POST /v1/fleets/{fleet_id}/model`: begins a new generation; what the fleet works with stays until that one is ready. */
+export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
+  return async (call) => {
+    const { principal, body, path, request_id: requestId } = call;
+    const id = fleetId(path);
+    if (id === null) return UNKNOWN_FLEET;
+    const nowMs = machine.clock.wallMs();
+    const generationId = newId("gen");
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const key = { id, organization_id: principal.organization_id };
+    const updated = await call.write((transaction) =>
+      updateModel(transaction, key, body.subject, generationId, author),
+    );
+    switch (updated.state) {
+      case "unknown":
+        return UNKNOWN_FLEET;
+      case "invalid":
+        return refuseInvalid(updated.findings);
+      case "unchanged":
+        return answerFleet(updated.facts, nowMs);
+      case "updated": {
+        const { credential_id: credentialId } = principal;
+        machine.log.info("fleet_model_updated", {
+          request_id: requestId,
+          credential_id: credentialId,
+          fleet_id: id,
+          subject: body.subject,
+        });
+        nudge();
+        return answerFleet(updated.facts, nowMs);
+      }
+    }
+  };
+}
+
+function answerFleet(facts: FleetFacts, nowMs: number): Answer {
+  return answerJson(JSON.stringify(deriveFleet(facts, nowMs)));
+}
+
+export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
+
+/** What is no id is no fleet's, and never asked for: a path may hold what no database text can. */
+const FLEET_ID = /^fleet_[0-9a-z]{26}$/;
+
+export function fleetId(path: Readonly<Record<string, string>>): string | null {
+  const id = path["fleet_id"] ?? "";
+  return FLEET_ID.test(id) ? id : null;
+}

@@ -1,0 +1,186 @@
+import type { Transaction } from "kysely";
+
+import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { loadFleetFacts } from "./fact-queries.ts";
+import type { FleetFacts } from "./readiness/fleet-facts.ts";
+import { parseWindows, windowsOf } from "./readiness/windows.ts";
+
+/** An organization's fleets, oldest first. */
+export async function listFleetFacts(
+  reader: Reader,
+  organizationId: string,
+  { after, rows }: PageRange,
+): Promise<readonly FleetFacts[]> {
+  let query = reader.selectFrom("fleets").selectAll().where("organization_id", "=", organizationId).orderBy("id");
+  if (after !== null) query = query.where("id", ">", after);
+  if (rows !== null) query = query.limit(rows);
+  return loadFleetFacts(reader, await query.execute());
+}
+
+/** One fleet; undefined for one of another organization too. */
+export async function findFleetFacts(
+  reader: Reader,
+  organizationId: string,
+  fleetId: string,
+): Promise<FleetFacts | undefined> {
+  const fleets = await reader
+    .selectFrom("fleets")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", fleetId)
+    .execute();
+  const [facts] = await loadFleetFacts(reader, fleets);
+  return facts;
+}
+
+/** Where a fleet is, for those who look after the fleets of all organizations. */
+export type FleetKey = Pick<Tables["fleets"], "id" | "organization_id">;
+
+/** Fleets looked at in one query. */
+export const FLEETS_AT_A_TIME = 100;
+
+/**
+ * Fleets with a generation that may be ready to become active: it was not before, and an endpoint of its checkpoint is healthy.
+ *
+ * @param after id of the last fleet of the batch before; null for the first.
+ */
+export function listFleetsToReconcile(reader: Reader, after: string | null): Promise<readonly FleetKey[]> {
+  return reader
+    .selectFrom("fleets")
+    .select(["fleets.id", "fleets.organization_id"])
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("generations")
+          .innerJoin("endpoints", "endpoints.checkpoint_id", "generations.checkpoint_id")
+          .select("generations.id")
+          .whereRef("generations.fleet_id", "=", "fleets.id")
+          .where("generations.activated_at", "is", null)
+          .where("generations.superseded_at", "is", null)
+          .where("endpoints.health", "=", "healthy"),
+      ),
+    )
+    .where("fleets.id", ">", after ?? "")
+    .orderBy("fleets.id")
+    .limit(FLEETS_AT_A_TIME)
+    .execute();
+}
+
+/** A fleet, locked for a change of its generations. */
+export function lockFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {
+  return fleetForUpdate(transaction, key).executeTakeFirst();
+}
+
+/** The same, but a fleet that somebody else has locked is passed over. */
+export function lockFreeFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {
+  return fleetForUpdate(transaction, key).skipLocked().executeTakeFirst();
+}
+
+function fleetForUpdate(transaction: Transaction<Tables>, { id, organization_id: organizationId }: FleetKey) {
+  return transaction
+    .selectFrom("fleets")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", id)
+    .forUpdate();
+}
+
+export async function countFleets(transaction: Transaction<Tables>, organizationId: string): Promise<number> {
+  const { count } = await transaction
+    .selectFrom("fleets")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("organization_id", "=", organizationId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** A fleet that is to be, with its first generation and its members. */
+export interface NewFleet {
+  readonly fleet: Tables["fleets"];
+  readonly generation: Tables["generations"];
+  readonly robotIds: readonly string[];
+}
+
+/** @returns false where the organization has a fleet of that name, however close the race was; nothing is written then. */
+export async function insertFleet(
+  transaction: Transaction<Tables>,
+  { fleet, generation, robotIds }: NewFleet,
+): Promise<boolean> {
+  const inserted = await transaction
+    .insertInto("fleets")
+    .values(fleet)
+    .onConflict((conflict) => conflict.columns(["organization_id", "name"]).doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  if (inserted === undefined) return false;
+  await transaction.insertInto("generations").values(generation).execute();
+  const members = robotIds.map((robotId) => ({ fleet_id: fleet.id, robot_id: robotId }));
+  await transaction.insertInto("fleet_members").values(members).execute();
+  const windows = windowsOf(parseWindows(fleet.operating_windows));
+  if (windows.length > 0) {
+    const { organization_id: organizationId, id: fleetId } = fleet;
+    await transaction
+      .insertInto("fleet_windows")
+      .values(
+        windows.map(({ startsMs, endsMs }) => ({
+          organization_id: organizationId,
+          fleet_id: fleetId,
+          starts_ms: startsMs,
+          ends_ms: endsMs,
+        })),
+      )
+      .execute();
+  }
+  return true;
+}
+
+/** Puts `generation` in the place of a fleet's update, if it had one, or takes that away. The fleet must be locked. */
+export async function replaceUpdate(
+  transaction: Transaction<Tables>,
+  fleet: Pick<Tables["fleets"], "id" | "update_generation_id">,
+  generation: Tables["generations"] | null,
+  now: string,
+): Promise<void> {
+  if (fleet.update_generation_id !== null) await supersede(transaction, fleet.update_generation_id, now);
+  if (generation !== null) await transaction.insertInto("generations").values(generation).execute();
+  await transaction
+    .updateTable("fleets")
+    .set({ update_generation_id: generation?.id ?? null })
+    .where("id", "=", fleet.id)
+    .execute();
+}
+
+/** Writes down that the generation a fleet works with was ready for the first time. The fleet must be locked. */
+export async function activateGeneration(
+  transaction: Transaction<Tables>,
+  generationId: string,
+  now: string,
+): Promise<void> {
+  await transaction
+    .updateTable("generations")
+    .set({ activated_at: now })
+    .where("id", "=", generationId)
+    .where("activated_at", "is", null)
+    .execute();
+}
+
+/** Lets a fleet work with its update from now on. The fleet must be locked. */
+export async function promoteUpdate(
+  transaction: Transaction<Tables>,
+  fleetId: string,
+  { from, to }: { readonly from: string; readonly to: string },
+  now: string,
+): Promise<void> {
+  await supersede(transaction, from, now);
+  await activateGeneration(transaction, to, now);
+  await transaction
+    .updateTable("fleets")
+    .set({ generation_id: to, update_generation_id: null })
+    .where("id", "=", fleetId)
+    .execute();
+}
+
+async function supersede(transaction: Transaction<Tables>, generationId: string, now: string): Promise<void> {
+  await transaction.updateTable("generations").set({ superseded_at: now }).where("id", "=", generationId).execute();
+}

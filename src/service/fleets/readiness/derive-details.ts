@@ -1,0 +1,144 @@
+import type {
+  FleetDetails,
+  FleetEndpointView,
+  FleetGenerationView,
+  FleetMemberView,
+} from "../../../api/fleet-details.ts";
+import { shown } from "../../../manifest/shown.ts";
+import { endpointWait } from "../../endpoints/words.ts";
+import type { EndpointHealth } from "../../kernel/store/tables.ts";
+import { assessActive } from "./assessment.ts";
+import type { WholeFleetView } from "./derive-fleet.ts";
+import { deriveFleet, positionOf } from "./derive-fleet.ts";
+import type { FleetDetailFacts, GenerationFacts, GenerationRow, Member, MemberGroup } from "./fleet-facts.ts";
+import { deriveNeeds } from "./needs.ts";
+import { windowsOf } from "./windows.ts";
+import type { WindowPosition } from "./windows.ts";
+
+/** Why a fleet is as its view says at `nowMs`: the same observations, member by member. */
+export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<FleetDetails, "selection"> {
+  const view = deriveFleet(facts, nowMs);
+  const { needs, waiting } = deriveNeeds(facts, nowMs);
+  return {
+    created_at: facts.created_at,
+    updated_at: updatedAt(facts.generations),
+    operating_windows: windowsOf(facts.windows).map(({ startsMs, endsMs }) => ({
+      starts_at: new Date(startsMs).toISOString(),
+      ends_at: new Date(endsMs).toISOString(),
+    })),
+    generations: facts.generations.map((generation) => generationView(generation, view)),
+    members: memberViews(facts, nowMs),
+    endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
+      endpointViews(generation, facts.members),
+    ),
+    needs,
+    waiting,
+  };
+}
+
+/** What probes say of an endpoint, in the words of the contract. */
+export const ENDPOINT_STATUS = {
+  healthy: "healthy",
+  failing: "unhealthy",
+  unknown: "unknown",
+} as const satisfies Readonly<Record<EndpointHealth, FleetEndpointView["status"]>>;
+
+/** When the model was last changed: an update was asked for, taken back or done. Null where it is the first. */
+function updatedAt(generations: readonly GenerationRow[]): string | null {
+  const moments = generations.flatMap(({ superseded_at: supersededAt }) => supersededAt ?? []);
+  const newest = generations.length > 1 ? generations[0]?.created_at : undefined;
+  return [...moments, ...(newest === undefined ? [] : [newest])].toSorted().at(-1) ?? null;
+}
+
+function generationView(row: GenerationRow, view: WholeFleetView): FleetGenerationView {
+  const { id: generationId, subject, created_at: createdAt, activated_at: activatedAt } = row;
+  return {
+    generation_id: generationId,
+    subject,
+    ...generationState(generationId, view),
+    created_at: createdAt,
+    activated_at: activatedAt,
+  };
+}
+
+function generationState(
+  id: string,
+  { active_model: activeModel, update, blocker }: WholeFleetView,
+): Pick<FleetGenerationView, "status" | "blocker"> {
+  if (id === update?.generation_id) return { status: update.status, blocker: update.blocker ?? null };
+  if (id !== activeModel?.generation_id) return { status: "superseded", blocker: null };
+  const { status } = activeModel;
+  return { status, blocker: status === "blocked" ? (blocker ?? null) : null };
+}
+
+/** In the regions that the fleet has robots in. */
+function endpointViews(
+  { id: generationId, endpoints }: GenerationFacts,
+  members: readonly MemberGroup[],
+): FleetEndpointView[] {
+  const regions = [...new Set(members.map(({ region }) => region))].toSorted();
+  return regions.flatMap((region) => {
+    const endpoint = endpoints.get(region);
+    if (endpoint === undefined) return [];
+    const { health, health_since: since, last_probed_at: checkedAt, last_error: detail } = endpoint;
+    return [
+      { generation_id: generationId, region, status: ENDPOINT_STATUS[health], since, checked_at: checkedAt, detail },
+    ];
+  });
+}
+
+/** Each member by itself: as many in each state as the fleet's counts say. Of more than may be active the oldest are ready. */
+export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMemberView[] {
+  const { active, peak_active_robots: peakActiveRobots, members } = facts;
+  const position = positionOf(facts, nowMs);
+  const { able, unable } = assessActive(facts, nowMs);
+  const lacks = new Map(unable.map(({ group, reason }) => [group, reason]));
+  const activeCount = able.filter(({ deployment }) => deployment === "active").length;
+  let room = peakActiveRobots - activeCount;
+
+  function stateOf(member: Member): Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
+    const lack = lacks.get(member);
+    if (lack !== undefined) return { state: "blocked", waiting_for: null, reason: `${shown(active.subject)} ${lack}.` };
+    if (member.deployment === "active") return { state: "active", waiting_for: null, reason: null };
+    const window = outsideWindows(position);
+    if (window !== null) return { state: "waiting", waiting_for: "window", reason: window };
+    const endpoint = endpointWait(member.region, active.endpoints.get(member.region));
+    if (endpoint !== null) return { state: "waiting", waiting_for: "endpoint", reason: endpoint };
+    if (room <= 0) return { state: "waiting", waiting_for: "peak", reason: peakReached(peakActiveRobots, activeCount) };
+    room -= 1;
+    return { state: "ready", waiting_for: null, reason: null };
+  }
+
+  return members.map((member) => {
+    const { robot_id: robotId, example: robot, robot_type_id: robotTypeId, region, site } = member;
+    const { state, waiting_for: waitingFor, reason } = stateOf(member);
+    return {
+      robot_id: robotId,
+      robot,
+      robot_type_id: robotTypeId,
+      region,
+      site,
+      state,
+      waiting_for: waitingFor,
+      reason,
+    };
+  });
+}
+
+function outsideWindows(position: WindowPosition): string | null {
+  switch (position.state) {
+    case "within":
+      return null;
+    case "before":
+      return `The fleet is outside its operating windows until ${new Date(position.startsMs).toISOString()}.`;
+    case "after":
+      return "All operating windows of the fleet are past.";
+  }
+}
+
+/** The peak is what capacity is kept for; deployments made by hand may exceed it. */
+function peakReached(peak: number, activeCount: number): string {
+  const kept = `The fleet keeps capacity for ${peak} ${peak === 1 ? "robot" : "robots"} at once (peak_active_robots)`;
+  if (activeCount > peak) return `${kept}, and ${activeCount} are active.`;
+  return `${kept}, and ${peak === 1 ? "one is" : "as many are"} active or ready.`;
+}

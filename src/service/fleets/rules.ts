@@ -1,0 +1,152 @@
+import type { FleetCreate } from "../../api/fleets.ts";
+import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
+import type { Json } from "../kernel/json/parse-json.ts";
+import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";
+import type { Finding, Location } from "../kernel/validation/finding.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+
+/**
+ * What is wrong with a fleet that follows the schema, as far as its body tells, in the order of its members. What only the store
+ * knows comes after: `membershipFindings`.
+ */
+export function fleetFindings(
+  { selection, readiness_mode: readinessMode, operating_windows: operatingWindows }: FleetCreate,
+  nowMs: number,
+): Finding[] {
+  const findings = [
+    ...selectionFindings(selection, SELECTION),
+    ...windowFindings(readinessMode, operatingWindows, nowMs),
+  ];
+  return findings.slice(0, FINDINGS_MAXIMUM);
+}
+
+/** Who is to belong to a fleet, or to be looked at before there is one. */
+type Selection = Pick<FleetCreate["selection"], "robots" | "selector">;
+
+/**
+ * What is wrong with a selection as far as it tells itself.
+ *
+ * @param at where the request has it.
+ */
+export function selectionFindings({ robots, selector }: Selection, at: Location): Finding[] {
+  if (robots !== null && robots !== undefined) {
+    return robots.flatMap((robot, index) =>
+      robots.indexOf(robot) === index ? [] : [finding([...at, "robots", index], robot, "names a robot twice")],
+    );
+  }
+  const { site, region, robot_type_id: robotTypeId, labels = {} } = selector ?? {};
+  const isFiltering = [site, region, robotTypeId].some((filter) => (filter ?? null) !== null);
+  if (isFiltering || Object.keys(labels).length > 0) return [];
+  const message = "at least one of site, region, robot_type_id and labels is required";
+  return [finding([...at, "selector"], selectorJson(selector), message)];
+}
+
+function windowFindings(
+  mode: FleetCreate["readiness_mode"],
+  windows: FleetCreate["operating_windows"],
+  nowMs: number,
+): Finding[] {
+  if (mode !== "scheduled") {
+    return windows.length === 0
+      ? []
+      : [finding(WINDOWS, windowsJson(windows), "only a fleet with readiness_mode scheduled has operating windows")];
+  }
+  if (windows.length === 0) return [finding(WINDOWS, [], "a scheduled fleet needs at least one operating window")];
+  const empty = windows.flatMap(({ starts_at, ends_at }, index) =>
+    Date.parse(ends_at) > Date.parse(starts_at)
+      ? []
+      : [finding([...WINDOWS, index, "ends_at"], ends_at, "an operating window ends after it starts")],
+  );
+  if (empty.length > 0) return empty;
+  const overlapping = overlaps(windows);
+  if (overlapping.length > 0) return overlapping;
+  const isOver = windows.every(({ ends_at }) => Date.parse(ends_at) <= nowMs);
+  return isOver ? [finding(WINDOWS, windowsJson(windows), "all operating windows are past")] : [];
+}
+
+/** One finding for each window that starts before an earlier one has ended; one may start where another ends. */
+function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
+  const sorted = windows
+    .map(({ starts_at, ends_at }, index) => ({ index, startsMs: Date.parse(starts_at), endsMs: Date.parse(ends_at) }))
+    .toSorted((left, right) => left.startsMs - right.startsMs);
+  let latest = { index: -1, endsMs: Number.NEGATIVE_INFINITY };
+  const findings: Finding[] = [];
+  for (const { index, startsMs, endsMs } of sorted) {
+    if (startsMs < latest.endsMs) {
+      const input = windowsJson(windows.slice(index, index + 1))[0] ?? null;
+      findings.push(finding([...WINDOWS, index], input, `overlaps operating window ${latest.index}`));
+    }
+    if (endsMs > latest.endsMs) latest = { index, endsMs };
+  }
+  return findings;
+}
+
+/**
+ * What only the store could tell about the members of a fleet.
+ *
+ * @param robotIds ids of the robots that the selection names, in that order, null for names that are nobody's; of a selector,
+ * ids of those it matched.
+ */
+export function membershipFindings(
+  { selection, peak_active_robots: peakActiveRobots }: FleetCreate,
+  robotIds: readonly (string | null)[],
+): Finding[] {
+  const findings = matchFindings(selection, robotIds, SELECTION);
+  if (findings.length > 0) return findings;
+  if (peakActiveRobots <= robotIds.length) return [];
+  const message = `cannot be more than the robots of the fleet, which are ${robotIds.length}`;
+  return [finding(PEAK, peakActiveRobots, message)];
+}
+
+/** What only the store could tell about a selection that stands `at`; `robotIds` as above. */
+export function matchFindings(
+  { robots, selector }: Selection,
+  robotIds: readonly (string | null)[],
+  at: Location,
+): Finding[] {
+  const isNamed = robots !== null && robots !== undefined;
+  if (!isNamed) return countFindings(selector, robotIds.length, [...at, "selector"]);
+  const findings = robots.flatMap((robot, index) => {
+    const id = robotIds[index] ?? null;
+    const loc = [...at, "robots", index];
+    if (id === null) return [finding(loc, robot, "no robot has this name or id")];
+    return robotIds.indexOf(id) === index ? [] : [finding(loc, robot, "names a robot twice")];
+  });
+  return findings.slice(0, FINDINGS_MAXIMUM);
+}
+
+function countFindings(selector: Selection["selector"], count: number, loc: Location): Finding[] {
+  if (count > 0 && count <= SELECTION_ROBOTS_COUNT.maximum) return [];
+  const message = count === 0 ? "no robot matches" : `more than ${SELECTION_ROBOTS_COUNT.maximum} robots match`;
+  return [finding(loc, selectorJson(selector), message)];
+}
+
+/** For a fleet's or an update's subject that the catalog does not have. */
+export function unknownSubject(subject: string): Finding {
+  return finding(SUBJECT, subject, "no model or checkpoint has this name");
+}
+
+const SUBJECT: Location = ["body", "subject"];
+const SELECTION: Location = ["body", "selection"];
+const PEAK: Location = ["body", "peak_active_robots"];
+const WINDOWS: Location = ["body", "operating_windows"];
+
+function finding(loc: Location, input: Json, message: string): Finding {
+  return { ...ruleBroken(message), loc, input };
+}
+
+function selectorJson(selector: Selection["selector"]): Json {
+  const { labels, ...filters } = selector ?? {};
+  const members: (readonly [string, Json])[] = Object.entries(filters).map(([name, value]) => [name, value ?? null]);
+  return new Map(labels === undefined ? members : [...members, ["labels", new Map(Object.entries(labels))]]);
+}
+
+function windowsJson(windows: FleetCreate["operating_windows"]): readonly Json[] {
+  return windows.map(
+    ({ starts_at, ends_at }) =>
+      new Map([
+        ["starts_at", starts_at],
+        ["ends_at", ends_at],
+      ]),
+  );
+}

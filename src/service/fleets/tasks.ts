@@ -1,0 +1,130 @@
+import type { ReadinessContext } from "../endpoints/context.ts";
+import { addPreparations, PREPARATION_MAXIMUM_S } from "../endpoints/preparations.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { createFailingItems } from "../kernel/tasks/failing-items.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import type { FleetKey } from "./queries.ts";
+import {
+  activateGeneration,
+  FLEETS_AT_A_TIME,
+  findFleetFacts,
+  listFleetsToReconcile,
+  lockFreeFleet,
+  promoteUpdate,
+} from "./queries.ts";
+import { assessActive, assessUpdate, neededEndpoints } from "./readiness/assessment.ts";
+import { updateBlocker } from "./readiness/derive-fleet.ts";
+import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
+
+const NAME = "reconcile-fleets";
+/** Updates that are blocked are looked at again each time, and each look reads all members. */
+const REST_RATIO = 10;
+
+/** What is to happen to a fleet's generations. */
+export type FleetStep =
+  | { readonly step: "none" }
+  /** What the fleet works with is ready for the first time. */
+  | { readonly step: "activate"; readonly generation: GenerationFacts }
+  /** What is to replace it is ready: it does. */
+  | { readonly step: "promote"; readonly generation: GenerationFacts };
+
+/** An update whose endpoints are all healthy comes first; it makes what it replaces unimportant. */
+export function nextFleetStep(facts: FleetFacts, nowMs: number): FleetStep {
+  const { active, update } = facts;
+  if (update !== null && updateBlocker(facts, update, nowMs) === null) {
+    const { isHealthy, isObserved } = assessUpdate(facts, update, nowMs);
+    if (isHealthy && isObserved) return { step: "promote", generation: update };
+  }
+  if (active.activated_at !== null) return { step: "none" };
+  const { isHealthy, isObserved } = assessActive(facts, nowMs);
+  return isHealthy && isObserved ? { step: "activate", generation: active } : { step: "none" };
+}
+
+/**
+ * Makes generations active whose endpoints are all healthy, and notes how long that took.
+ *
+ * One transaction for each fleet, on its locked row, and only where there is something to do: what several replicas find to
+ * do at once one of them does. One that cannot be judged or moved stays as it is, and the others go on.
+ */
+export function createReconcileFleets({ store, machine, newId, nudge }: ReadinessContext, intervalMs: number): Task {
+  const failing = createFailingItems(NAME, machine.log);
+
+  async function reconcile(key: FleetKey): Promise<void> {
+    const facts = await findFleetFacts(store.reader, key.organization_id, key.id);
+    const nowMs = machine.clock.wallMs();
+    if (facts === undefined || nextFleetStep(facts, nowMs).step === "none") return;
+    // Made here, because the job may run twice: one for each endpoint that either generation could need.
+    const ids = Array.from({ length: facts.active.endpoints.size + (facts.update?.endpoints.size ?? 0) }, () =>
+      newId("prep"),
+    );
+    const done = await store.write(async (transaction): Promise<FleetStep> => {
+      if ((await lockFreeFleet(transaction, key)) === undefined) return { step: "none" };
+      const locked = await findFleetFacts(transaction, key.organization_id, key.id);
+      if (locked === undefined) return { step: "none" };
+      const next = nextFleetStep(locked, nowMs);
+      if (next.step === "none") return next;
+      const now = new Date(nowMs).toISOString();
+      if (next.step === "activate") await activateGeneration(transaction, next.generation.id, now);
+      else await promoteUpdate(transaction, key.id, { from: locked.active.id, to: next.generation.id }, now);
+      await addPreparations(transaction, preparationsOf(locked, next.generation, ids, nowMs));
+      return next;
+    });
+    if (done.step === "none") return;
+    machine.log.info("generation_active", {
+      fleet_id: key.id,
+      generation_id: done.generation.id,
+      checkpoint_id: done.generation.checkpoint_id,
+    });
+    nudge();
+  }
+
+  return {
+    name: NAME,
+    intervalMs,
+    restRatio: REST_RATIO,
+    async run(signal) {
+      let after: string | null = null;
+      while (!signal.aborted) {
+        const keys: readonly FleetKey[] = await listFleetsToReconcile(store.reader, after);
+        for (const key of keys) {
+          await letOthersIn();
+          if (!signal.aborted) await failing.attempt(key.id, () => reconcile(key));
+        }
+        if (keys.length < FLEETS_AT_A_TIME) return;
+        after = keys.at(-1)?.id ?? null;
+      }
+    },
+  };
+}
+
+/**
+ * How long each endpoint took that became healthy after the generation asked for it; one that was healthy already tells
+ * nothing about preparing, nor does one that took longer than any preparation does.
+ */
+function preparationsOf(
+  facts: FleetFacts,
+  generation: GenerationFacts,
+  ids: readonly string[],
+  nowMs: number,
+): readonly Tables["preparations"][] {
+  const isUpdate = generation === facts.update;
+  const { able } = isUpdate ? assessUpdate(facts, generation, nowMs) : assessActive(facts, nowMs);
+  return [...neededEndpoints(able, generation)].flatMap(([region, { health_since: healthSince }], index) => {
+    const id = ids[index];
+    const tookMs = Date.parse(healthSince ?? generation.created_at) - Date.parse(generation.created_at);
+    const seconds = Math.ceil(tookMs / 1000);
+    if (id === undefined || seconds <= 0 || seconds > PREPARATION_MAXIMUM_S) return [];
+    const { model_slug: modelSlug, checkpoint_id: checkpointId } = generation;
+    return [
+      {
+        id,
+        model_slug: modelSlug,
+        checkpoint_id: checkpointId,
+        region,
+        seconds,
+        observed_at: new Date(nowMs).toISOString(),
+      },
+    ];
+  });
+}

@@ -1,0 +1,58 @@
+import type { Transaction } from "kysely";
+
+import type { Tables } from "../store/tables.ts";
+
+/** Keys made with keys made with keys: nobody has a reason for more, and each level is a query when the first of them is revoked. */
+export const LINEAGE_DEPTH_MAXIMUM = 16;
+/** Ids in one query. */
+const CHUNK = 1000;
+
+/**
+ * A key and all keys that end with it. Level by level rather than by a recursive query: PostgreSQL plans that one by what it last knew of
+ * the table, and then takes seconds for thousands of keys.
+ */
+export async function lineageOf(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  id: string,
+): Promise<readonly string[]> {
+  const found = new Set([id]);
+  let level: readonly string[] = [id];
+  while (level.length > 0) {
+    const children: string[] = [];
+    for (const parents of chunksOf(level)) {
+      const rows = await transaction
+        .selectFrom("api_keys")
+        .select("id")
+        .where("organization_id", "=", organizationId)
+        .where("parent_id", "in", parents)
+        .execute();
+      children.push(...rows.map((row) => row.id).filter((child) => !found.has(child)));
+    }
+    for (const child of children) found.add(child);
+    level = children;
+  }
+  return [...found];
+}
+
+/** How many keys a key ends with, itself included: 1 for one that goes on alone. */
+export async function depthOf(transaction: Transaction<Tables>, organizationId: string, id: string): Promise<number> {
+  let depth = 0;
+  for (let at: string | null = id; at !== null && depth <= LINEAGE_DEPTH_MAXIMUM; depth += 1) {
+    const key: { parent_id: string | null } | undefined = await transaction
+      .selectFrom("api_keys")
+      .select("parent_id")
+      .where("organization_id", "=", organizationId)
+      .where("id", "=", at)
+      .executeTakeFirst();
+    at = key?.parent_id ?? null;
+  }
+  return depth;
+}
+
+/** Many ids, so many at a time as a query takes. */
+export function chunksOf(ids: readonly string[]): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
+    ids.slice(index * CHUNK, (index + 1) * CHUNK),
+  );
+}

@@ -1,0 +1,126 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
+import { chunksOf } from "./lineage.ts";
+
+const COLUMNS = [
+  "id",
+  "organization_id",
+  "kind",
+  "token_sha256",
+  "created_by",
+  "scopes",
+  "created_at",
+  "last_used_at",
+  "expires_at",
+  "revoked_at",
+] as const;
+
+/** What a request needs to know of the session it came with. */
+export type SessionRow = Pick<Tables["sessions"], (typeof COLUMNS)[number]>;
+
+/** Looks a session up by its token's hash; like a key's, the query that finds the organization. */
+export function findSession(reader: Reader, tokenSha256: string): Promise<SessionRow | undefined> {
+  return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", tokenSha256).executeTakeFirst();
+}
+
+export async function insertSession(transaction: Transaction<Tables>, session: Tables["sessions"]): Promise<void> {
+  await transaction.insertInto("sessions").values(session).execute();
+}
+
+/** Ends one session at `at`, and says whether it was not over before. */
+export async function endSession(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  id: string,
+  at: string,
+): Promise<boolean> {
+  // Whoever holds it to write with it is waited for; an update alone would not do that.
+  await transaction.selectFrom("sessions").select("id").where("id", "=", id).forUpdate().execute();
+  const ended = await transaction
+    .updateTable("sessions")
+    .set({ revoked_at: at })
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", id)
+    .where("revoked_at", "is", null)
+    .returning("id")
+    .executeTakeFirst();
+  return ended !== undefined;
+}
+
+/** Ends every session that goes back to one of these keys; returns how many. */
+export async function endSessionsOf(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  keyIds: readonly string[],
+  at: string,
+): Promise<number> {
+  let count = 0;
+  for (const ids of chunksOf(keyIds)) {
+    const own = transaction.selectFrom("sessions").select("id").where("created_by", "in", ids);
+    await own.where("revoked_at", "is", null).orderBy("id").forUpdate().execute();
+    const ended = await transaction
+      .updateTable("sessions")
+      .set({ revoked_at: at })
+      .where("organization_id", "=", organizationId)
+      .where("created_by", "in", ids)
+      .where("revoked_at", "is", null)
+      .returning("id")
+      .execute();
+    count += ended.length;
+  }
+  return count;
+}
+
+/** Forgets the oldest console sessions of a key, all but the newest `kept`. */
+export async function deleteOldConsoleSessions(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  keyId: string,
+  kept: number,
+): Promise<void> {
+  const own = transaction
+    .selectFrom("sessions")
+    .select("id")
+    .where("organization_id", "=", organizationId)
+    .where("created_by", "=", keyId)
+    .where("kind", "=", "console");
+  // SQLite knows no offset without a limit.
+  const [oldestKept] = await own
+    .orderBy("id", "desc")
+    .offset(kept - 1)
+    .limit(1)
+    .execute();
+  if (oldestKept === undefined) return;
+  await transaction
+    .deleteFrom("sessions")
+    .where("id", "in", own.where("id", "<", oldestKept.id))
+    .execute();
+}
+
+/** Forgets sessions that were over before `before` (ISO 8601), a bounded number at a time; returns how many. */
+export async function deletePastSessions(
+  transaction: Transaction<Tables>,
+  before: string,
+  maximum: number,
+): Promise<number> {
+  const past = transaction
+    .selectFrom("sessions")
+    .select("id")
+    .where("expires_at", "<", before)
+    .orderBy("expires_at")
+    .limit(maximum);
+  const deleted = await transaction.deleteFrom("sessions").where("id", "in", past).returning("id").execute();
+  return deleted.length;
+}
+
+/** Notes that a session was used at `at`. Only forward: another replica may have seen a later use. */
+export async function noteSessionUse(transaction: Transaction<Tables>, id: string, at: string): Promise<void> {
+  await transaction
+    .updateTable("sessions")
+    .set({ last_used_at: at })
+    .where("id", "=", id)
+    .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
+    .execute();
+}

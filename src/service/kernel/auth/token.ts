@@ -1,0 +1,50 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+import type { Random } from "../../../platform/random.ts";
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SECRET_BYTES = 16;
+/** 62²² > 2¹²⁸. */
+const SECRET_LENGTH = 22;
+/** 62⁶ > 2³². */
+const CHECKSUM_LENGTH = 6;
+const BODY = new RegExp(`^[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** A new bearer token: the prefix, 128 random bits, and a checksum over both. */
+export function createToken(prefix: string, random: Random): string {
+  const secret = base62(BigInt(`0x${Buffer.from(random.bytes(SECRET_BYTES)).toString("hex")}`), SECRET_LENGTH);
+  return prefix + secret + checksum(prefix, secret);
+}
+
+/** Whether the text can be a token at all: a typo is told without asking the store. Says nothing about whether it is valid. */
+export function isToken(prefix: string, text: string): boolean {
+  if (!text.startsWith(prefix)) return false;
+  const body = text.slice(prefix.length);
+  return BODY.test(body) && body.endsWith(checksum(prefix, body.slice(0, SECRET_LENGTH)));
+}
+
+/** What the store keeps of a secret, as lowercase hex SHA-256. Unsalted is enough: 128 random bits are in no table. */
+export function hashSecret(secret: string): string {
+  return hash("sha256", secret, "hex");
+}
+
+/** An index lookup compares bytes as it pleases; this comparison does not stop at the first difference. */
+export function isSameHash(stored: string, computed: string): boolean {
+  const [left, right] = [Buffer.from(stored), Buffer.from(computed)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function checksum(prefix: string, secret: string): string {
+  return base62(BigInt(crc32(prefix + secret)), CHECKSUM_LENGTH);
+}
+
+function base62(value: bigint, length: number): string {
+  let rest = value;
+  let text = "";
+  for (let count = 0; count < length; count += 1) {
+    text = ALPHABET.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  return text;
+}

@@ -1,0 +1,95 @@
+import { errorCode } from "../../../platform/files/files.ts";
+import type { ServiceMachine } from "../machine.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Task } from "../tasks/task.ts";
+import type { Listener } from "./listener.ts";
+import { readCertificatePair } from "./tls.ts";
+import type { CertificatePair, TlsFiles } from "./tls.ts";
+
+/** Who renews certificates does it weeks ahead; later than this something is amiss. */
+const WARN_BEFORE_MS = 14 * 24 * 3_600_000;
+
+/** The certificate in force, and how it is replaced. */
+export interface Certificate {
+  /** Takes what the files hold now; where it cannot be used the old one stays, and the log says why. */
+  reload(): Promise<void>;
+  /** Reloads when the files have changed; the first run always does, since they may have while the service started. */
+  readonly task: Task;
+}
+
+export function createCertificate(
+  tls: TlsFiles,
+  initial: CertificatePair,
+  { listener, metrics, machine, checkMs }: CertificateSurroundings,
+): Certificate {
+  const { clock, files, log } = machine;
+  let inForce = initial.fingerprint256;
+  /** What `look` saw before the files were read last. */
+  let seen: string | null = null;
+
+  /** Changes with the files, also where a link on the way to them is turned. */
+  async function look(): Promise<string> {
+    const versions = [tls.certFile, tls.keyFile].map(async (path) => {
+      try {
+        const { device, inode, size_bytes: sizeBytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = await files.stat(path);
+        return `${device}:${inode} ${sizeBytes} ${mtimeNs} ${ctimeNs}`;
+      } catch (error) {
+        return errorCode(error) ?? "UNKNOWN";
+      }
+    });
+    return (await Promise.all(versions)).join("\n");
+  }
+
+  async function reload(): Promise<void> {
+    seen = await look();
+    const nowMs = clock.wallMs();
+    const reading = await readCertificatePair(files, tls, nowMs);
+    switch (reading.state) {
+      case "refused": {
+        const { code, what, where, fix } = reading.problem;
+        log.error("tls_reload_refused", { code, reason: what, path: where, fix, in_force: inForce });
+        return;
+      }
+      case "read":
+        listener.setCertificate(reading.pair);
+        if (reading.pair.fingerprint256 !== inForce)
+          log.info("tls_reloaded", { fingerprint: reading.pair.fingerprint256 });
+        inForce = reading.pair.fingerprint256;
+        tell(reading.pair, nowMs);
+    }
+  }
+
+  function tell({ validFromMs, validToMs }: CertificatePair, nowMs: number): void {
+    metrics.certificateEnds(validToMs / 1000);
+    const path = tls.certFile;
+    if (validFromMs > nowMs) {
+      const fix = "If it should be, set the clock of this machine.";
+      log.warn("tls_certificate_not_valid_yet", { path, valid_from: isoOf(validFromMs), fix });
+    } else if (validToMs - nowMs < WARN_BEFORE_MS) {
+      log.warn("tls_certificate_expires_soon", { path, expires_at: isoOf(validToMs), fix: "Have it renewed." });
+    }
+  }
+
+  return {
+    reload,
+    task: {
+      name: "reload-certificate",
+      intervalMs: checkMs,
+      async run() {
+        if ((await look()) !== seen) await reload();
+      },
+    },
+  };
+}
+
+export interface CertificateSurroundings {
+  readonly listener: Listener;
+  readonly metrics: Metrics;
+  readonly machine: Pick<ServiceMachine, "clock" | "files" | "log">;
+  /** How often the files are looked at. */
+  readonly checkMs: number;
+}
+
+function isoOf(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}

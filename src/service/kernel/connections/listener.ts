@@ -1,0 +1,74 @@
+import type { RequestListener, Server, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Server as TlsServer } from "node:https";
+
+import { refuseUnreadable } from "../http/answers.ts";
+import { connectionAccepted } from "../traffic/let-others-in.ts";
+import type { LimitsMet } from "../traffic/limits-met.ts";
+import type { HttpLimits } from "../traffic/limits.ts";
+import { paceConnections } from "./pace-connections.ts";
+import { shareConnections } from "./share-connections.ts";
+import { TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
+import type { CertificatePair } from "./tls.ts";
+
+const FIRST_BYTES = 16 * 1024;
+
+/** The HTTP server beneath the web framework, plain or over TLS, within its limits. */
+export interface Listener {
+  readonly scheme: "http" | "https";
+  /** For the framework; called once. */
+  create(handle: RequestListener): Server | TlsServer;
+  /** New connections are served with this certificate; those that are open stay as they are. Without TLS: nothing. */
+  setCertificate(pair: CertificatePair): void;
+}
+
+export function createListener(
+  limits: HttpLimits,
+  certificate: CertificatePair | null,
+  limitsMet: Pick<LimitsMet, "note">,
+): Listener {
+  const options = {
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    maxHeaderSize: limits.headerBytes,
+    // Node would refuse without a body; nothing here depends on the host.
+    requireHostHeader: false,
+    // Of a request that waits to be looked at no more is read than what came first, up to 64 KiB.
+    highWaterMark: FIRST_BYTES,
+  };
+  let tlsServer: TlsServer | null = null;
+
+  function bound<T extends Server | TlsServer>(server: T): T {
+    const connections = { all: limits.connections, ofAddress: limits.connectionsOfAddress };
+    shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organizationId: null, party }));
+    server.on("connection", connectionAccepted);
+    paceConnections(server, certificate === null ? "connection" : "secureConnection");
+    server.setTimeout(limits.idleTimeoutMs);
+    server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
+      const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");
+      response.writeHead(status, { "content-type": "application/json", "content-length": json.length }).end(json);
+    });
+    return server;
+  }
+
+  return {
+    scheme: certificate === null ? "http" : "https",
+    create(handle) {
+      if (certificate === null) return bound(createServer(options, handle));
+      tlsServer = createTlsServer(
+        // Who connects and then says nothing is not waited for longer than one who sends no headers.
+        { ...options, ...contextOf(certificate), handshakeTimeout: limits.headersTimeoutMs },
+        handle,
+      );
+      return bound(tlsServer);
+    },
+    setCertificate: (pair) => tlsServer?.setSecureContext(contextOf(pair)),
+  };
+}
+
+function contextOf({ cert, key }: CertificatePair) {
+  return { cert, key, ciphers: TLS_CIPHERS, minVersion: TLS_MINIMUM } as const;
+}

@@ -1,0 +1,48 @@
+import type { Socket } from "node:net";
+
+import type { Log } from "../../../platform/log/log.ts";
+import { refuseUnreadable } from "../http/answers.ts";
+
+type ConnectionError = Error & { readonly code?: string };
+
+/** What Node's parser refused never became a request; it gets its answer on the bare connection. */
+export function createConnectionRefusal(
+  newRequestId: () => string,
+  log: Log,
+): (error: ConnectionError, socket: Socket) => void {
+  return ({ code }, socket) => {
+    if (code === "ECONNRESET" || isTlsFailure(code) || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const [status, reason, detail] = refusalOf(code);
+    const { json } = refuseUnreadable(status, detail);
+    const requestId = newRequestId();
+    log.debug("connection_refused", { request_id: requestId, status });
+    const head = [
+      `HTTP/1.1 ${status} ${reason}`,
+      `date: ${new Date().toUTCString()}`,
+      "content-type: application/json",
+      `content-length: ${Buffer.byteLength(json)}`,
+      `x-request-id: ${requestId}`,
+      "connection: close",
+    ];
+    socket.end(`${head.join("\r\n")}\r\n\r\n${json}`);
+  };
+}
+
+/** There is no connection yet that an answer could be sent on. */
+function isTlsFailure(code: string | undefined): boolean {
+  return code !== undefined && (code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_"));
+}
+
+function refusalOf(code: string | undefined): readonly [status: number, reason: string, detail: string] {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return [431, "Request Header Fields Too Large", "The request headers are too large"];
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return [408, "Request Timeout", "The request took too long to arrive"];
+    default:
+      return [400, "Bad Request", "The request is malformed"];
+  }
+}

@@ -1,0 +1,144 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { createSecureContext } from "node:tls";
+
+import { readBounded } from "../../../platform/files/durable-file.ts";
+import type { Files } from "../../../platform/files/files.ts";
+import { errorCode } from "../../../platform/files/files.ts";
+import type { Problem } from "../../../platform/terminal.ts";
+
+/** The certificate, with its chain, and its key: paths of PEM files. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** A certificate and the key to it, good to be served. */
+export interface CertificatePair {
+  /** PEM, as in the files. */
+  readonly cert: string;
+  readonly key: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly validFromMs: number;
+  readonly validToMs: number;
+  /** Of the certificate, for the log: colons and capital letters. */
+  readonly fingerprint256: string;
+}
+
+export type PairReading =
+  | { readonly state: "read"; readonly pair: CertificatePair }
+  | { readonly state: "refused"; readonly problem: Problem };
+
+/** Below it nothing is negotiated. */
+export const TLS_MINIMUM = "TLSv1.2" as const;
+/** With forward secrecy, and authenticated: of TLS 1.2 no CBC suites, and none with an exchange of keys by RSA (RFC 9325, 4.2). */
+export const TLS_CIPHERS = [
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "TLS_AES_128_GCM_SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+].join(":");
+/** A chain of a few certificates is about 10 KiB. */
+const PEM_BYTES_MAXIMUM = 1_048_576;
+
+/**
+ * Reads certificate and key, and makes sure that clients can be served with them: both readable, one to the other, not expired.
+ *
+ * A certificate that is not valid yet is read: after a dead battery it is more likely the clock that is wrong.
+ */
+export async function readCertificatePair(
+  files: Files,
+  { certFile, keyFile }: TlsFiles,
+  nowMs: number,
+): Promise<PairReading> {
+  const cert = await readPem(files, certFile, "certificate");
+  if (typeof cert !== "string") return refused(cert);
+  const key = await readPem(files, keyFile, "key");
+  if (typeof key !== "string") return refused(key);
+  const certificate = parseCertificate(cert);
+  if (certificate === null) {
+    const fix = "Name a PEM file that begins with the certificate of this service, its chain after it.";
+    return refused(problem("tls-certificate-invalid", "The TLS certificate file holds no certificate.", certFile, fix));
+  }
+  const privateKey = parseKey(key);
+  if (privateKey === null) {
+    const fix = "Name a PEM file with the private key, without a passphrase.";
+    return refused(problem("tls-key-invalid", "The TLS key file holds no private key that can be used.", keyFile, fix));
+  }
+  if (!certificate.checkPrivateKey(privateKey)) {
+    const fix = `Name the key that ${certFile} was made for.`;
+    return refused(problem("tls-pair-mismatch", "The TLS key is not that of the certificate.", keyFile, fix));
+  }
+  const [validFromMs, validToMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  if (validToMs <= nowMs) {
+    const what = `The TLS certificate expired on ${new Date(validToMs).toISOString()}.`;
+    const fix = "Have it renewed; if it was not to expire yet, set the clock of this machine.";
+    return refused(problem("tls-certificate-expired", what, certFile, fix));
+  }
+  const unusable = servingProblem(cert, key);
+  if (unusable !== null) {
+    const fix = "Have a certificate made with a key of today's strength, such as ECDSA P-256 or RSA 2048.";
+    return refused(problem("tls-pair-unusable", `TLS refuses the certificate: ${unusable}.`, certFile, fix));
+  }
+  return {
+    state: "read",
+    pair: { cert, key, validFromMs, validToMs, fingerprint256: certificate.fingerprint256 },
+  };
+}
+
+async function readPem(files: Files, path: string, what: "certificate" | "key"): Promise<string | Problem> {
+  const code = `tls-${what}-unreadable`;
+  try {
+    const bytes = await readBounded(files, path, PEM_BYTES_MAXIMUM);
+    if (bytes !== "too-large") return Buffer.from(bytes).toString("utf8");
+    return problem(code, `The TLS ${what} file is larger than 1 MiB.`, path, "Name a PEM file.");
+  } catch (error) {
+    const reason = errorCode(error);
+    if (reason === undefined) throw error;
+    const fix =
+      reason === "EACCES"
+        ? "Give this user permission to read it; the unit of systemd gets it by a group, SupplementaryGroups=."
+        : "Name a PEM file that is there.";
+    return problem(code, `The TLS ${what} file cannot be read (${reason}).`, path, fix);
+  }
+}
+
+/** The first certificate of the file. */
+function parseCertificate(pem: string): X509Certificate | null {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return null;
+  }
+}
+
+function parseKey(pem: string): KeyObject | null {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return null;
+  }
+}
+
+/** Why OpenSSL would not serve them: a key that is too short, a damaged chain. */
+function servingProblem(cert: string, key: string): string | null {
+  try {
+    createSecureContext({ cert, key, minVersion: TLS_MINIMUM });
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function refused(refusal: Problem): PairReading {
+  return { state: "refused", problem: refusal };
+}
+
+function problem(code: string, what: string, where: string, fix: string): Problem {
+  return { code, what, where, fix };
+}

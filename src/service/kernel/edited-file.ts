@@ -1,0 +1,61 @@
+import { renderFindings } from "../../manifest/excerpt.ts";
+import type { Finding } from "../../manifest/finding.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+
+/** What kind of file it is, for messages. */
+export interface EditedFileRules {
+  /** `configuration`, `catalog`. */
+  readonly subject: string;
+  /** The commented file to start from. */
+  readonly example: string;
+  readonly limitBytes: number;
+}
+
+/** The bytes of a file that a person edits, or what is wrong with it as a whole. */
+export async function readEditedFile(
+  files: Files,
+  path: string,
+  { subject, example, limitBytes }: EditedFileRules,
+): Promise<Uint8Array | Finding> {
+  try {
+    const bytes = await readBounded(files, path, limitBytes);
+    if (bytes !== "too-large") return bytes;
+    return unreadable("too_large", `${subject} is larger than ${limitBytes} bytes`);
+  } catch (error) {
+    const code = errorCode(error);
+    switch (code) {
+      case undefined:
+        throw error;
+      case "ENOENT":
+      case "ENOTDIR":
+        return unreadable("file_missing", `there is no such file; copy ${example} and edit it`);
+      case "EACCES":
+      case "EPERM":
+        return unreadable("file_unreadable", "this user may not read the file; give it read permission");
+      case "EISDIR":
+      case "EINVAL":
+        return unreadable("file_not_regular", "this is not a regular file");
+      default:
+        return unreadable("file_unreadable", `the file cannot be read (${code})`);
+    }
+  }
+}
+
+/** What was found in a file, and its bytes to show the lines it is about. */
+export interface FileFindings {
+  readonly path: string;
+  readonly bytes: Uint8Array | null;
+  readonly findings: readonly Finding[];
+}
+
+/** Shows findings with the lines they are about, on stderr. */
+export function showFindings({ path, bytes, findings }: FileFindings, terminal: Terminal): void {
+  for (const text of renderFindings(findings, { path, bytes, columns: terminal.columns })) terminal.note(text);
+}
+
+function unreadable(id: string, message: string): Finding {
+  return { id, severity: "error", loc: "", message, line: 1, column: 1 };
+}

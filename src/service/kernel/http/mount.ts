@@ -1,0 +1,270 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type * as z from "zod";
+
+import type { Operation, WithBody, WithoutBody } from "../../../api/api.ts";
+import { BODY_BYTES } from "../../../api/body-bytes.ts";
+import type { Refusals } from "../../robots/refusals.ts";
+import type { Owner, RefusedRequest } from "../../robots/refused-setup.ts";
+import type { Principal } from "../auth/authenticate.ts";
+import { CredentialEndedError, writeAs } from "../auth/still-valid.ts";
+import type { PrincipalWrite } from "../auth/still-valid.ts";
+import type { JsonObject } from "../json/parse-json.ts";
+import type { Handler, OperationContext, PublicHandler } from "../operation.ts";
+import { refuseEnded } from "../operation.ts";
+import { StoreBusyError } from "../store/unavailable.ts";
+import { onBehalfOf } from "../traffic/asker.ts";
+import type { Passage, Traffic } from "../traffic/traffic.ts";
+import { validate } from "../validation/validation.ts";
+import { acceptedCodings } from "./accepted-codings.ts";
+import type { Answer, AnyAnswer } from "./answers.ts";
+import { refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_REQUESTS, TOO_MANY_VALUES } from "./answers.ts";
+import { arrivalOf } from "./arrival.ts";
+import { readBody } from "./body.ts";
+import { clientAddress } from "./client-address.ts";
+import type { Gate } from "./gate.ts";
+import { routePath } from "./routing.ts";
+import { counted, refusalOf, send, sendZipped } from "./send.ts";
+
+/** What is known of a request before its body is read. */
+export interface Admitted {
+  /** Null where the operation is public. */
+  readonly principal: Principal | null;
+  readonly content_type: string | undefined;
+  readonly takesGzip: boolean;
+  /** By the clock of the gate. */
+  readonly since_ms: number;
+  /** What is committed is answered as such, whatever becomes of the credential. */
+  hasWritten: boolean;
+}
+
+const passages = new WeakMap<FastifyRequest, Passage>();
+const admissions = new WeakMap<FastifyRequest, Admitted>();
+/** Who sent those that were not admitted. */
+const strangers = new WeakMap<FastifyRequest, Owner>();
+
+/** Called when the answer was sent. */
+export type OnRefused = (request: FastifyRequest, refused: RefusedRequest) => void;
+
+/** What operations work with, and what stands before them. */
+export interface MountContext extends OperationContext {
+  readonly gate: Gate;
+  readonly traffic: Traffic;
+  readonly refusals: Pick<Refusals, "note">;
+}
+
+/** Serves an operation that takes a body: credential, scope, body, contract, then the handler. */
+export function mountWithBody<S extends z.ZodType>(
+  app: FastifyInstance,
+  context: MountContext,
+  operation: Operation & WithBody<S>,
+  handle: Handler<z.output<S>>,
+  onRefused?: OnRefused,
+): void {
+  const answer = async (request: FastifyRequest, admitted: Admitted, passage: Passage) => {
+    const body = await passage.read(() => readRequest(operation, request, admitted.content_type));
+    if (body === null) return refuseUnavailable("Too many large requests are waiting");
+    if (body.state === "refused") return body.answer;
+    return handle({ ...callOf(request), ...actorOf(context, admitted), body: body.value, query: null });
+  };
+  route(app, context, operation, answer, onRefused);
+}
+
+/** Serves an operation with a body that needs no credential. */
+export function mountPublic<S extends z.ZodType>(
+  app: FastifyInstance,
+  context: MountContext,
+  operation: Operation & WithBody<S> & { readonly scopes: "public" },
+  handle: PublicHandler<z.output<S>>,
+): void {
+  route(app, context, operation, async (request, { content_type: contentType }) => {
+    const body = readRequest(operation, request, contentType);
+    if (body.state === "refused") return body.answer;
+    const program = request.headers["user-agent"] ?? null;
+    return handle({ ...callOf(request), program, body: body.value, query: null });
+  });
+}
+
+/** Serves an operation without a body; one that comes along is ignored. */
+export function mount(
+  app: FastifyInstance,
+  context: MountContext,
+  operation: Operation & WithoutBody,
+  handle: Handler<null>,
+): void {
+  route(app, context, operation, (request, admitted) =>
+    handle({ ...callOf(request), ...actorOf(context, admitted), body: null, query: null }),
+  );
+}
+
+/** Serves a list: an operation without a body that understands query parameters. */
+export function mountWithQuery<Q extends z.ZodObject>(
+  app: FastifyInstance,
+  context: MountContext,
+  operation: Operation & WithoutBody & { readonly query: Q },
+  handle: Handler<null, z.output<Q>>,
+): void {
+  route(app, context, operation, async (request, admitted) => {
+    const query = validate(operation.query, queryParameters(request), ["query"]);
+    if (query.state === "invalid") return refuseInvalid(query.findings);
+    return handle({ ...callOf(request), ...actorOf(context, admitted), body: null, query: query.value });
+  });
+}
+
+/** What a path answers, and to whom. */
+type Route = Pick<Operation, "method" | "scopes"> & Partial<Pick<WithBody, "bodyBytes">> & { readonly path: string };
+
+type ReadRequest<T> =
+  | { readonly state: "read"; readonly value: T }
+  | { readonly state: "refused"; readonly answer: Answer };
+
+/** The body of a request, as the contract wants it. */
+export function readRequest<S extends z.ZodType>(
+  { request: schema }: { readonly request: S },
+  request: FastifyRequest,
+  contentType: string | undefined,
+): ReadRequest<z.output<S>> {
+  const body = readBody(contentType, request.body instanceof Uint8Array ? request.body : undefined);
+  switch (body.state) {
+    case "unreadable":
+      return { state: "refused", answer: refuseUnreadable(400, "There was an error parsing the body") };
+    case "too-many":
+      return { state: "refused", answer: TOO_MANY_VALUES };
+    case "invalid":
+      return { state: "refused", answer: refuseInvalid([body.finding]) };
+    case "read": {
+      const validated = validate(schema, body.value, ["body"]);
+      if (validated.state === "invalid") return { state: "refused", answer: refuseInvalid(validated.findings) };
+      return { state: "read", value: validated.value };
+    }
+  }
+}
+
+/** Serves a path: credential and scope, then `answer`, which reads what else it needs from the request. */
+export function route(
+  app: FastifyInstance,
+  { gate, traffic, limitsMet }: Pick<MountContext, "gate" | "traffic" | "limitsMet">,
+  operation: Route,
+  answer: (request: FastifyRequest, admitted: Admitted, passage: Passage) => Promise<AnyAnswer>,
+  onRefused?: OnRefused,
+): void {
+  /** Nothing for whose credential ended meanwhile. What was committed before that is answered as such. */
+  async function answerInTime(request: FastifyRequest, admitted: Admitted, passage: Passage): Promise<AnyAnswer> {
+    try {
+      const answered = await answer(request, admitted, passage);
+      return !admitted.hasWritten && (await gate.hasEnded(admitted)) ? refuseEnded() : answered;
+    } catch (error) {
+      if (error instanceof CredentialEndedError) return refuseEnded();
+      throw error;
+    }
+  }
+
+  /** Does what `whose` asks for, and notes that it met the limit where too much waits for the store. */
+  async function workFor<T>(whose: string, organizationId: string | null, work: () => Promise<T>): Promise<T> {
+    try {
+      return await onBehalfOf(whose, work);
+    } catch (error) {
+      if (error instanceof StoreBusyError) limitsMet.note("store.waiting", { organizationId, party: whose });
+      throw error;
+    }
+  }
+
+  app.route({
+    method: operation.method,
+    url: routePath(operation.path),
+    bodyLimit: Math.min(
+      operation.bodyBytes ?? BODY_BYTES.none,
+      app.initialConfig.bodyLimit ?? Number.POSITIVE_INFINITY,
+    ),
+    // Before the body is read: who may not send one costs no more than a look at the headers.
+    onRequest: async (request, reply) => {
+      const { "content-type": contentType } = request.headers;
+      // The framework refuses types it cannot parse; what a type means is decided in body.ts.
+      if (contentType !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
+      const arrival = arrivalOf(request);
+      // What came for a cookie is for one person; caches know that of an Authorization alone (RFC 9111, 3.5).
+      const isConsole = arrival.credential?.kind === "console";
+      if (isConsole) reply.header("cache-control", "no-store");
+      const admission = await workFor(clientAddress(request), null, () => gate.admit(operation.scopes, arrival));
+      if (admission.state === "refused") {
+        if (admission.owner !== null) strangers.set(request, admission.owner);
+        return send(reply, admission.answer);
+      }
+      reply.headers(admission.headers);
+      const takesGzip =
+        isConsole && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
+      const { principal, since_ms: sinceMs } = admission;
+      admissions.set(request, {
+        principal,
+        content_type: contentType,
+        takesGzip,
+        since_ms: sinceMs,
+        hasWritten: false,
+      });
+      const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw, principal);
+      if ("status" in passage) return send(reply, passage);
+      passages.set(request, passage);
+    },
+    handler: async (request, reply) => {
+      const admitted = admissions.get(request);
+      const passage = passages.get(request);
+      if (admitted === undefined || passage === undefined) {
+        throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
+      }
+      const { organization_id: organizationId = null } = admitted.principal ?? {};
+      const whose = organizationId ?? clientAddress(request);
+      const worked = await passage.work(whose, () =>
+        workFor(whose, organizationId, () => answerInTime(request, admitted, passage)),
+      );
+      if (worked === null) return send(reply, TOO_MANY_REQUESTS);
+      const answered = counted(worked, passage, operation.method, () => gate.hasEnded(admitted));
+      return admitted.takesGzip ? sendZipped(reply, answered) : send(reply, answered);
+    },
+    onResponse: async (request) => {
+      const refusal = refusalOf(request);
+      if (onRefused === undefined || refusal === undefined) return;
+      const { principal = null, content_type: contentType } = admissions.get(request) ?? {};
+      onRefused(request, { owner: principal ?? strangers.get(request) ?? null, answer: refusal, contentType });
+    },
+  });
+}
+
+/** What is to be read: what the client says, or the most the operation takes. */
+function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
+  const { "content-length": length, "transfer-encoding": coding } = headers;
+  if (coding === undefined && length === undefined) return 0;
+  const most = routeOptions.bodyLimit ?? 0;
+  return length === undefined ? most : Math.min(Number(length), most);
+}
+
+/** @throws where a public operation was mounted as one that is not. */
+function actorOf({ store, machine }: MountContext, admitted: Admitted) {
+  const { principal } = admitted;
+  if (principal === null) throw new Error("A public operation has no principal");
+  const write: PrincipalWrite = async (job) => {
+    const value = await writeAs(store, machine.clock, principal)(job);
+    admitted.hasWritten = true;
+    return value;
+  };
+  return { principal, write };
+}
+
+function callOf(request: FastifyRequest) {
+  return {
+    path: pathParameters(request),
+    url: request.url,
+    request_id: request.id,
+    address: clientAddress(request),
+  };
+}
+
+function pathParameters(request: FastifyRequest): Readonly<Record<string, string>> {
+  const { params } = request;
+  if (typeof params !== "object" || params === null) return {};
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
+}
+
+/** Of a parameter that is given twice the last one counts. */
+function queryParameters(request: FastifyRequest): JsonObject {
+  const query = request.url.split("?").slice(1).join("?");
+  return new Map(new URLSearchParams(query));
+}

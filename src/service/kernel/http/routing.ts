@@ -1,0 +1,61 @@
+import { operations } from "../../../api/api.ts";
+import type { Operation } from "../../../api/api.ts";
+import { beyondSpec } from "../../../api/beyond-spec.ts";
+
+const OPERATIONS: readonly Operation[] = [...Object.values(operations), ...Object.values(beyondSpec)];
+
+/** What a path answers beside /v1; each to GET alone. */
+export const SERVICE_PATHS = ["/healthz", "/readyz", "/metrics", "/openapi.json"] as const;
+
+/** The path in the web framework's notation. */
+export function routePath(template: string): string {
+  return template.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+const TEMPLATES: ReadonlyMap<string, string> = new Map(OPERATIONS.map(({ path }) => [routePath(path), path]));
+
+/** Inverse of `routePath`; other paths are their own template. */
+export function templateOf(route: string): string {
+  return TEMPLATES.get(route) ?? route;
+}
+
+/** The methods a path answers to, for the `Allow` header of a 405; empty for a path that is nobody's. */
+export function methodsAt(path: string): readonly string[] {
+  if (SERVICE_PATHS.some((known) => known === path)) return ["GET", "HEAD"];
+  const exact = OPERATIONS.filter((operation) => operation.path === path);
+  const parts = partsOf(path);
+  const matching = exact.length > 0 ? exact : OPERATIONS.filter((operation) => matches(operation.path, parts));
+  return matching.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+}
+
+/**
+ * Paths of operations that would be answered by another operation with a parameter in that place, and the methods by which:
+ * `GET /v1/robots/setup` is not the robot called "setup".
+ */
+export function shadowedPaths(): readonly {
+  readonly path: string;
+  readonly methods: readonly Operation["method"][];
+}[] {
+  return [...new Set(OPERATIONS.map(({ path }) => path))].flatMap((path) => {
+    const own = methodsAt(path);
+    const parts = partsOf(path);
+    const others = OPERATIONS.filter((operation) => operation.path !== path && matches(operation.path, parts));
+    const methods = others.map(({ method }) => method).filter((method) => !own.includes(method));
+    return methods.length === 0 || path.includes("{") ? [] : [{ path, methods }];
+  });
+}
+
+/** One more than any template has: a path of thousands costs no more. */
+const PARTS_MAXIMUM = 1 + Math.max(...OPERATIONS.map(({ path }) => path.split("/").length));
+
+function partsOf(path: string): readonly string[] {
+  return path.split("/", PARTS_MAXIMUM);
+}
+
+function matches(template: string, actual: readonly string[]): boolean {
+  const expected = template.split("/");
+  return (
+    expected.length === actual.length &&
+    expected.every((part, index) => (part.startsWith("{") ? actual[index] !== "" : part === actual[index]))
+  );
+}

@@ -1,0 +1,114 @@
+import { pipeline, Readable } from "node:stream";
+import { constants, createGzip } from "node:zlib";
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+import type { Operation } from "../../../api/api.ts";
+import { CredentialEndedError } from "../auth/still-valid.ts";
+import type { Passage } from "../traffic/traffic.ts";
+import type { Answer, AnyAnswer } from "./answers.ts";
+
+/** Smaller answers fit into a packet or two as they are. */
+const ZIPPED_BYTES = 2048;
+
+/** What is counted of an answer that comes in parts: about one part, which is all that is held of it at a time. */
+const LONG_ANSWER_BYTES = 1024 * 1024;
+/** In which it is handed on: a stream that nobody takes then reads no part ahead. */
+const PIECE_BYTES = 64 * 1024;
+
+const refusals = new WeakMap<FastifyRequest, Answer>();
+
+/** Sends an answer as it is. */
+export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
+  if (isRefusal(answer)) refusals.set(reply.request, answer);
+  return sendPayload(reply, answer, payloadOf(answer));
+}
+
+/** What a request was refused with; undefined where it was not. */
+export function refusalOf(request: FastifyRequest): Answer | undefined {
+  return refusals.get(request);
+}
+
+/**
+ * Sends what a page asked for, made smaller by gzip: lists are most of what a console takes over a line. Only for readers, whose answers
+ * hold no secret that could be guessed by its compressed length.
+ */
+export function sendZipped(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
+  const payload = payloadOf(answer);
+  if (payload instanceof Uint8Array && payload.byteLength < ZIPPED_BYTES) {
+    return sendPayload(reply, answer, payload);
+  }
+  const zipped = createGzip({ level: constants.Z_BEST_SPEED });
+  // What breaks on the way destroys the zipped stream, which the web framework looks after.
+  pipeline(payload instanceof Uint8Array ? Readable.from([payload]) : payload, zipped, () => {});
+  return sendPayload(reply.header("content-encoding", "gzip"), answer, zipped);
+}
+
+/** Of a text the web framework would say `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
+function sendPayload(
+  reply: FastifyReply,
+  { status, headers }: AnyAnswer,
+  payload: Uint8Array | Readable,
+): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...headers })
+    .header("content-type", "application/json")
+    .send(payload);
+}
+
+function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
+  if (!("parts" in answer)) return "bytes" in answer ? answer.bytes : Buffer.from(answer.json);
+  return Readable.from(inPieces(answer.parts), { objectMode: false, highWaterMark: PIECE_BYTES });
+}
+
+async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    const bytes = Buffer.from(part);
+    for (let from = 0; from < bytes.byteLength; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
+  }
+}
+
+/**
+ * The answer, counted while it goes out, or a refusal where the client has not taken others yet.
+ *
+ * @param hasEnded whether the client may hear no more; asked before each part of a long answer.
+ */
+export function counted(
+  answer: AnyAnswer,
+  passage: Passage,
+  method: Operation["method"],
+  hasEnded: () => Promise<boolean>,
+): AnyAnswer {
+  const bytes = lengthOf(answer);
+  if (method === "GET") {
+    const refusal = passage.answer(bytes);
+    if (refusal !== null) return refusal;
+  } else {
+    passage.report(bytes);
+  }
+  return "parts" in answer ? { ...answer, parts: patientParts(answer.parts, passage, hasEnded) } : answer;
+}
+
+function lengthOf(answer: AnyAnswer): number {
+  if ("parts" in answer) return LONG_ANSWER_BYTES;
+  return "bytes" in answer ? answer.bytes.byteLength : Buffer.byteLength(answer.json);
+}
+
+async function* patientParts(
+  parts: AsyncIterable<string>,
+  passage: Passage,
+  hasEnded: () => Promise<boolean>,
+): AsyncGenerator<string> {
+  for await (const part of parts) {
+    // The answer breaks off in the middle, so that nobody takes it for whole.
+    if (await hasEnded()) throw new CredentialEndedError();
+    passage.goOn();
+    yield part;
+  }
+}
+
+/** What the sender is to blame for; the rest are troubles of the service. */
+function isRefusal(answer: AnyAnswer): answer is Answer {
+  return "json" in answer && answer.status >= 400 && answer.status < 500;
+}

@@ -1,0 +1,103 @@
+import type { PageQuery } from "../../../api/pages.ts";
+import type { Principal } from "../auth/authenticate.ts";
+import type { Answer, LongAnswer } from "../http/answers.ts";
+import { answerJson } from "../http/answers.ts";
+import type { IdPrefix } from "../ids.ts";
+import type { Call } from "../operation.ts";
+import { StoreBusyError } from "../store/unavailable.ts";
+import { createTurns } from "../traffic/turns.ts";
+import type { PageRange } from "./page-range.ts";
+import { nextPage, readPage } from "./paging.ts";
+
+/** Rows that are fetched at once: to read and print them holds the event loop for about a millisecond. A robot with the longest labels takes 64 KiB. */
+const FETCHED_ROWS = 200;
+/** Characters after which a page ends, however many items were asked for; a longer list is sent in parts of so many. */
+export const PART_CHARACTERS = 1024 * 1024;
+/** Of the whole process, because it has one event loop: a turn of it that reads the rows of many queries holds up everybody. */
+const turns = createTurns({ own: 256, all: 4096, allAtOnce: 4 });
+
+/** Around the items of lists that are an object. */
+export const ITEMS = ['{"items":[', "]}"] as const;
+
+type ListCall = Pick<Call<null, PageQuery>, "query" | "url"> & {
+  readonly principal: Pick<Principal, "organization_id">;
+};
+
+/** A list of rows that sort by their ids. */
+export interface List<Row> {
+  /** Of the ids. */
+  readonly prefix: IdPrefix;
+  /** What stands around the items. */
+  readonly around: readonly [before: string, after: string];
+  readonly fetchedRows?: number;
+  readonly fetch: (range: PageRange) => Promise<readonly Row[]>;
+  /** A row as an item of the list. */
+  readonly view: (row: Row) => unknown;
+}
+
+/**
+ * The page that a request asks for, or everything: in one piece where it is short, else in parts, each as the store was when it
+ * was sent, so that a list of any length costs no more memory than a short one, and lets others in between.
+ */
+export async function answerList<Row extends { readonly id: string }>(
+  { query, url, principal }: ListCall,
+  asked: List<Row>,
+): Promise<Answer | LongAnswer> {
+  const list = { ...asked, fetch: inTurns(principal.organization_id, asked.fetch) };
+  const page = readPage(query, list.prefix);
+  if (page.state === "refused") return page.answer;
+  const { limit } = query;
+  const first = await readPart(list, page.after, limit);
+  const [before, after] = list.around;
+  if (first.next === null) return answerJson(before + first.items + after);
+  if (limit === undefined) return { status: 200, parts: listInParts(list, first) };
+  return { ...answerJson(before + first.items + after), headers: nextPage(url, limit, first.next) };
+}
+
+interface Part {
+  /** JSON, with commas in between. */
+  readonly items: string;
+  /** Id of its last item, where others follow; else null. */
+  readonly next: string | null;
+}
+
+async function readPart<Row extends { readonly id: string }>(
+  { fetchedRows = FETCHED_ROWS, fetch, view }: List<Row>,
+  from: string | null,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<Part> {
+  const items: string[] = [];
+  for (let after = from, characters = 0; ;) {
+    // One more than the page has tells whether others follow.
+    const rows = Math.min(fetchedRows, limit + 1 - items.length);
+    const fetched = await fetch({ after, rows });
+    for (const row of fetched) {
+      if (items.length === limit || characters >= PART_CHARACTERS) return { items: items.join(","), next: after };
+      const item = JSON.stringify(view(row));
+      items.push(item);
+      characters += item.length;
+      after = row.id;
+    }
+    if (fetched.length < rows) return { items: items.join(","), next: null };
+  }
+}
+
+async function* listInParts<Row extends { readonly id: string }>(list: List<Row>, first: Part): AsyncGenerator<string> {
+  const [before, after] = list.around;
+  yield before + first.items;
+  for (let { next } = first; next !== null;) {
+    const part = await readPart(list, next);
+    yield `,${part.items}`;
+    next = part.next;
+  }
+  yield after;
+}
+
+/** Organizations take turns, however many lists one of them asks for. */
+function inTurns<Row>(organizationId: string, fetch: List<Row>["fetch"]): List<Row>["fetch"] {
+  return async (range) => {
+    const rows = await turns.take(organizationId, () => fetch(range));
+    if (rows === null) throw new StoreBusyError("Too many lists wait");
+    return rows;
+  };
+}

@@ -1,0 +1,52 @@
+import type { PageQuery } from "../../../api/pages.ts";
+import type { Answer } from "../http/answers.ts";
+import { refuseInvalid } from "../http/answers.ts";
+import type { IdPrefix } from "../ids.ts";
+import { ruleBroken } from "../validation/finding.ts";
+
+/** `refused` carries the 422 answer to a cursor that this list never gave out. */
+export type ReadPage =
+  /** `after`: the id that it follows; null from the first. */
+  { readonly state: "read"; readonly after: string | null } | { readonly state: "refused"; readonly answer: Answer };
+
+/** What follows the prefix of an id (ids.ts). */
+const UNIQUE_PART = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/**
+ * Where in a list a page begins.
+ *
+ * @param prefix of the ids in this list; a cursor of another list is refused.
+ */
+export function readPage({ cursor }: PageQuery, prefix: IdPrefix): ReadPage {
+  if (cursor === undefined) return { state: "read", after: null };
+  const after = decodeCursor(cursor, prefix);
+  if (after !== null) return { state: "read", after };
+  const fault = ruleBroken("the cursor is not one this list gave out");
+  return { state: "refused", answer: refuseInvalid([{ ...fault, loc: ["query", "cursor"], input: cursor }]) };
+}
+
+/**
+ * The header that names the page after the row `lastId` (RFC 8288).
+ *
+ * @param url path and query of the request; its other query parameters are in the link as well.
+ */
+export function nextPage(url: string, limit: number, lastId: string): Readonly<Record<string, string>> {
+  const [target = "", ...query] = url.split("?");
+  // A request may name the whole address of the service (RFC 9112, 3.2.2); relative to that, the query is enough.
+  const path = target.startsWith("/") ? target : "";
+  const parameters = new URLSearchParams(query.join("?"));
+  parameters.set("limit", String(limit));
+  parameters.set("cursor", encodeCursor(lastId));
+  return { link: `<${path}?${parameters.toString()}>; rel="next"` };
+}
+
+function encodeCursor(id: string): string {
+  return Buffer.from(id).toString("base64url");
+}
+
+/** Null for anything `encodeCursor` did not make of an id with this prefix. */
+function decodeCursor(cursor: string, prefix: IdPrefix): string | null {
+  const id = Buffer.from(cursor, "base64url").toString();
+  const isOurs = id.startsWith(`${prefix}_`) && UNIQUE_PART.test(id.slice(prefix.length + 1));
+  return isOurs && encodeCursor(id) === cursor ? id : null;
+}

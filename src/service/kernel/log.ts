@@ -1,0 +1,17 @@
+import { pino } from "pino";
+
+import { jsonLine, LINE_SETTINGS } from "../../platform/log/log-line.ts";
+import type { LogOutput } from "../../platform/log/log-output.ts";
+import type { Log } from "../../platform/log/log.ts";
+import type { LogLevel } from "./log-level.ts";
+
+/** Structured log lines, one JSON object each: `event` says what changed, the other fields say to what. */
+export function createLog(level: LogLevel, output: LogOutput): Log {
+  const logger = pino({ level, ...LINE_SETTINGS }, { write: (line) => output.write(jsonLine(line)) });
+  return {
+    debug: (event, fields) => logger.debug(fields ?? {}, event),
+    info: (event, fields) => logger.info(fields ?? {}, event),
+    warn: (event, fields) => logger.warn(fields ?? {}, event),
+    error: (event, fields) => logger.error(fields ?? {}, event),
+  };
+}

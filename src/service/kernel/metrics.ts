@@ -1,0 +1,144 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+import { operations } from "../../api/api.ts";
+import type { Limit } from "./traffic/limits-met.ts";
+
+/** A request as it was answered. Every member has few values, whatever clients send. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** Template of the path, `/v1/fleets/{fleet_id}`; `none` for a path that is nobody's. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationS: number;
+}
+
+/** What the service tells Prometheus. No label holds a name, an id or an address. */
+export interface Metrics {
+  readonly contentType: string;
+  render(): Promise<string>;
+  answered(request: AnsweredRequest): void;
+  refusedCredential(): void;
+  /** Somebody was turned away, or lost something, because of a limit. */
+  limitMet(limit: Limit): void;
+  /** The event loop came to a timer so much too late. */
+  loopDelayed(durationS: number): void;
+  /** When the certificate in force ends, in seconds since the Unix epoch. */
+  certificateEnds(atS: number): void;
+  /** A write was asked for. @returns what to call when it ended. */
+  writing(): (outcome: "committed" | "unavailable" | "failed") => void;
+  /** A run of a task ended. */
+  taskEnded(task: string, outcome: "succeeded" | "failed"): void;
+  /** Adds a figure that is looked up whenever it is asked for. Where looking fails there is none. */
+  addFigure(figure: Figure): void;
+}
+
+/** So many of each kind, for example endpoints by their health. */
+export interface Figure {
+  readonly name: string;
+  readonly help: string;
+  /** What kinds are told apart by. */
+  readonly label: string;
+  count(): Promise<readonly { readonly kind: string; readonly count: number }[]>;
+}
+
+/** Bounds in seconds: the contract's lists and durable writes take a few milliseconds, a stuck disk seconds. */
+const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const PREFIX = "robot_policy_service_";
+const SETUP_ROUTE = operations.setupRobot.path;
+
+/** Metrics in a registry of their own, with those of the process. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: `${PREFIX}http_request_duration_seconds`,
+    help: "Time from the headers of a request to the end of its answer.",
+    labelNames: ["method", "route", "status"] as const,
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const setups = new Counter({
+    name: `${PREFIX}robot_setups_total`,
+    help: "Registrations of robots that were acknowledged.",
+    registers,
+  });
+  const refused = new Counter({
+    name: `${PREFIX}refused_credentials_total`,
+    help: "Requests without a credential that works.",
+    registers,
+  });
+  const limitsMet = new Counter({
+    name: `${PREFIX}limits_met_total`,
+    help: "How often a limit turned a request away or closed a connection; robot-policy-service status tells whose.",
+    labelNames: ["limit"] as const,
+    registers,
+  });
+  const loopDelays = new Histogram({
+    name: `${PREFIX}event_loop_delay_seconds`,
+    help: "How much too late the event loop came to a timer that is due fifty times a second.",
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const certificate = new Gauge({
+    name: `${PREFIX}tls_certificate_not_after_seconds`,
+    help: "When the TLS certificate in force ends, in seconds since the Unix epoch; 0 without TLS.",
+    registers,
+  });
+  const waiting = new Gauge({
+    name: `${PREFIX}store_writes_waiting`,
+    help: "Writes that wait for their commit.",
+    registers,
+  });
+  const writes = new Histogram({
+    name: `${PREFIX}store_write_duration_seconds`,
+    help: "Time from asking for a write to its commit, by how it ended.",
+    labelNames: ["outcome"] as const,
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const runs = new Counter({
+    name: `${PREFIX}task_runs_total`,
+    help: "Runs of the tasks in the background, by how they ended.",
+    labelNames: ["task", "outcome"] as const,
+    registers,
+  });
+
+  return {
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    answered({ method, route, status, durationS }) {
+      requests.observe({ method, route, status }, durationS);
+      if (route === SETUP_ROUTE && status === 200) setups.inc();
+    },
+    refusedCredential: () => refused.inc(),
+    limitMet: (limit) => limitsMet.inc({ limit }),
+    loopDelayed: (durationS) => loopDelays.observe(durationS),
+    certificateEnds: (atS) => certificate.set(atS),
+    writing() {
+      waiting.inc();
+      const end = writes.startTimer();
+      return (outcome) => {
+        waiting.dec();
+        end({ outcome });
+      };
+    },
+    taskEnded: (task, outcome) => runs.inc({ task, outcome }),
+    addFigure({ name, help, label, count }) {
+      const gauge: Gauge = new Gauge({
+        name: PREFIX + name,
+        help,
+        labelNames: [label],
+        registers,
+        async collect() {
+          gauge.reset();
+          try {
+            for (const { kind, count: value } of await count()) gauge.set({ [label]: kind }, value);
+          } catch {
+            // A store that does not answer has a metric of its own; the others are still told.
+          }
+        },
+      });
+    },
+  };
+}

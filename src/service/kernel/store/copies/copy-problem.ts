@@ -1,0 +1,68 @@
+import { errorCode } from "../../../../platform/files/files.ts";
+import type { Problem } from "../../../../platform/terminal.ts";
+import { systemReason } from "../../system-reason.ts";
+import { storeProblem } from "../store-problem.ts";
+import type { StoreLocation } from "../store.ts";
+
+/** Why a backup cannot have its file. @throws a bug. */
+export function claimProblem(error: unknown, path: string): Problem {
+  if (errorCode(error) === "EEXIST") {
+    return {
+      code: "backup-exists",
+      what: "There is a file of that name, and a backup never replaces one.",
+      where: path,
+      fix: "Choose another name, for example with the date in it, or move the file away.",
+    };
+  }
+  if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
+  return {
+    code: "backup-file-unusable",
+    what: `The backup cannot be written there: ${systemReason(error)}.`,
+    where: path,
+    fix: "Name a file in a directory that exists and that this user can write to.",
+  };
+}
+
+/** What broke a copy between a store and a backup file; null for a bug. Nothing of the copy is left then. */
+export function copyProblem(error: unknown, location: StoreLocation, what: string, path: string): Problem | null {
+  // With SQLite at both ends, an error does not tell at which end it was.
+  if (errorCode(error) === "ERR_SQLITE_ERROR" && error instanceof Error) {
+    return {
+      code: "copy-failed",
+      what: `${what}: ${error.message}.`,
+      where: path,
+      fix: "Make sure that the file can be read, and that its disk and that of the store have room.",
+    };
+  }
+  return storeProblem(error, location);
+}
+
+/** The file cannot be read at all. */
+export function backupUnreadable(path: string, error: Error): Problem {
+  return {
+    code: "backup-file-unreadable",
+    what: `The backup cannot be read: ${systemReason(error)}.`,
+    where: path,
+    fix: "Name a file that is there and that this user may read.",
+  };
+}
+
+/** The file is there, and is no backup. */
+export function notABackup(path: string, reason: string): Problem {
+  return {
+    code: "not-a-backup",
+    what: `The file is no backup of robot-policy-service: ${reason}.`,
+    where: path,
+    fix: "Name a file that was made by: robot-policy-service backup FILE",
+  };
+}
+
+/** A restore would mix two stores. */
+export function notEmpty(where: string): Problem {
+  return {
+    code: "store-not-empty",
+    what: "There is a store in that place already, and a restore never touches one that holds anything.",
+    where,
+    fix: "Name a new directory with --data, or a new empty database with --database.",
+  };
+}

@@ -1,0 +1,100 @@
+import { setImmediate } from "node:timers/promises";
+
+import { sql } from "kysely";
+import type { RawBuilder, Transaction } from "kysely";
+
+import type { Problem } from "../../../../platform/terminal.ts";
+import type { ServiceMachine } from "../../machine.ts";
+import type { TableShape } from "../table-shapes.ts";
+import type { Tables } from "../tables.ts";
+
+/** Rows of each table, by its name. */
+export type RowCounts = Readonly<Record<string, number>>;
+
+/** A copy of everything, made or put back. */
+export type CopyOutcome =
+  | {
+      readonly state: "copied";
+      /** The last step of the schema it was made in. */
+      readonly schema: string;
+      readonly rows: RowCounts;
+    }
+  | { readonly state: "failed"; readonly problem: Problem };
+
+export interface CopyOptions {
+  /** Called now and then with the table at hand and the part of all rows that is done, 0…1. */
+  readonly onProgress: (table: string, fraction: number) => void;
+  readonly signal: AbortSignal;
+}
+
+export type CopyMachine = Pick<ServiceMachine, "clock" | "files" | "random">;
+
+/** Rows held at once; the largest there are carry a contract of up to a mebibyte. */
+const ROWS_AT_ONCE = 100;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * Copies all rows of these tables from one transaction, which must see one snapshot, to another, where the tables are empty.
+ *
+ * @throws what either database throws; `signal.reason` when it was aborted.
+ */
+export async function copyTables(
+  from: Transaction<Tables>,
+  to: Transaction<Tables>,
+  shapes: readonly TableShape[],
+  { onProgress, signal }: CopyOptions,
+): Promise<RowCounts> {
+  const expected = await Promise.all(shapes.map((shape) => countRows(from, shape)));
+  const total = expected.reduce((sum, count) => sum + count, 0);
+  const counts: Record<string, number> = {};
+  let done = 0;
+  for (const shape of shapes) {
+    let count = 0;
+    for await (const rows of readRows(from, shape)) {
+      signal.throwIfAborted();
+      await insertRows(to, shape, rows);
+      count += rows.length;
+      done += rows.length;
+      onProgress(shape.name, Math.min(1, done / total));
+      // SQLite answers at once: without a turn of the event loop a signal would not be heard.
+      await setImmediate();
+    }
+    counts[shape.name] = count;
+  }
+  return counts;
+}
+
+async function countRows(from: Transaction<Tables>, { name }: TableShape): Promise<number> {
+  const { rows } = await sql<{ readonly count: number }>`select count(*) as count from ${sql.table(name)}`.execute(
+    from,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Pages of a table in the order of its key. */
+export async function* readRows(
+  from: Transaction<Tables>,
+  { name, columns, key }: TableShape,
+): AsyncIterable<readonly Row[]> {
+  const order = list(key.map((column) => sql.ref(column)));
+  let beyond = sql``;
+  for (;;) {
+    const { rows } = await sql<Row>`select ${list(columns.map((column) => sql.ref(column)))} from ${sql.table(name)}
+      ${beyond} order by ${order} limit ${ROWS_AT_ONCE}`.execute(from);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    beyond = sql`where (${order}) > (${list(key.map((column) => sql`${last[column]}`))})`;
+  }
+}
+
+async function insertRows(to: Transaction<Tables>, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
+  const values = rows.map((row) => sql`(${list(columns.map((column) => sql`${row[column]}`))})`);
+  const names = list(columns.map((column) => sql.ref(column)));
+  await sql`insert into ${sql.table(name)} (${names}) values ${list(values)}`.execute(to);
+}
+
+function list(parts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql.join([...parts]);
+}

@@ -1,0 +1,172 @@
+import { sql } from "kysely";
+import type { Kysely, Transaction } from "kysely";
+
+import { errorCode } from "../../../../platform/files/files.ts";
+import type { Problem } from "../../../../platform/terminal.ts";
+import { alreadyInUse } from "../../../start-problem.ts";
+import { lastStep, migrateWithin, MIGRATION_TABLE, NewerSchemaError } from "../migrator.ts";
+import { lockDirectory } from "../sqlite/instance-lock.ts";
+import { openSqliteFile, openSqliteWriter } from "../sqlite/store.ts";
+import { describeLocation } from "../store-problem.ts";
+import type { StoreLocation } from "../store.ts";
+import { hasSchemaOf, tableShapes } from "../table-shapes.ts";
+import type { TableShape } from "../table-shapes.ts";
+import type { Tables } from "../tables.ts";
+import { isSealIntact, SEAL_TABLE } from "./backup-seal.ts";
+import { backupUnreadable, copyProblem, notABackup, notEmpty } from "./copy-problem.ts";
+import { copyTables } from "./copy.ts";
+import type { CopyMachine, CopyOptions, CopyOutcome, RowCounts } from "./copy.ts";
+
+/**
+ * Puts everything from a backup into a new store, in one transaction, and brings its schema up to date. A data directory is
+ * made where there is none; a database must be there. What is there must hold nothing: no store, or one without a row. No
+ * service may run there.
+ *
+ * @throws `signal.reason` when aborted; then the new store is as empty as before.
+ */
+export async function restore(
+  path: string,
+  location: StoreLocation,
+  machine: CopyMachine,
+  options: CopyOptions,
+): Promise<CopyOutcome> {
+  try {
+    const checked = await checkBackup(path, machine, options.signal);
+    if (checked.state === "refused") return { state: "failed", problem: checked.problem };
+    const { schema } = checked;
+    const target = await openTarget(location, machine);
+    if (target === null) return { state: "failed", problem: inUse(location) };
+    await using resources = target;
+    const rows = await fill({ location, database: resources.database }, path, schema, machine, options);
+    if (rows === null) return { state: "failed", problem: notEmpty(describeLocation(location)) };
+    return { state: "copied", schema, rows };
+  } catch (error) {
+    const problem = copyProblem(error, location, "The backup could not be put back", path);
+    if (problem === null) throw error;
+    return { state: "failed", problem };
+  }
+}
+
+type CheckedBackup =
+  | { readonly state: "sound"; readonly schema: string }
+  | { readonly state: "refused"; readonly problem: Problem };
+
+/** Whether the file is a backup, whole, and of a schema that is known here. */
+async function checkBackup(path: string, { files }: CopyMachine, signal: AbortSignal): Promise<CheckedBackup> {
+  const refuse = (reason: string): CheckedBackup => ({ state: "refused", problem: notABackup(path, reason) });
+  try {
+    // SQLite says of every failure that it is "unable to open database file".
+    const file = await files.openForReading(path);
+    const { kind } = await file.stat();
+    await file.close();
+    // SQLite would wait for ever for who writes into a pipe.
+    if (kind !== "file") return refuse("it is no regular file");
+  } catch (error) {
+    if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
+    return { state: "refused", problem: backupUnreadable(path, error) };
+  }
+  try {
+    await using database = openSqliteFile(path, { readOnly: true });
+    const { rows } = await sql<{ readonly quick_check: string }>`pragma quick_check(1)`.execute(database);
+    const [finding] = rows;
+    if (finding?.quick_check !== "ok")
+      return refuse(`it is damaged, ${finding?.quick_check ?? "and cannot be checked"}`);
+    const schema = await lastStep(database);
+    if (schema === null) return refuse("it is empty");
+    if (!(await hasSchemaOf(database, schema, [SEAL_TABLE]))) {
+      return refuse(`its tables are not those of the schema that it names, ${schema}`);
+    }
+    const shapes = await tableShapes(schema);
+    const isIntact = await database
+      .transaction()
+      .setAccessMode("read only")
+      .execute((backup) => isSealIntact(backup, shapes, schema, signal));
+    return isIntact ? { state: "sound", schema } : refuse("it is damaged, its content is not what was backed up");
+  } catch (error) {
+    if (error instanceof NewerSchemaError) return refuse(error.message);
+    if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
+    return refuse(error.message);
+  }
+}
+
+interface Target extends AsyncDisposable {
+  readonly database: Kysely<Tables>;
+}
+
+/** The place to put everything; null where a service runs there. */
+async function openTarget(location: StoreLocation, { clock, files }: CopyMachine): Promise<Target | null> {
+  switch (location.kind) {
+    case "sqlite": {
+      await files.makeDirectory(location.data_directory, 0o700);
+      const lock = lockDirectory(location.data_directory);
+      if (lock === null) return null;
+      const resources = new AsyncDisposableStack();
+      resources.use(lock);
+      try {
+        const database = resources.use(await openSqliteWriter(location.data_directory, files));
+        return { database, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+      } catch (error) {
+        await resources.disposeAsync();
+        throw error;
+      }
+    }
+    case "postgres": {
+      const { openPatiently } = await import("../postgres/store.ts");
+      const database = openPatiently(location.url, clock);
+      return { database, [Symbol.asyncDispose]: () => database.destroy() };
+    }
+  }
+}
+
+function inUse(location: StoreLocation): Problem {
+  return alreadyInUse(describeLocation(location));
+}
+
+/** @returns null where there is a store that holds something. */
+async function fill(
+  { location, database }: { readonly location: StoreLocation; readonly database: Kysely<Tables> },
+  path: string,
+  schema: string,
+  { clock }: CopyMachine,
+  options: CopyOptions,
+): Promise<RowCounts | null> {
+  const at = new Date(clock.wallMs()).toISOString();
+  const shapes = await tableShapes(schema);
+  await using source = openSqliteFile(path, { readOnly: true });
+  return await database.transaction().execute(async (to) => {
+    // Before anything is touched; and under the lock of the schema, for a service that starts just now.
+    const present = await lastStep(to);
+    if (present !== null && !(await removeEmpty(to, await tableShapes(present), location))) return null;
+    if ((await migrateWithin(to, at, { until: schema })) > 0) return null;
+    const rows = await source
+      .transaction()
+      .setAccessMode("read only")
+      .execute((from) => copyTables(from, to, shapes, options));
+    await migrateWithin(to, at);
+    return rows;
+  });
+}
+
+/** Removes a store that holds nothing, which may be of another schema than the backup. @returns false where it holds something. */
+async function removeEmpty(
+  to: Transaction<Tables>,
+  shapes: readonly TableShape[],
+  { kind }: StoreLocation,
+): Promise<boolean> {
+  const isEmpty = async () => {
+    for (const { name } of shapes) {
+      const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(to);
+      if (rows.length > 0) return false;
+    }
+    return true;
+  };
+  if (!(await isEmpty())) return false;
+  if (kind === "postgres") {
+    // A service may be about to write its first row.
+    await sql`lock table ${sql.join(shapes.map(({ name }) => sql.table(name)))} in access exclusive mode`.execute(to);
+    if (!(await isEmpty())) return false;
+  }
+  for (const { name } of shapes.toReversed()) await sql`drop table ${sql.table(name)}`.execute(to);
+  await sql`drop table ${sql.table(MIGRATION_TABLE)}`.execute(to);
+  return true;
+}

@@ -1,0 +1,234 @@
+import { CompiledQuery, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
+import type {
+  DatabaseConnection,
+  DataTypeNode,
+  Dialect,
+  Driver,
+  Kysely,
+  QueryResult,
+  TransactionSettings,
+} from "kysely";
+import type { Pool, PoolClient } from "pg";
+
+import type { Clock } from "../../../../platform/clock.ts";
+import { ConnectionTurns } from "../connection-turns.ts";
+import { isRefusal, StoreUnavailableError } from "../unavailable.ts";
+import { toPostgresText } from "./text.ts";
+
+/** Statements prepared on each connection; the queries of the service are fewer, but for those with long lists. */
+const STATEMENTS_MAXIMUM = 512;
+/** A list in a query makes a statement for each length it may have: those of long lists would crowd out all others. */
+const PREPARED_PARAMETERS_MAXIMUM = 32;
+/** Without any connection, how long after a failed attempt the next one is made: a database that starts is not to be stormed. */
+const RECONNECT_PAUSE_MS = 100;
+/** How long a query waits for a connection that others use. */
+const PATIENCE_MS = 5000;
+/** Any number that no other program on the same database takes: "robotpol" in ASCII. */
+const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
+
+/**
+ * Kysely over `pg`, with what Kysely's own dialect leaves out: prepared statements, a bound on those who wait for a
+ * connection, and connections that are given up when anything but the query failed on them.
+ */
+export class NodePostgresDialect implements Dialect {
+  readonly #pool: Pool;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+
+  constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
+    this.#pool = pool;
+    this.#clock = clock;
+  }
+
+  createDriver(): Driver {
+    return new NodePostgresDriver(this.#pool, this.#clock);
+  }
+
+  createQueryCompiler(): PostgresQueryCompiler {
+    return new BytewisePostgresCompiler();
+  }
+
+  createAdapter(): PostgresAdapter {
+    return new LockingPostgresAdapter();
+  }
+
+  createIntrospector(database: Kysely<unknown>): PostgresIntrospector {
+    return new PostgresIntrospector(database);
+  }
+}
+
+/**
+ * Columns as SQLite has them: text compares as bytes whatever the locale of the database, so that ids and times sort alike on
+ * both, and an integer has 64 bits.
+ */
+class BytewisePostgresCompiler extends PostgresQueryCompiler {
+  protected override visitDataType(node: DataTypeNode): void {
+    const inColumn = this.parentNode?.kind === "ColumnDefinitionNode";
+    if (inColumn && node.dataType === "text") this.append('text collate "C"');
+    else if (inColumn && node.dataType === "integer") this.append("bigint");
+    else super.visitDataType(node);
+  }
+}
+
+class LockingPostgresAdapter extends PostgresAdapter {
+  /** Until the end of the transaction, however that comes. */
+  override async acquireMigrationLock(transaction: Kysely<unknown>): Promise<void> {
+    await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(transaction);
+  }
+
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+class NodePostgresDriver implements Driver {
+  readonly #pool: Pool;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #turns: ConnectionTurns;
+  readonly #names = new StatementNames();
+  /** The last attempt to connect that failed, while none has succeeded since. */
+  #failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
+
+  constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#turns = new ConnectionTurns(pool.options.max, PATIENCE_MS);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<NodePostgresConnection> {
+    const end = await this.#turns.begin();
+    try {
+      return await this.#connect(end);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async #connect(end: () => void): Promise<NodePostgresConnection> {
+    const failure = this.#failure;
+    const isFresh = failure !== null && this.#clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS;
+    if (isFresh && this.#pool.totalCount === 0) throw failure.error;
+    try {
+      const client = await this.#pool.connect();
+      this.#failure = null;
+      return new NodePostgresConnection(client, this.#names, end);
+    } catch (error) {
+      this.#failure = { error: connectionFailure(error), atMs: this.#clock.monotonicMs() };
+      throw this.#failure.error;
+    }
+  }
+
+  async releaseConnection(connection: NodePostgresConnection): Promise<void> {
+    connection.release();
+  }
+
+  async beginTransaction(connection: NodePostgresConnection, settings: TransactionSettings): Promise<void> {
+    const level = settings.isolationLevel === undefined ? "" : ` isolation level ${settings.isolationLevel}`;
+    const mode = settings.accessMode === undefined ? "" : ` ${settings.accessMode}`;
+    await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}`));
+  }
+
+  async commitTransaction(connection: NodePostgresConnection): Promise<void> {
+    await connection.commit();
+  }
+
+  async rollbackTransaction(connection: NodePostgresConnection): Promise<void> {
+    await connection.rollback();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+class NodePostgresConnection implements DatabaseConnection {
+  readonly #client: PoolClient;
+  readonly #names: StatementNames;
+  readonly #onRelease: () => void;
+  /** Set once the connection can no longer be trusted. */
+  #broken: Error | null = null;
+
+  constructor(client: PoolClient, names: StatementNames, onRelease: () => void) {
+    this.#client = client;
+    this.#names = names;
+    this.#onRelease = onRelease;
+    client.on("error", this.#onError);
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#broken ??= error;
+  };
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, rowCount, command } = await this.#query(query.sql, query.parameters.map(toParameter));
+    const changed = command === "INSERT" || command === "UPDATE" || command === "DELETE";
+    return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
+  }
+
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error("Queries are not streamed; page through them");
+  }
+
+  /** @throws where the server rolled back instead, because an error in the transaction was passed over. */
+  async commit(): Promise<void> {
+    const { command } = await this.#query("commit", []);
+    if (command === "ROLLBACK") throw new Error("The transaction had failed before its commit");
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#broken !== null) return;
+    // Where it fails, the connection is given up, and the end of a connection ends its transaction.
+    await this.#query("rollback", []).catch((error: unknown) => this.#onError(asError(error)));
+  }
+
+  release(): void {
+    this.#client.off("error", this.#onError);
+    this.#client.release(this.#broken ?? undefined);
+    this.#onRelease();
+  }
+
+  async #query(text: string, values: PostgresParameter[]) {
+    if (this.#broken !== null) throw connectionFailure(this.#broken);
+    const isPrepared = values.length > 0 && values.length <= PREPARED_PARAMETERS_MAXIMUM;
+    const name = isPrepared ? this.#names.of(text) : undefined;
+    try {
+      return await this.#client.query({ text, values, ...(name === undefined ? {} : { name }) });
+    } catch (error) {
+      if (isRefusal(error)) throw error;
+      this.#onError(asError(error));
+      throw connectionFailure(error);
+    }
+  }
+}
+
+/** Names under which connections prepare statements; beyond the bound they are parsed each time. */
+class StatementNames {
+  readonly #names = new Map<string, string>();
+
+  of(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined || this.#names.size >= STATEMENTS_MAXIMUM) return known;
+    const name = `s${this.#names.size}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}
+
+type PostgresParameter = string | number | bigint | boolean | Uint8Array | null;
+
+function toParameter(value: unknown): PostgresParameter {
+  if (typeof value === "string") return toPostgresText(value);
+  if (value === null || value instanceof Uint8Array) return value;
+  if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") return value;
+  throw new Error(`Cannot bind a parameter of type ${typeof value}`);
+}
+
+/** Whatever is not the server's answer to a query is the end of a connection, or the lack of one. */
+function connectionFailure(error: unknown): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error;
+  return new StoreUnavailableError(asError(error).message, { cause: error });
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,139 @@
+import { CompiledQuery, Kysely } from "kysely";
+import { Pool, types } from "pg";
+import type { PoolClient, PoolConfig } from "pg";
+
+import type { Clock } from "../../../../platform/clock.ts";
+import type { migrate } from "../migrator.ts";
+import type { Store, StoreLocation, StoreMachine } from "../store.ts";
+import type { Tables } from "../tables.ts";
+import { createWriter } from "../writer.ts";
+import { BATCH_LOCK_TIMEOUT_MS, postgresRunner } from "./batch.ts";
+import { NodePostgresDialect } from "./dialect.ts";
+import { fromPostgresText } from "./text.ts";
+
+/** Connections of one process, where nothing else is said. */
+const POOL_SIZE = 10;
+/** Of the connections for writes, those that writes go alone on. */
+const ALONE = 2;
+const CONNECT_TIMEOUT_MS = 5000;
+/** The server gives a statement up after this. */
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** A transaction whose process stands still holds its locks no longer than this. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+/** Without a word of the server for so long the connection is lost. */
+const ANSWER_TIMEOUT_MS = 20_000;
+const KEEP_ALIVE_AFTER_MS = 10_000;
+const IDLE_TIMEOUT_MS = 60_000;
+
+/**
+ * Opens the store in a database of PostgreSQL, which any number of processes may share, and brings its schema up to date.
+ *
+ * Reads and writes have connections of their own, so that neither keeps the other waiting.
+ *
+ * @throws StoreUnavailableError where the database cannot be reached; NewerSchemaError.
+ */
+export async function openPostgresStore(
+  { url, pool_size: poolSize = POOL_SIZE }: Extract<StoreLocation, { readonly kind: "postgres" }>,
+  { clock, random, log }: StoreMachine,
+  prepare: typeof migrate,
+): Promise<Store> {
+  const open = (settings: PoolConfig) => {
+    const pool = new Pool({ ...CONNECTION, connectionString: withPlainSslMode(url), ...settings });
+    // A connection that waited for its next use broke; the pool has dropped it.
+    pool.on("error", ({ message }) => log.warn("database_connection_lost", { reason: message }));
+    pool.on("connect", survive);
+    return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
+  };
+  {
+    await using patient = openPatiently(url, clock);
+    await prepare(patient, new Date(clock.wallMs()).toISOString());
+  }
+  const writers = Math.max(1, Math.floor(poolSize / 2));
+  const writer = open({ max: writers, lock_timeout: BATCH_LOCK_TIMEOUT_MS });
+  const reader = open({ max: Math.max(1, poolSize - writers), options: "-c default_transaction_read_only=on" });
+  const queue = createWriter(postgresRunner(writer, Math.max(1, writers - ALONE), { clock, random }));
+  return {
+    reader,
+    lookup: reader,
+    write: (job) => queue.write(job),
+    version: () => snapshotOf(reader),
+    async [Symbol.asyncDispose]() {
+      await queue.idle();
+      await Promise.all([reader.destroy(), writer.destroy()]);
+    },
+  };
+}
+
+/**
+ * Which transactions are visible (postgresql.org/docs/current/functions-info.html, pg_current_snapshot): two moments with the
+ * same are the same. After a failover numbers may come back that the old server had used, so its start is part of it.
+ */
+async function snapshotOf(reader: Kysely<Tables>): Promise<string> {
+  const { rows } = await reader.executeQuery<{ readonly version: string }>(SNAPSHOT);
+  const version = rows[0]?.version;
+  if (version === undefined) throw new Error("PostgreSQL named no snapshot");
+  return version;
+}
+
+const SNAPSHOT = CompiledQuery.raw(
+  "select pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text as version",
+);
+
+/** One connection without time limits, for work that takes as long as it takes: steps of the schema, copies of everything. */
+export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): Kysely<Tables> {
+  const pool = new Pool({ ...CONNECTION, ...PATIENCE, connectionString: withPlainSslMode(url), max: 1 });
+  // Whoever uses the connection next is told.
+  pool.on("error", () => {});
+  pool.on("connect", survive);
+  return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
+}
+
+/**
+ * Listens for errors of a connection for as long as it lives. The pool stops listening before its caller starts, and a connection that
+ * ends in between would end the process. The caller's query fails instead.
+ */
+function survive(connection: PoolClient): void {
+  connection.on("error", () => {});
+}
+
+/**
+ * `pg` takes these values of sslmode for verify-full, and warns on stderr that it will not for ever: said as what it means,
+ * it stays so, in silence.
+ */
+const VERIFIED: ReadonlySet<string | null> = new Set(["prefer", "require", "verify-ca"]);
+
+function withPlainSslMode(url: string): string {
+  const parsed = new URL(url);
+  const { searchParams: parameters } = parsed;
+  if (!VERIFIED.has(parameters.get("sslmode")) || parameters.has("uselibpqcompat")) return url;
+  parameters.set("sslmode", "verify-full");
+  return parsed.href;
+}
+
+const PATIENCE = { statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 };
+
+const CONNECTION = {
+  fallback_application_name: "robot-policy-service",
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  query_timeout: ANSWER_TIMEOUT_MS,
+  idleTimeoutMillis: IDLE_TIMEOUT_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+  types: { getTypeParser },
+};
+
+/** Values as SQLite gives them: text with the characters PostgreSQL cannot keep, whole numbers as numbers. */
+function getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
+  switch (oid) {
+    case types.builtins.TEXT:
+    case types.builtins.VARCHAR:
+      return fromPostgresText;
+    case types.builtins.INT8:
+    case types.builtins.NUMERIC:
+      return Number;
+    default:
+      return types.getTypeParser(oid, format);
+  }
+}

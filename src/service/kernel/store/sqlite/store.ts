@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { CompiledQuery, Kysely, sql } from "kysely";
+
+import { errorCode } from "../../../../platform/files/files.ts";
+import type { Files } from "../../../../platform/files/files.ts";
+import type { migrate } from "../migrator.ts";
+import type { Store, StoreLocation, StoreMachine } from "../store.ts";
+import type { Tables } from "../tables.ts";
+import { createWriter } from "../writer.ts";
+import { sqliteRunner } from "./batch.ts";
+import { commitHere, commitInThread } from "./committers.ts";
+import { NodeSqliteDialect } from "./dialect.ts";
+import { BUSY_TIMEOUT_MS } from "./lock.ts";
+import { openDatabase } from "./open.ts";
+import { SqliteThreadsDialect } from "./threads.ts";
+import { TrialDialect } from "./trials.ts";
+
+/** The database in a data directory; SQLite keeps its log beside it. */
+export const SQLITE_FILE = "service.db";
+
+/**
+ * Opens the store in a data directory, which must exist, and brings its schema up to date.
+ *
+ * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a trip to another thread and back
+ * takes longer than most (one writer behind a thread made a third of the registrations per second). What may hold the caller up is kept
+ * away from it: a lock of another process is waited for without blocking (dialect.ts); a commit, which waits for the disk, goes to a
+ * thread in one message (trials.ts); and queries of any size have threads.
+ *
+ * @throws where the file is no database, the disk refuses, or a newer program wrote it.
+ */
+export async function openSqliteStore(
+  { data_directory: directory, readerThreads = 0 }: Extract<StoreLocation, { readonly kind: "sqlite" }>,
+  { files, clock }: StoreMachine,
+  prepare: typeof migrate,
+): Promise<Store> {
+  await using opening = new AsyncDisposableStack();
+  const path = join(directory, SQLITE_FILE);
+  await createPrivately(files, directory, path);
+  const database = opening.use(openDatabase(path));
+  const preparing = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database, clock) });
+  await prepare(preparing, new Date(clock.wallMs()).toISOString());
+  const committer = opening.use(readerThreads === 0 ? commitHere(openDatabase(path)) : await commitInThread(path));
+  const writer = opening.use(new Kysely<Tables>({ dialect: new TrialDialect(database, committer, clock) }));
+  const lookup = opening.use(openSqliteReader(directory));
+  const reader = readerThreads === 0 ? lookup : opening.use(openReaderThreads(directory, readerThreads));
+  // Kysely closes only what it has used.
+  await sql`select 1`.execute(lookup);
+  // The first requests find the threads started.
+  await Promise.all(Array.from({ length: readerThreads }, () => sql`select 1`.execute(reader)));
+  const queue = createWriter(sqliteRunner(writer, clock));
+  opening.defer(() => queue.idle());
+  const resources = opening.move();
+  return {
+    reader,
+    lookup,
+    write: (job) => queue.write(job),
+    version: () => dataVersion(lookup),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** Counts the commits of all other connections (sqlite.org/pragma.html#pragma_data_version); `lookup` is one, and commits nothing. */
+async function dataVersion(lookup: Kysely<Tables>): Promise<string> {
+  const { rows } = await lookup.executeQuery<{ readonly data_version: number }>(DATA_VERSION);
+  const version = rows[0]?.data_version;
+  if (version === undefined) throw new Error("SQLite named no data version");
+  return String(version);
+}
+
+const DATA_VERSION = CompiledQuery.raw("pragma data_version");
+
+/** The database in `directory`, made where there is none, so that what it commits is on the disk. */
+export async function openSqliteWriter(directory: string, files: Files): Promise<Kysely<Tables>> {
+  const path = join(directory, SQLITE_FILE);
+  await createPrivately(files, directory, path);
+  return new Kysely<Tables>({ dialect: new NodeSqliteDialect(openDatabase(path)) });
+}
+
+function openReaderThreads(directory: string, threads: number): Kysely<Tables> {
+  const path = join(directory, SQLITE_FILE);
+  return new Kysely<Tables>({ dialect: new SqliteThreadsDialect(path, threads) });
+}
+
+/** The database in `directory` for queries alone. */
+export function openSqliteReader(directory: string): Kysely<Tables> {
+  return openSqliteFile(join(directory, SQLITE_FILE), { readOnly: true });
+}
+
+/** A database file that is there. */
+export function openSqliteFile(path: string, { readOnly }: { readonly readOnly: boolean }): Kysely<Tables> {
+  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly });
+  return new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+}
+
+/**
+ * Whether the directory is there and holds a database.
+ *
+ * @throws where this user may not look.
+ */
+export async function holdsSqliteStore(files: Files, directory: string): Promise<boolean> {
+  try {
+    await files.stat(join(directory, SQLITE_FILE));
+    return true;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw error;
+  }
+}
+
+/** SQLite gives its log the mode of its file, and its file whatever the umask says: so the file is made first. */
+async function createPrivately(files: Files, directory: string, path: string): Promise<void> {
+  try {
+    const file = await files.createExclusive(path, 0o600);
+    await file.close();
+    await files.syncDirectory(directory);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+}

@@ -1,0 +1,131 @@
+import { errorCode } from "../../../platform/files/files.ts";
+import type { Problem } from "../../../platform/terminal.ts";
+import { isPermissionDenied, systemReason } from "../system-reason.ts";
+import { NewerSchemaError, NoStoreError } from "./migrator.ts";
+import type { StoreLocation } from "./store.ts";
+import { StoreUnavailableError, unavailable } from "./unavailable.ts";
+
+/**
+ * What to tell a person about a store that could not be opened or used.
+ *
+ * @returns null for a bug.
+ */
+export function storeProblem(error: unknown, location: StoreLocation): Problem | null {
+  const cause = unavailable(error);
+  const where = describeLocation(location);
+  if (cause instanceof NewerSchemaError) {
+    return {
+      code: "store-is-newer",
+      what: `The store cannot be used: ${cause.message}.`,
+      where,
+      fix: "Run at least that version. A schema never goes back; a backup made before the upgrade can be restored.",
+    };
+  }
+  if (cause instanceof NoStoreError) return noStore(location);
+  switch (location.kind) {
+    case "sqlite":
+      return isOfTheMachine(cause) ? directoryProblem(cause, where) : null;
+    case "postgres":
+      return cause instanceof StoreUnavailableError ? databaseProblem(cause, location.url, where) : null;
+  }
+}
+
+/** Where everything is kept, as it may be shown: a URL without its password and parameters. */
+export function describeLocation(location: StoreLocation): string {
+  if (location.kind === "sqlite") return location.data_directory;
+  if (!URL.canParse(location.url)) return "the database URL";
+  const { protocol, username, host, pathname } = new URL(location.url);
+  return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;
+}
+
+/** The place is there, but no service has ever kept anything in it. */
+export function noStore(location: StoreLocation): Problem {
+  const [what, fix] =
+    location.kind === "sqlite"
+      ? ["in this directory", "Check --data; a new store is made by the first: robot-policy-service serve --data DIR"]
+      : [
+          "in this database",
+          "Check --database; a new store is made by the first: robot-policy-service serve --database URL",
+        ];
+  return {
+    code: "no-store",
+    what: `There is no store of robot-policy-service ${what}.`,
+    where: describeLocation(location),
+    fix,
+  };
+}
+
+const ERRNO = /^E(?!RR_)[A-Z0-9]+$/;
+
+/** A system error, one of SQLite, or one that either caused; not a mistake of the program. */
+function isOfTheMachine(error: unknown): error is Error {
+  if (error instanceof StoreUnavailableError) return true;
+  const code = errorCode(error);
+  return error instanceof Error && (code === "ERR_SQLITE_ERROR" || ERRNO.test(code ?? ""));
+}
+
+function directoryProblem(error: Error, where: string): Problem {
+  return {
+    code: "data-directory-unusable",
+    what: `The data directory cannot be used: ${systemReason(error)}.`,
+    where,
+    fix: isPermissionDenied(error)
+      ? "Run this as root or as the user of the service, for example with sudo."
+      : (DIRECTORY_REMEDIES.get(errorCode(error) ?? "") ??
+        "Run this as root or as the user of the service, and make sure that its disk is not full."),
+  };
+}
+
+const ANOTHER_DIRECTORY = "Name with --data a directory that is there, or one that can be made.";
+
+const DIRECTORY_REMEDIES: ReadonlyMap<string, string> = new Map([
+  ["EEXIST", ANOTHER_DIRECTORY],
+  ["ENOENT", ANOTHER_DIRECTORY],
+  ["ENOTDIR", ANOTHER_DIRECTORY],
+  ["ENOSPC", "Make room on its disk."],
+]);
+
+const PASSWORD_REFUSED = "28P01";
+
+/** Remedies by what the server or the network said (SQLSTATE or errno). */
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  [PASSWORD_REFUSED, "Check user and password in the database URL."],
+  ["28000", "Check the user in the database URL, and that pg_hba.conf lets it in from here."],
+  ["3D000", "Make the database first, for example: createdb robot-policy."],
+  ["42501", "Let the user of the URL create tables in this database, or make it the owner."],
+  ["25006", "This server is a standby; name the primary in the database URL."],
+  ["53300", "Raise max_connections of the server, or lower the pool size of each service."],
+  ["ENOTFOUND", "Check the host in the database URL."],
+  ["EAI_AGAIN", "Check the host in the database URL and the name server."],
+]);
+
+/** What `pg` says where the server asks for a password by SCRAM and the URL has none. By MD5 it sends one that is refused. */
+const NO_PASSWORD = "client password must be a string";
+
+function databaseProblem(error: StoreUnavailableError, url: string, where: string): Problem {
+  const isRefused = errorCode(error.cause) === PASSWORD_REFUSED;
+  if (error.message.includes(NO_PASSWORD) || (isRefused && new URL(url).password === "")) {
+    return {
+      code: "database-password-missing",
+      what: "The database asks for a password, and its URL has none.",
+      where,
+      fix: "Write it into the URL, postgres://USER:PASSWORD@HOST/DATABASE; in a file named by database.url_file nobody sees it.",
+    };
+  }
+  return {
+    code: "database-unreachable",
+    what: `The database cannot be used: ${reasonOf(error)}.`,
+    where,
+    fix:
+      REMEDIES.get(errorCode(error.cause) ?? "") ??
+      "Make sure that PostgreSQL runs there and accepts connections of this user.",
+  };
+}
+
+/** Node tries several addresses of a name, and says of each what failed but nothing of the whole (net, autoSelectFamily). */
+function reasonOf({ message, cause }: StoreUnavailableError): string {
+  if (cause instanceof AggregateError) {
+    return cause.errors.map((error) => (error instanceof Error ? error.message : String(error))).join("; ");
+  }
+  return message === "" ? (errorCode(cause) ?? "no answer") : message;
+}

@@ -1,0 +1,27 @@
+import { errorCode } from "../../platform/files/files.ts";
+
+/** What the system refused, as a person would say it (errno(3)). */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["EACCES", "this user has no permission"],
+  ["EPERM", "this user has no permission"],
+  ["EEXIST", "a file, or a link that leads nowhere, has that name already"],
+  ["EINVAL", "it is not a regular file"],
+  ["EISDIR", "it is a directory"],
+  ["ELOOP", "its links lead in a circle"],
+  ["ENAMETOOLONG", "the name is too long"],
+  ["ENOENT", "there is no such file or directory"],
+  ["ENOSPC", "the disk is full"],
+  ["ENOTDIR", "what should be a directory on the way there is none"],
+  ["EROFS", "the disk is read-only"],
+]);
+
+/** Why a file or directory could not be used: words where there are some, else what the error says. */
+export function systemReason(error: Error): string {
+  return REASONS.get(errorCode(error) ?? "") ?? error.message;
+}
+
+/** Whether another user might have been let in. */
+export function isPermissionDenied(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === "EACCES" || code === "EPERM";
+}

@@ -1,0 +1,115 @@
+import { createBackoff } from "../../../platform/retry.ts";
+import type { ServiceMachine } from "../machine.ts";
+import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
+import type { Task } from "./task.ts";
+
+/** Runs the tasks of the service, each beside the others, none beside itself. */
+export interface TaskLoop extends AsyncDisposable {
+  /** Begins with a run of every task. Once only. */
+  start(): void;
+  /** Has every task run soon that does not ignore it. Nudges that come together, or during a run, bring one more run. */
+  nudge(): void;
+}
+
+/** After a run, how long nudges are collected before they bring the next one: a storm of requests must not become one of runs. */
+export const NUDGE_GAP_MS = 20;
+/** Bound of the rest a task asks for after a long run: what it looks after must not wait for minutes. */
+export const REST_MAXIMUM_MS = 5000;
+/** Waits after failures: drawn from a range that doubles up to the cap. Short enough that the service comes back by itself. */
+export const RETRY_FIRST_MS = 500;
+export const RETRY_CAP_MS = 10_000;
+/** Intervals are stretched and shortened by up to this, so that replicas do not march in step. */
+const JITTER = 0.1;
+
+/** Disposing aborts the runs under way and waits for them to end. */
+export function createTaskLoop(
+  tasks: readonly Task[],
+  machine: Pick<ServiceMachine, "clock" | "random" | "log">,
+): TaskLoop {
+  const stopping = new AbortController();
+  const runners = tasks.map((task) => createRunner(task, machine, stopping.signal));
+  const nudged = runners.filter((_runner, index) => tasks[index]?.ignoresNudges !== true);
+  let ended: Promise<unknown> = Promise.resolve();
+  return {
+    start() {
+      ended = Promise.all(runners.map((runner) => runner.runUntilStopped()));
+    },
+    nudge() {
+      for (const runner of nudged) runner.nudge();
+    },
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      for (const runner of runners) runner.nudge();
+      await ended;
+    },
+  };
+}
+
+interface Runner {
+  runUntilStopped(): Promise<void>;
+  nudge(): void;
+}
+
+function createRunner(
+  task: Task,
+  { clock, random, log }: Pick<ServiceMachine, "clock" | "random" | "log">,
+  stopping: AbortSignal,
+): Runner {
+  const backoff = createBackoff({ firstMs: RETRY_FIRST_MS, capMs: RETRY_CAP_MS, random });
+  let wake = new AbortController();
+  let failure: string | null = null;
+
+  /** Ends early, and well, when `until` aborts. */
+  async function wait(durationMs: number, until: AbortSignal): Promise<void> {
+    try {
+      await clock.sleep(Math.max(0, durationMs), until);
+    } catch (error) {
+      if (!until.aborted) throw error;
+    }
+  }
+
+  async function runOnce(): Promise<void> {
+    try {
+      await task.run(stopping);
+      if (failure !== null) log.info("task_recovered", { task: task.name, failures: backoff.attempts });
+      failure = null;
+      backoff.reset();
+    } catch (error) {
+      // What a run says while it is torn down is of no interest.
+      if (stopping.aborted) return;
+      const reason = describe(error);
+      if (reason !== failure) log.error("task_failed", { task: task.name, error: reason });
+      failure = reason;
+    }
+  }
+
+  return {
+    async runUntilStopped() {
+      while (!stopping.aborted) {
+        wake = new AbortController();
+        const beganMs = clock.monotonicMs();
+        await runOnce();
+        if (failure !== null) {
+          // Nudges do not shorten this: what fails is not helped by haste.
+          await wait(backoff.nextMs(), stopping);
+          continue;
+        }
+        const restMs = Math.min(REST_MAXIMUM_MS, (clock.monotonicMs() - beganMs) * (task.restRatio ?? 0));
+        const gapMs = Math.max(NUDGE_GAP_MS, restMs);
+        await wait(gapMs, stopping);
+        const jitter = 1 + (random.unit() * 2 - 1) * JITTER;
+        await wait(task.intervalMs * jitter - gapMs, AbortSignal.any([stopping, wake.signal]));
+      }
+    },
+    nudge() {
+      // Each `abort` makes an error with a stack, and a flood of requests nudges thousands of times.
+      if (!wake.signal.aborted) wake.abort();
+    },
+  };
+}
+
+function describe(error: unknown): string {
+  const cause = unavailable(error);
+  if (cause instanceof StoreUnavailableError) return cause.message;
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}

@@ -1,0 +1,98 @@
+import type { ServiceMachine } from "../machine.ts";
+import type { Metrics } from "../metrics.ts";
+import { boundLimitsMet, noteLimitMet } from "../store/limits-met.ts";
+import type { LimitMetRow } from "../store/limits-met.ts";
+import type { Store } from "../store/store.ts";
+import type { Task } from "../tasks/task.ts";
+
+/** Limits of the service, called what the configuration calls them; that of the store is not in it. */
+export type Limit =
+  | "rate_limit.credential"
+  | "rate_limit.address"
+  | "limits.connections"
+  | "limits.connections_of_address"
+  | "limits.in_flight_mib.credential"
+  | "limits.in_flight_mib.address"
+  | "limits.in_flight_mib.site"
+  | "limits.in_flight_mib.all"
+  | "limits.waiting_requests"
+  | "limits.streams"
+  | "store.waiting"
+  | "limits.history_mib_per_day.key"
+  | "limits.history_mib_per_day.organization"
+  | "limits.robots.key"
+  | "limits.robots.organization";
+
+/** Who met a limit. */
+export interface WhoMetLimit {
+  /** Null where it is not known. */
+  readonly organizationId: string | null;
+  /** `key_…`, `ses_…`, `org_…`, or an address. Never a secret. */
+  readonly party: string;
+}
+
+/** Who meets limits, for `robot-policy-service status`: without a write for each time, because a flood meets them thousands of times. */
+export interface LimitsMet {
+  note(limit: Limit, who: WhoMetLimit): void;
+  /** Writes down what was noted, every few seconds at most. */
+  readonly task: Task;
+  /** Writes down what was noted. @throws StoreUnavailableError. */
+  flush(): Promise<void>;
+}
+
+export interface LimitsMetContext {
+  readonly store: Store;
+  readonly machine: Pick<ServiceMachine, "clock">;
+  readonly metrics: Pick<Metrics, "limitMet">;
+}
+
+/** Parties of one limit that are counted between two writes. Others are counted by the metric alone. */
+export const NOTED_MAXIMUM = 200;
+/** Of these, so many of each limit are written down: those that met it most often. */
+export const WRITTEN_MAXIMUM = 20;
+const PERIOD_MS = 10_000;
+
+export function createLimitsMet({ store, machine: { clock }, metrics }: LimitsMetContext): LimitsMet {
+  let noted = new Map<Limit, Map<string, LimitMetRow>>();
+
+  async function flush(): Promise<void> {
+    const rows = [...noted.values()].flatMap((parties) =>
+      [...parties.values()].toSorted((left, right) => right.count - left.count).slice(0, WRITTEN_MAXIMUM),
+    );
+    if (rows.length === 0) return;
+    noted = new Map();
+    const nowMs = clock.wallMs();
+    await store.write(async (transaction) => {
+      // Replicas that write down the same ones lock their rows in the same order.
+      for (const row of rows.toSorted(inOrderOfKey)) await noteLimitMet(transaction, row);
+      await boundLimitsMet(transaction, nowMs);
+    });
+  }
+
+  return {
+    note(limit, { organizationId, party }) {
+      metrics.limitMet(limit);
+      const parties = noted.get(limit) ?? new Map<string, LimitMetRow>();
+      noted.set(limit, parties);
+      const known = parties.get(party);
+      if (known === undefined && parties.size >= NOTED_MAXIMUM) return;
+      const at = new Date(clock.wallMs()).toISOString();
+      const { first_at: firstAt, count } = known ?? { first_at: at, count: 0 };
+      parties.set(party, {
+        limit_name: limit,
+        party,
+        organization_id: organizationId,
+        first_at: firstAt,
+        last_at: at,
+        count: count + 1,
+      });
+    },
+    task: { name: "note-limits-met", intervalMs: PERIOD_MS, ignoresNudges: true, run: flush },
+    flush,
+  };
+}
+
+function inOrderOfKey(left: LimitMetRow, right: LimitMetRow): number {
+  const [leftKey, rightKey] = [left, right].map(({ limit_name: limitName, party }) => `${limitName} ${party}`);
+  return (leftKey ?? "") < (rightKey ?? "") ? -1 : 1;
+}

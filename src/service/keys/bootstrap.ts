@@ -1,0 +1,124 @@
+import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey, isApiKey } from "../kernel/auth/api-key.ts";
+import type { NewId } from "../kernel/ids.ts";
+import type { ServiceMachine } from "../kernel/machine.ts";
+import type { Store } from "../kernel/store/store.ts";
+import { systemReason } from "../kernel/system-reason.ts";
+import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/queries.ts";
+import { findKey, insertKey } from "./queries.ts";
+
+/** A key and a line feed; more is not a key file. */
+const KEY_FILE_BYTES = 4096;
+const KEY_FILE_MODE = 0o600;
+
+/**
+ * Makes sure that the key in `path` works, so that a new service can be used at all.
+ *
+ * Where there is no file a key is made and written there; a file that was there before, for instance put by a lab's own
+ * provisioning, has its key adopted. A key that was revoked stays revoked.
+ *
+ * @returns what is wrong with the file, or null.
+ */
+export async function bootstrapKey(
+  path: string,
+  store: Store,
+  newId: NewId,
+  machine: ServiceMachine,
+): Promise<Problem | null> {
+  const found = await readKeyFile(path, machine);
+  if (typeof found !== "string" && found !== null) return found;
+  const key = found ?? createApiKey(machine.random);
+  // The file first: after a crash between the two the next start finds and adopts it. A key nobody can read is lost.
+  if (found === null) {
+    const unwritable = await writeKeyFile(path, key, machine);
+    if (unwritable !== null) return unwritable;
+  }
+  const hash = hashApiKey(key);
+  const known = await findKey(store.reader, hash);
+  if (known !== undefined) {
+    if (known.revoked_at !== null) machine.log.warn("bootstrap_key_revoked", { path, key_id: known.id });
+    return null;
+  }
+  const createdAt = new Date(machine.clock.wallMs()).toISOString();
+  const [id, organizationId] = [newId("key"), newId("org")];
+  await store.write(async (transaction) => {
+    const organization = await ensureOrganization(transaction, {
+      id: organizationId,
+      name: FIRST_ORGANIZATION_NAME,
+      created_at: createdAt,
+    });
+    await insertKey(transaction, {
+      id,
+      organization_id: organization,
+      label: "bootstrap",
+      key_sha256: hash,
+      key_prefix: API_KEY_PREFIX,
+      key_last4: key.slice(-API_KEY_LAST_LENGTH),
+      scopes: null,
+      created_at: createdAt,
+      last_used_at: null,
+      expires_at: null,
+      revoked_at: null,
+      created_by: "command",
+      parent_id: null,
+      robots: null,
+      max_robots: null,
+    });
+  });
+  machine.log.info("bootstrap_key_added", { path, key_id: id, was_in_file: found !== null });
+  return null;
+}
+
+/** The key in the file, null where there is no file, or what is wrong. */
+async function readKeyFile(
+  path: string,
+  { files, log }: Pick<ServiceMachine, "files" | "log">,
+): Promise<string | null | Problem> {
+  try {
+    const bytes = await readBounded(files, path, KEY_FILE_BYTES);
+    const text = bytes === "too-large" ? "" : Buffer.from(bytes).toString("utf8").trim();
+    if (!isApiKey(text)) {
+      return notAKeyFile(path, bytes.length === 0);
+    }
+    const { mode } = await files.stat(path);
+    if ((mode & 0o077) !== 0) log.warn("bootstrap_key_readable_by_others", { path, fix: `chmod 600 ${path}` });
+    return text;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    return unusable(path, error);
+  }
+}
+
+/** Whatever it is instead, nobody is told to remove it. */
+function notAKeyFile(path: string, isEmpty: boolean): Problem {
+  return {
+    code: "bootstrap-key-invalid",
+    what: `The bootstrap key file ${isEmpty ? "is empty" : `is no key file: it does not hold one API key, ${API_KEY_PREFIX}…, and nothing else`}.`,
+    where: path,
+    fix: isEmpty
+      ? "Remove it to have a new key written there, or put back the key it held."
+      : "Name another file with --bootstrap-key-file, one that is not there yet to have a new key written.",
+  };
+}
+
+async function writeKeyFile(path: string, key: string, { files }: ServiceMachine): Promise<Problem | null> {
+  try {
+    await replaceDurably(files, path, Buffer.from(`${key}\n`), KEY_FILE_MODE);
+    return null;
+  } catch (error) {
+    return unusable(path, error);
+  }
+}
+
+/** @throws the error where it is not the machine's. */
+function unusable(path: string, error: unknown): Problem {
+  if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
+  return {
+    code: "bootstrap-key-file-unusable",
+    what: `The bootstrap key file cannot be used: ${systemReason(error)}.`,
+    where: path,
+    fix: "Name a file in a directory that exists and that this user can write to.",
+  };
+}

@@ -1,0 +1,129 @@
+import type { ApiKeyCreate, ApiKeyScope } from "../../api/api-keys.ts";
+import type { PageQuery } from "../../api/pages.ts";
+import type { Principal } from "../kernel/auth/authenticate.ts";
+import { bindingProblem } from "../kernel/auth/key-robots.ts";
+import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { authorship } from "../kernel/operation.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import { API_KEYS_MAXIMUM, holdKey, listKeys } from "./queries.ts";
+import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "./rules.ts";
+
+/** `POST /v1/me/api-keys`: the one answer that holds the key itself. */
+export function createOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyCreate> {
+  return async (call) => {
+    const { principal, body } = call;
+    const at = new Date(machine.clock.wallMs()).toISOString();
+    const refused = refuseWish(principal, body, at);
+    if (refused !== null) return refused;
+    const { organization_id: organizationId, key_id: createdBy } = principal;
+    const { label, scopes = null, expires_at: expiresAt = null, independent } = body;
+    const robots = { names: body.robots ?? null, maximum: body.max_robots ?? null };
+    const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
+    const wish = { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots };
+    const { key, row } = makeKey(wish, newId("key"), at, machine.random);
+    const author = authorship(call, newId, at);
+    const outcome = await call.write(async (transaction) => {
+      const parent = await holdKey(transaction, organizationId, createdBy);
+      if (parent === undefined) throw new Error(`The credential goes back to ${createdBy}, which is not there`);
+      const inheritance = inherit(parent, { expiresAt, independent: independent === true });
+      if (inheritance.state === "forbidden") return inheritance;
+      const { lineage } = inheritance;
+      if (lineage.parent_id !== null) {
+        const depth = await depthOf(transaction, organizationId, lineage.parent_id);
+        if (depth >= LINEAGE_DEPTH_MAXIMUM) return { state: "too-deep" } as const;
+      }
+      const made = { ...row, ...lineage, created_by: createdBy };
+      const isMade = await addKey(transaction, made, author, maximum);
+      return isMade ? ({ state: "made", made } as const) : ({ state: "too-many" } as const);
+    });
+    switch (outcome.state) {
+      case "forbidden":
+        return refuse("Forbidden", outcome.detail);
+      case "too-deep":
+        return refuse(
+          "Conflict",
+          `Keys made with each other are ${LINEAGE_DEPTH_MAXIMUM} at most, one after the other`,
+        );
+      case "too-many":
+        return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
+      case "made": {
+        const { request_id: requestId } = call;
+        machine.log.info("api_key_created", { request_id: requestId, credential_id: author.actor, key_id: row.id });
+        return answerJson(JSON.stringify(createdView(outcome.made, key)));
+      }
+    }
+  };
+}
+
+/** `GET /v1/me/api-keys`: every key of the organization, revoked ones too, oldest first. */
+export function listOrganizationKeys({ store }: OperationContext): Handler<null, PageQuery> {
+  return (call) =>
+    answerList(call, {
+      prefix: "key",
+      around: ITEMS,
+      fetch: (range) => listKeys(store.reader, call.principal.organization_id, range),
+      view: keyView,
+    });
+}
+
+/** `DELETE /v1/me/api-keys/{key_id}`: from the next request on, on every replica. A key may revoke itself. */
+export function revokeOrganizationKey({ newId, machine }: OperationContext): Handler<null> {
+  return async (call) => {
+    const { organization_id: organizationId, scopes } = call.principal;
+    const id = call.path["key_id"] ?? "";
+    const author = authorship(call, newId, new Date(machine.clock.wallMs()).toISOString());
+    const revoked = await call.write((transaction) => revokeKey(transaction, organizationId, id, scopes, author));
+    switch (revoked.state) {
+      case "not-found":
+        return refuse("NotFound", "API key not found");
+      case "forbidden":
+        return refuse("Forbidden", "The API key may not revoke one that may do more than itself");
+      case "revoked": {
+        const { key, changed, keys_ended: keysEnded, is_locked_out: isLockedOut } = revoked;
+        const fields = {
+          request_id: call.request_id,
+          credential_id: author.actor,
+          key_id: key.id,
+          keys_ended: keysEnded,
+        };
+        if (changed) machine.log.info("api_key_revoked", fields);
+        if (isLockedOut) {
+          const fix = "Make one on this computer: robot-policy-service keys create";
+          machine.log.warn("no_unrestricted_api_key_left", { organization_id: organizationId, fix });
+        }
+        return answerJson(JSON.stringify(keyView(key)));
+      }
+    }
+  };
+}
+
+const BINDINGS = ["robots", "max_robots"] as const;
+
+/** A credential that is restricted hands out no scope that it has not. */
+function refuseWish({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
+  const { expires_at: expiresAt, scopes = null } = body;
+  if (typeof expiresAt === "string" && expiresAt <= now) {
+    const finding = { ...ruleBroken("the time is past"), loc: ["body", "expires_at"], input: expiresAt };
+    return refuseInvalid([finding]);
+  }
+  const bound = BINDINGS.find((member) => (body[member] ?? null) !== null);
+  const problem = bound === undefined ? null : bindingProblem(scopes);
+  if (bound !== undefined && problem !== null) {
+    return refuseInvalid([{ ...ruleBroken(problem), loc: ["body", bound], input: body[bound] ?? null }]);
+  }
+  if (own === null) return null;
+  const lacking = scopes === null ? "everything" : scopes.find((scope) => !own.includes(scope));
+  return lacking === undefined ? null : refuseScope(lacking);
+}
+
+function refuseScope(scope: ApiKeyScope | "everything"): Answer {
+  const detail =
+    scope === "everything"
+      ? "The API key is restricted, so it cannot make one that may do everything: name the scopes"
+      : `The API key lacks the scope ${scope}, so it cannot give it to another`;
+  return refuse("Forbidden", detail);
+}

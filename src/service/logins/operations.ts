@@ -1,0 +1,155 @@
+import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/sessions.ts";
+import { createSessionToken } from "../kernel/auth/session-token.ts";
+import { createToken, hashSecret, isSameHash } from "../kernel/auth/token.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import type { Handler, OperationContext, PublicHandler } from "../kernel/operation.ts";
+import { authorship } from "../kernel/operation.ts";
+import { audit } from "../kernel/store/audit.ts";
+import { identifyClient } from "../kernel/traffic/parties.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import type { LoginRow } from "./queries.ts";
+import { findLogin, insertLogin, lockLogin, updateLogin } from "./queries.ts";
+import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, takeUpLogin, userCode } from "./rules.ts";
+
+/** Tells a login's code from other secrets. */
+const CODE_PREFIX = "rps_code_";
+
+/** Characters that are kept of what a program says it is. */
+const PROGRAM_LENGTH = 200;
+
+/** `POST /v1/cli/login/start`: a program asks to be signed in; nothing is known of it but its verifier's hash. */
+export function startLogin({ store, newId, machine }: OperationContext): PublicHandler<LoginStart> {
+  return async ({ body, address, program }) => {
+    const nowMs = machine.clock.wallMs();
+    const login: LoginRow = {
+      id: newId("login"),
+      verifier_sha256: hashSecret(body.verifier),
+      callback_url: new URL(body.callback_url).href,
+      client_address: address,
+      client_site: identifyClient(undefined, address).site,
+      client_program: program?.slice(0, PROGRAM_LENGTH) ?? null,
+      delivery: null,
+      state: "pending",
+      code_sha256: null,
+      organization_id: null,
+      approved_by: null,
+      last_polled_at: null,
+      created_at: new Date(nowMs).toISOString(),
+      expires_at: new Date(nowMs + LOGIN_LIFETIME_MS).toISOString(),
+    };
+    await store.write((transaction) => insertLogin(transaction, login));
+    const login_url = `/login?exchange=${login.id}`;
+    return answerJson(JSON.stringify({ exchange_id: login.id, login_url, user_code: userCode(login.id) }));
+  };
+}
+
+/** `POST /v1/cli/login/poll`: waits for the decision without a browser that can reach the program. */
+export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
+  const { store, newId, machine } = context;
+  return async ({ body, request_id: requestId }) => {
+    const nowMs = machine.clock.wallMs();
+    // Most polls change nothing, and those that come too fast must not cost a write.
+    const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, nowMs, "poll");
+    if (seen.state === "refused") return unauthorized(seen.detail);
+    if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
+    const at = new Date(nowMs).toISOString();
+    const { token, session } = newSession(context);
+    const author = { audit_id: newId("aud"), at, requestId };
+    return store.write(async (transaction) => {
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "poll");
+      switch (state.state) {
+        case "refused":
+          return unauthorized(state.detail);
+        case "too-fast":
+          return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
+        case "pending":
+          await updateLogin(transaction, body.exchange_id, { last_polled_at: at });
+          return answerJson(`{"status":"pending","interval":${POLL_INTERVAL_S}}`);
+        case "approved":
+          return (await takeUpLogin(transaction, state.login, session, author))
+            ? answerJson(JSON.stringify({ status: "complete", token }))
+            : unauthorized("Login was denied");
+      }
+    });
+  };
+}
+
+/** `POST /v1/cli/login/exchange`: the code that came through the person's browser, for a token. */
+export function exchangeLogin(context: OperationContext): PublicHandler<LoginExchange> {
+  const { store, newId, machine } = context;
+  return async ({ body, request_id: requestId }) => {
+    const nowMs = machine.clock.wallMs();
+    const { token, session } = newSession(context);
+    const author = { audit_id: newId("aud"), at: new Date(nowMs).toISOString(), requestId };
+    return store.write(async (transaction) => {
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "redirect");
+      if (state.state === "refused") return unauthorized(state.detail);
+      // There is no code before the approval.
+      if (state.state !== "approved") return unauthorized("Invalid login code");
+      const { code_sha256: codeSha256 } = state.login;
+      if (codeSha256 === null || !isSameHash(codeSha256, hashSecret(body.code))) {
+        return unauthorized("Invalid login code");
+      }
+      return (await takeUpLogin(transaction, state.login, session, author))
+        ? answerJson(JSON.stringify({ token }))
+        : unauthorized("Login was denied");
+    });
+  };
+}
+
+/** `POST /v1/cli/login/decide`: what the person says. The code leaves the service here alone, on its way to the program's own address. */
+export function decideLogin({ newId, machine }: OperationContext): Handler<LoginDecision> {
+  return async (call) => {
+    const { principal, body } = call;
+    if (principal.scopes !== null) {
+      return refuse("Forbidden", "A restricted API key cannot approve a login, because a session may do everything");
+    }
+    const nowMs = machine.clock.wallMs();
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const code = createToken(CODE_PREFIX, machine.random);
+    const isApproved = body.decision === "approve";
+    return call.write(async (transaction) => {
+      const login = await lockLogin(transaction, body.exchange_id);
+      if (login === undefined || isOver(login, nowMs)) return refuseUnknown(body.exchange_id);
+      if (login.state !== "pending") return refuse("Conflict", "The login has been decided already");
+      await updateLogin(transaction, login.id, {
+        state: isApproved ? "approved" : "denied",
+        delivery: isApproved ? (body.delivery ?? null) : null,
+        code_sha256: isApproved ? hashSecret(code) : null,
+        organization_id: principal.organization_id,
+        approved_by: isApproved ? principal.key_id : null,
+      });
+      await audit(transaction, author, {
+        action: isApproved ? "login.approve" : "login.deny",
+        subjectId: login.id,
+        details: { callback_url: login.callback_url },
+      });
+      const status = isApproved ? "approved" : "denied";
+      return answerJson(JSON.stringify({ status, redirect_url: redirectUrl(login, isApproved ? code : null) }));
+    });
+  };
+}
+
+function newSession({ newId, machine }: OperationContext) {
+  const token = createSessionToken(machine.random);
+  return { token, session: { id: newId("ses"), token_sha256: hashSecret(token) } };
+}
+
+/** Like an OAuth 2.0 redirect (RFC 6749, 4.1.2): a code, or why there is none. */
+function redirectUrl({ id, callback_url: callbackUrl }: LoginRow, code: string | null): string {
+  const url = new URL(callbackUrl);
+  url.searchParams.set("exchange_id", id);
+  if (code === null) url.searchParams.set("error", "access_denied");
+  else url.searchParams.set("code", code);
+  return url.href;
+}
+
+function refuseUnknown(exchangeId: string): Answer {
+  const fault = ruleBroken("there is no such login under way");
+  return refuseInvalid([{ ...fault, loc: ["body", "exchange_id"], input: exchangeId }]);
+}
+
+function unauthorized(detail: string): Answer {
+  return refuse("Unauthorized", detail, { "www-authenticate": "Bearer" });
+}

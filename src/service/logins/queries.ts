@@ -1,0 +1,89 @@
+import type { Transaction } from "kysely";
+
+import { chunksOf } from "../kernel/auth/lineage.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+
+/** A login under way, or lately over. */
+export type LoginRow = Tables["login_exchanges"];
+
+/** Logins kept at a time, in the whole service: anyone may start one. */
+export const LOGINS_MAXIMUM = 10_000;
+
+/**
+ * Adds a login. Where there are `LOGINS_MAXIMUM`, whoever started the most loses their oldest, whatever became of it: who starts thousands
+ * to keep others out pushes out their own.
+ */
+export async function insertLogin(transaction: Transaction<Tables>, login: LoginRow): Promise<void> {
+  const { count } = await transaction
+    .selectFrom("login_exchanges")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  const tooMany = count + 1 - LOGINS_MAXIMUM;
+  if (tooMany > 0) await deleteOldestLogins(transaction, tooMany);
+  await transaction.insertInto("login_exchanges").values(login).execute();
+}
+
+export function findLogin(reader: Reader, id: string): Promise<LoginRow | undefined> {
+  return reader.selectFrom("login_exchanges").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+/** The login, held against other changes until the transaction ends. */
+export function lockLogin(transaction: Transaction<Tables>, id: string): Promise<LoginRow | undefined> {
+  return transaction.selectFrom("login_exchanges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+export async function updateLogin(
+  transaction: Transaction<Tables>,
+  id: string,
+  change: Partial<
+    Pick<LoginRow, "state" | "delivery" | "code_sha256" | "organization_id" | "approved_by" | "last_polled_at">
+  >,
+): Promise<void> {
+  await transaction.updateTable("login_exchanges").set(change).where("id", "=", id).execute();
+}
+
+/** Denies the logins that one of these keys approved and nobody has taken up yet. */
+export async function denyLoginsOf(transaction: Transaction<Tables>, keyIds: readonly string[]): Promise<void> {
+  for (const ids of chunksOf(keyIds)) {
+    await transaction
+      .updateTable("login_exchanges")
+      .set({ state: "denied", code_sha256: null })
+      .where("approved_by", "in", ids)
+      .where("state", "=", "approved")
+      .execute();
+  }
+}
+
+async function deleteOldestLogins(transaction: Transaction<Tables>, count: number): Promise<void> {
+  const greediest = transaction
+    .selectFrom("login_exchanges")
+    .select("client_site")
+    .groupBy("client_site")
+    .orderBy(({ fn }) => fn.countAll(), "desc")
+    .limit(1);
+  // Ids sort as logins were started.
+  const oldest = transaction
+    .selectFrom("login_exchanges")
+    .select("id")
+    .where("client_site", "=", greediest)
+    .orderBy("id")
+    .limit(count);
+  await transaction.deleteFrom("login_exchanges").where("id", "in", oldest).execute();
+}
+
+/** Forgets logins that expired before `before` (ISO 8601), the oldest first; returns how many. */
+export async function deletePastLogins(
+  transaction: Transaction<Tables>,
+  before: string,
+  maximum: number,
+): Promise<number> {
+  const past = transaction
+    .selectFrom("login_exchanges")
+    .select("id")
+    .where("expires_at", "<", before)
+    .orderBy("expires_at")
+    .limit(maximum);
+  const deleted = await transaction.deleteFrom("login_exchanges").where("id", "in", past).returning("id").execute();
+  return deleted.length;
+}

@@ -1,0 +1,130 @@
+import type { Transaction } from "kysely";
+
+import { insertSession } from "../kernel/auth/session-queries.ts";
+import { SESSION_LIFETIME_MS } from "../kernel/auth/session-token.ts";
+import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
+import type { Authorship } from "../kernel/store/audit.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { lockKey } from "../keys/queries.ts";
+import type { LoginRow } from "./queries.ts";
+import { updateLogin } from "./queries.ts";
+
+/** How long a person may take to approve a login, and the program to take it up. */
+export const LOGIN_LIFETIME_MS = 10 * 60_000;
+/** How long a program waits between polls. */
+export const POLL_INTERVAL_S = 5;
+/** A poll may come this much early: timers and networks are not exact. */
+const POLL_GRACE_MS = 500;
+
+/** What a program with this verifier is told. `refused` carries the sentence for its user. */
+export type LoginState =
+  | { readonly state: "pending" }
+  | { readonly state: "too-fast" }
+  | { readonly state: "approved"; readonly login: LoginRow }
+  | { readonly state: "refused"; readonly detail: string };
+
+/** No vowels, so that no words come out, and nothing that looks like something else (RFC 8628, 6.1). */
+const CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
+
+/**
+ * What terminal and page show of a login, `WDJB-MJHT`, for a person to see that both are of the same. It opens nothing, so that it may
+ * follow from the login's id.
+ */
+export function userCode(exchangeId: string): string {
+  const letters = Array.from(Buffer.from(hashSecret(exchangeId), "hex").subarray(0, 8), (byte) =>
+    CODE_LETTERS.charAt(byte % CODE_LETTERS.length),
+  );
+  return `${letters.slice(0, 4).join("")}-${letters.slice(4).join("")}`;
+}
+
+/**
+ * Where a login stands, for the program that started it: who cannot show its verifier learns nothing of it. An approval that goes by the
+ * redirect is for whoever the person's own browser reaches, and one who polls hears nothing of it.
+ *
+ * @param nowMs since the Unix epoch.
+ * @param way in which the program asks.
+ */
+export function loginState(
+  login: LoginRow | undefined,
+  verifier: string,
+  nowMs: number,
+  way: NonNullable<LoginRow["delivery"]>,
+): LoginState {
+  if (login === undefined || !isSameHash(login.verifier_sha256, hashSecret(verifier))) return refused("Invalid login");
+  switch (login.state) {
+    case "denied":
+      return refused("Login was denied");
+    case "used":
+      return refused("Login was already used");
+    case "approved":
+      if (isOver(login, nowMs)) return refused("Login has expired");
+      if (login.delivery === null || login.delivery === way) return { state: "approved", login };
+      return waiting(login, nowMs);
+    case "pending":
+      return isOver(login, nowMs) ? refused("Login has expired") : waiting(login, nowMs);
+  }
+}
+
+/** Whether a login may not be decided or taken up any more, whatever its state. */
+export function isOver({ expires_at: expiresAt }: Pick<LoginRow, "expires_at">, nowMs: number): boolean {
+  return Date.parse(expiresAt) <= nowMs;
+}
+
+/** A session that an approved login is to become. Made before the transaction, because a job may run twice. */
+export interface NewSession {
+  readonly id: string;
+  readonly token_sha256: string;
+}
+
+/**
+ * Turns an approved login into a session, once: the caller holds its row. The session belongs where the approving key does,
+ * and lives no longer than that.
+ *
+ * @returns false where that key does not work any more.
+ */
+export async function takeUpLogin(
+  transaction: Transaction<Tables>,
+  { id, organization_id: organizationId, approved_by: approvedBy }: LoginRow,
+  session: NewSession,
+  author: Omit<Authorship, "organizationId" | "actor">,
+): Promise<boolean> {
+  if (organizationId === null || approvedBy === null) throw new Error(`Login ${id} is approved by nobody`);
+  const { at } = author;
+  const key = await lockKey(transaction, organizationId, approvedBy);
+  if (key === undefined || key.revoked_at !== null || (key.expires_at ?? at) < at) return false;
+  const expiresAt = new Date(Date.parse(at) + SESSION_LIFETIME_MS).toISOString();
+  await updateLogin(transaction, id, { state: "used", code_sha256: null });
+  await insertSession(transaction, {
+    ...session,
+    organization_id: organizationId,
+    kind: "cli",
+    created_by: approvedBy,
+    scopes: null,
+    created_at: at,
+    last_used_at: null,
+    expires_at: key.expires_at !== null && key.expires_at < expiresAt ? key.expires_at : expiresAt,
+    revoked_at: null,
+  });
+  await audit(
+    transaction,
+    { ...author, organizationId, actor: approvedBy },
+    { action: "session.create", subjectId: session.id, details: { login_id: id } },
+  );
+  return true;
+}
+
+function waiting(login: LoginRow, nowMs: number): LoginState {
+  return isTooFast(login, nowMs) ? { state: "too-fast" } : { state: "pending" };
+}
+
+function isTooFast({ last_polled_at: lastPolledAt }: LoginRow, nowMs: number): boolean {
+  if (lastPolledAt === null) return false;
+  const sinceMs = nowMs - Date.parse(lastPolledAt);
+  // A clock that went back does not make a program wait.
+  return sinceMs >= 0 && sinceMs < POLL_INTERVAL_S * 1000 - POLL_GRACE_MS;
+}
+
+function refused(detail: string): LoginState {
+  return { state: "refused", detail };
+}

@@ -1,0 +1,32 @@
+import { deletePastSessions } from "../kernel/auth/session-queries.ts";
+import type { OperationContext } from "../kernel/operation.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import { deletePastLogins } from "./queries.ts";
+
+const INTERVAL_MS = 60_000;
+/** Rows of one write. */
+const BATCH = 500;
+/** How long an expired session is remembered, so that its user is told that it expired rather than that it never was. */
+const SESSION_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Forgets logins that expired, and sessions that expired long ago. */
+export function createPruneLogins({ store, machine: { clock } }: Pick<OperationContext, "store" | "machine">): Task {
+  return {
+    name: "prune-logins",
+    intervalMs: INTERVAL_MS,
+    ignoresNudges: true,
+    async run(signal) {
+      const nowMs = clock.wallMs();
+      const now = new Date(nowMs).toISOString();
+      const longAgo = new Date(nowMs - SESSION_MEMORY_MS).toISOString();
+      for (let deleted = BATCH; deleted >= BATCH && !signal.aborted;) {
+        deleted = await store.write(async (transaction) =>
+          Math.max(
+            await deletePastLogins(transaction, now, BATCH),
+            await deletePastSessions(transaction, longAgo, BATCH),
+          ),
+        );
+      }
+    },
+  };
+}

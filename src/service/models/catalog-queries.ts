@@ -1,0 +1,87 @@
+import type { Transaction } from "kysely";
+
+import type { Authorship } from "../kernel/store/audit.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { Catalog } from "./catalog.ts";
+import type { CatalogPlan, StoredCatalog } from "./plan.ts";
+import { countChanges, planCatalog } from "./plan.ts";
+
+/** Of the one catalog there is. */
+const CATALOG_ID = "models";
+
+/**
+ * Makes the store hold what the catalog says, or nothing of it where a checkpoint would change its model. Of two catalogs applied
+ * at once one comes after the other, whole.
+ */
+export async function applyCatalog(
+  transaction: Transaction<Tables>,
+  catalog: Catalog,
+  authorship: Authorship,
+): Promise<CatalogPlan> {
+  await lockCatalog(transaction);
+  const plan = planCatalog(await readStoredCatalog(transaction), catalog, authorship.at);
+  if (plan.state === "moved") return plan;
+  await transaction.updateTable("catalogs").set({ applied_at: authorship.at }).where("id", "=", CATALOG_ID).execute();
+  const { unchanged: _, ...counts } = countChanges(plan.changes);
+  if (counts.added + counts.changed + counts.withdrawn === 0) return plan;
+  await writePlan(transaction, plan);
+  await audit(transaction, authorship, { action: "models.apply", subjectId: CATALOG_ID, details: counts });
+  return plan;
+}
+
+/** Whoever comes second waits here, and then reads what the first one wrote. */
+async function lockCatalog(transaction: Transaction<Tables>): Promise<void> {
+  await transaction
+    .insertInto("catalogs")
+    .values({ id: CATALOG_ID, applied_at: null })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet({ id: CATALOG_ID }))
+    .execute();
+}
+
+/** Everything the store ever took from a catalog, in no order. */
+export async function readStoredCatalog(reader: Reader): Promise<StoredCatalog> {
+  const models = await reader.selectFrom("models").selectAll().execute();
+  const checkpoints = await reader.selectFrom("checkpoints").selectAll().execute();
+  const endpoints = await reader.selectFrom("endpoints").selectAll().execute();
+  return { models, checkpoints, endpoints };
+}
+
+async function writePlan(
+  transaction: Transaction<Tables>,
+  { models, checkpoints, freshEndpoints, keptEndpoints }: Extract<CatalogPlan, { state: "planned" }>,
+): Promise<void> {
+  for (const row of models) {
+    const { slug: _, created_at: __, ...facts } = row;
+    await transaction
+      .insertInto("models")
+      .values(row)
+      .onConflict((conflict) => conflict.column("slug").doUpdateSet(facts))
+      .execute();
+  }
+  for (const row of checkpoints) {
+    const { id: _, model_slug: __, ...facts } = row;
+    await transaction
+      .insertInto("checkpoints")
+      .values(row)
+      .onConflict((conflict) => conflict.column("id").doUpdateSet(facts))
+      .execute();
+  }
+  for (const row of freshEndpoints) {
+    const { checkpoint_id: _, region: __, ...facts } = row;
+    await transaction
+      .insertInto("endpoints")
+      .values(row)
+      .onConflict((conflict) => conflict.columns(["checkpoint_id", "region"]).doUpdateSet(facts))
+      .execute();
+  }
+  for (const { checkpoint_id: checkpointId, region, url, withdrawn_at: withdrawnAt } of keptEndpoints) {
+    await transaction
+      .updateTable("endpoints")
+      .set({ url, withdrawn_at: withdrawnAt })
+      .where("checkpoint_id", "=", checkpointId)
+      .where("region", "=", region)
+      .execute();
+  }
+}

@@ -1,0 +1,50 @@
+import type { ModelView } from "../../api/models.ts";
+import { answerJson, refuse } from "../kernel/http/answers.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { OfferedModel } from "./queries.ts";
+import { findModel, listModels } from "./queries.ts";
+
+/** `GET /v1/models/{slug}`: one model, as long as the catalog has it. A checkpoint's id is no slug. */
+export function getModel({ store }: OperationContext): Handler<null> {
+  return async ({ path }) => {
+    const model = await findModel(store.reader, path["slug"] ?? "");
+    return model === undefined ? refuse("NotFound", "Model not found") : answerJson(JSON.stringify(modelView(model)));
+  };
+}
+
+/** `GET /v1/models`: every model of the catalog, oldest first. */
+export function listCatalogModels({ store }: OperationContext): Handler<null> {
+  return async () => {
+    const models = await listModels(store.reader);
+    return answerJson(JSON.stringify({ models: models.map(modelView) }));
+  };
+}
+
+/** The record of the contract. Where a checkpoint answers is told to those who deploy it, and to nobody else. */
+function modelView(model: OfferedModel): ModelView {
+  const {
+    slug,
+    display_name: displayName,
+    vendor,
+    model_type: modelType,
+    license_tier: licenseTier,
+    default_checkpoint_id: defaultCheckpointId,
+    created_at: createdAt,
+  } = model;
+  const checkpoints = model.checkpoints.map(({ id, created_at: since, requirements, endpoints }) => ({
+    id,
+    created_at: since,
+    requirements,
+    regions: endpoints.map(({ region }) => region),
+  }));
+  return {
+    slug,
+    display_name: displayName,
+    vendor,
+    model_type: modelType,
+    license_tier: licenseTier,
+    default_checkpoint_id: defaultCheckpointId,
+    checkpoints,
+    created_at: createdAt,
+  };
+}

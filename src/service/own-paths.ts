@@ -1,0 +1,49 @@
+import type { FastifyInstance } from "fastify";
+import { sql } from "kysely";
+
+import type { Clock } from "../platform/clock.ts";
+import { createFresh } from "./kernel/fresh.ts";
+import { answerJson, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
+import type { MountContext } from "./kernel/http/mount.ts";
+import { send } from "./kernel/http/send.ts";
+import type { Metrics } from "./kernel/metrics.ts";
+import { openApiDocument } from "./openapi/openapi.ts";
+
+/** How long the store counts as reachable after it answered: anyone may ask, as often as they like. */
+const READY_FRESH_MS = 1000;
+/** The same of /metrics: to look at the process takes longer than to answer most requests. */
+const METRICS_FRESH_MS = 200;
+
+/** /healthz: the process answers. /readyz: it is worth sending requests to. */
+export function mountHealth(
+  app: FastifyInstance,
+  { store, machine }: Pick<MountContext, "store" | "machine">,
+  stopping: AbortSignal,
+): void {
+  const reachStore = createFresh(() => sql`select 1`.execute(store.reader), READY_FRESH_MS, machine.clock);
+  app.get("/healthz", (_request, reply) => send(reply, answerJson('{"status":"ok"}')));
+  app.get("/readyz", async (_request, reply) => {
+    if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));
+    await reachStore();
+    return send(reply, answerJson('{"status":"ready"}'));
+  });
+}
+
+/** What the service says about itself: /metrics to Prometheus, /openapi.json to whoever builds a client. */
+export function mountDescription(
+  app: FastifyInstance,
+  { metrics, showsMetrics }: { readonly metrics: Metrics; readonly showsMetrics: boolean },
+  clock: Clock,
+): void {
+  const render = createFresh(() => metrics.render(), METRICS_FRESH_MS, clock);
+  app.get("/metrics", async (_request, reply) => {
+    if (!showsMetrics) return send(reply, refuse("NotFound", "Not Found"));
+    return reply.header("content-type", metrics.contentType).send(await render());
+  });
+  app.get("/openapi.json", (request, reply) => {
+    const document = openApiDocument();
+    void reply.header("etag", document.etag).header("cache-control", "no-cache");
+    if (request.headers["if-none-match"] === document.etag) return reply.code(304).send();
+    return send(reply, { status: 200, bytes: document.bytes });
+  });
+}

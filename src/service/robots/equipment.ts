@@ -1,0 +1,89 @@
+import * as z from "zod";
+
+import { catalogAxes } from "../../manifest/catalog/axes.ts";
+import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
+import { CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
+
+const axisSchema = z.object({
+  /** `group.element.quantity`. */
+  name: z.string(),
+  /** Canonical, such as `rad/s`; null where a contract does not say. */
+  unit: z.string().nullable(),
+});
+
+const equipmentSchema = z.object({
+  camera_roles: z.array(z.string()).nullable(),
+  state_axes: z.array(axisSchema).nullable(),
+  action_axes: z.array(axisSchema).nullable(),
+});
+
+/** One element of a state or action vector. */
+export type Axis = Readonly<z.output<typeof axisSchema>>;
+
+/** What a robot has to see, feel and act with. Null is unknown, not none. */
+export interface Equipment {
+  readonly camera_roles: readonly string[] | null;
+  readonly state_axes: readonly Axis[] | null;
+  readonly action_axes: readonly Axis[] | null;
+}
+
+const UNKNOWN: Equipment = { camera_roles: null, state_axes: null, action_axes: null };
+
+/** What the ready catalog says of a type; nothing of a type it does not have. */
+export function catalogEquipment(robotTypeId: string): Equipment {
+  return EQUIPMENT_BY_TYPE.get(robotTypeId) ?? UNKNOWN;
+}
+
+/**
+ * What a contract says. It speaks for the whole robot: what it does not name is not there.
+ *
+ * @param contract any JSON; members and items that are not of a contract's shape are passed over.
+ */
+export function contractEquipment(contract: unknown): Equipment {
+  const { cameras, state_axes: stateAxes, action_axes: actionAxes } = contractSchema.parse(contract);
+  return { camera_roles: cameras.map(({ role }) => role), state_axes: stateAxes, action_axes: actionAxes };
+}
+
+/**
+ * Equipment as the store keeps it.
+ *
+ * @throws where the text was not made of an `Equipment`.
+ */
+export function parseEquipment(text: string): Equipment {
+  return equipmentSchema.parse(JSON.parse(text));
+}
+
+/** A list of the items that are of this shape. */
+function itemsOf<Item>(item: z.ZodType<Item>) {
+  const items = z.array(z.unknown()).transform((given) =>
+    given.flatMap((each) => {
+      const read = item.safeParse(each);
+      return read.success ? [read.data] : [];
+    }),
+  );
+  return items.catch([]);
+}
+
+const axes = itemsOf(axisSchema.extend({ unit: axisSchema.shape.unit.catch(null) }));
+
+const contractSchema = z
+  .object({ cameras: itemsOf(z.object({ role: z.string() })), state_axes: axes, action_axes: axes })
+  .catch({ cameras: [], state_axes: [], action_axes: [] });
+
+function equipmentOf(row: CatalogRow): Equipment {
+  const { state, action } = catalogAxes(row);
+  return {
+    camera_roles: row.cameras === "user" ? null : row.cameras.map(({ role }) => role),
+    state_axes: state.map(nameAndUnit),
+    action_axes: action.map(nameAndUnit),
+  };
+}
+
+function nameAndUnit({ name, unit }: Axis): Axis {
+  return { name, unit };
+}
+
+/** Made once, and last, because it is made with what stands above. */
+const EQUIPMENT_BY_TYPE: ReadonlyMap<string, Equipment> = new Map(
+  CATALOG_ROWS.map((row) => [row.robot_type_id, equipmentOf(row)]),
+);

@@ -1,0 +1,76 @@
+import type { PageQuery } from "../../api/pages.ts";
+import { HISTORY_SHOWN } from "../../api/registrations.ts";
+import type { RegistrationSummary } from "../../api/registrations.ts";
+import { answerJson } from "../kernel/http/answers.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { currentContest } from "./contest.ts";
+import { readRobotHistory } from "./history-queries.ts";
+import { UNKNOWN_ROBOT } from "./operations.ts";
+import { findRobot } from "./queries.ts";
+import { contestOf, readSources } from "./recent-changes.ts";
+import { findRegistration, listRegistrations } from "./registration-queries.ts";
+import type { RegistrationRow } from "./registration-queries.ts";
+
+/** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
+export function getRobotHistory({ store }: OperationContext): Handler<null> {
+  return async ({ principal: { organization_id: organizationId }, path }) => {
+    const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
+    if (robot === undefined) return UNKNOWN_ROBOT;
+    const items = await readRobotHistory(store.reader, organizationId, robot.id, HISTORY_SHOWN.maximum);
+    return answerJson(JSON.stringify({ items }));
+  };
+}
+
+/** `GET /v1/robots/{robot}/registration`: everything it registered with last, the contract as it was sent. */
+export function getRegistration({ store, machine }: OperationContext): Handler<null> {
+  return async ({ principal: { organization_id: organizationId }, path }) => {
+    const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
+    const row = robot === undefined ? undefined : await findRegistration(store.reader, organizationId, robot.id);
+    if (row === undefined) return UNKNOWN_ROBOT;
+    const { robot_type_id: robotTypeId, region, site, labels, contract } = row;
+    const registration = summary(row, machine.clock.wallMs());
+    const { contested_since: contestedSince } = registration;
+    const contestedFrom =
+      contestedSince === null ? [] : await readSources(store.reader, organizationId, row, contestedSince);
+    const members = JSON.stringify({
+      ...registration,
+      robot_type_id: robotTypeId,
+      region,
+      site,
+      contested_from: contestedFrom,
+    });
+    // Its text, because a contract may hold numbers that no double does.
+    return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);
+  };
+}
+
+/** `GET /v1/me/registrations`: digest and times of every robot, for lists that show them. */
+export function listOrganizationRegistrations({ store, machine }: OperationContext): Handler<null, PageQuery> {
+  return (call) =>
+    answerList(call, {
+      prefix: "rob",
+      around: ITEMS,
+      fetch: (range) => listRegistrations(store.reader, call.principal.organization_id, range),
+      view: (row) => summary(row, machine.clock.wallMs()),
+    });
+}
+
+function summary(row: RegistrationRow, nowMs: number): RegistrationSummary {
+  const {
+    id: robotId,
+    name: robot,
+    configuration_digest: configurationDigest,
+    changed_at: changedAt,
+    updated_at: registeredAt,
+  } = row;
+  const contestedSince = currentContest(contestOf(row), nowMs)?.since ?? null;
+  return {
+    robot_id: robotId,
+    robot,
+    configuration_digest: configurationDigest,
+    changed_at: changedAt,
+    registered_at: registeredAt,
+    contested_since: contestedSince,
+  };
+}

@@ -1,0 +1,67 @@
+import type { FastifyRequest } from "fastify";
+import * as z from "zod";
+
+import type { Principal } from "../kernel/auth/authenticate.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { readBody } from "../kernel/http/body.ts";
+import { clientAddress } from "../kernel/http/client-address.ts";
+import type { Json } from "../kernel/json/parse-json.ts";
+import { isObject } from "../kernel/validation/check.ts";
+import { UNKNOWN_ROBOT } from "./refusal-queries.ts";
+import type { Refusal, Refusals } from "./refusals.ts";
+
+/** Whose request it is, also where it is refused. */
+export type Owner = Pick<Principal, "organization_id" | "credential_id">;
+
+/** Findings that are told of an invalid registration. */
+const FINDINGS_TOLD = 3;
+/** In a larger body nobody looks for the name. */
+const NAMED_BODY_BYTES = 64 * 1024;
+
+const detailSchema = z.object({
+  detail: z.union([
+    z.string(),
+    z.array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() })),
+  ]),
+});
+
+/** Notes a registration that was refused. Of a credential that is nobody's, nothing is kept. */
+export function noteRefusedSetup(
+  refusals: Pick<Refusals, "note">,
+  request: FastifyRequest,
+  { owner, answer, contentType }: RefusedRequest,
+): void {
+  if (owner === null) return;
+  const { organization_id: organizationId, credential_id: actor } = owner;
+  refusals.note({
+    organization_id: organizationId,
+    actor,
+    robot: robotIn(request, contentType),
+    status: answer.status,
+    address: clientAddress(request),
+    detail: reasonIn(answer),
+    request_id: request.id,
+  });
+}
+
+export interface RefusedRequest {
+  readonly owner: Owner | null;
+  readonly answer: Answer;
+  readonly contentType: string | undefined;
+}
+
+/** Places and messages, never what was sent there. */
+function reasonIn({ json }: Answer): Refusal["detail"] {
+  const { detail } = detailSchema.parse(JSON.parse(json));
+  if (typeof detail === "string") return detail;
+  const told = detail.slice(0, FINDINGS_TOLD).map(({ loc, msg }) => `${loc.slice(1).join(".") || "body"}: ${msg}`);
+  const rest = detail.length - told.length;
+  return [...told, ...(rest === 0 ? [] : [`and ${rest} more`])].join("; ");
+}
+
+function robotIn({ body: bytes }: FastifyRequest, contentType: string | undefined): string {
+  if (!(bytes instanceof Uint8Array) || bytes.byteLength > NAMED_BODY_BYTES) return UNKNOWN_ROBOT;
+  const body = readBody(contentType, bytes);
+  const name: Json | undefined = body.state === "read" && isObject(body.value) ? body.value.get("name") : undefined;
+  return typeof name === "string" ? name : UNKNOWN_ROBOT;
+}

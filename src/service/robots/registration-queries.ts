@@ -1,0 +1,46 @@
+import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+
+/** What a robot registered with last, but for its contract, which may be large. */
+export type RegistrationRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
+
+const COLUMNS = [
+  "id",
+  "name",
+  "configuration_digest",
+  "changed_at",
+  "updated_at",
+  "contested_since",
+  "contested_at",
+] as const;
+
+/** Of every robot of an organization, oldest robot first. */
+export function listRegistrations(
+  reader: Reader,
+  organizationId: string,
+  { after, rows }: PageRange,
+): Promise<RegistrationRow[]> {
+  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organizationId);
+  if (after !== null) query = query.where("id", ">", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.orderBy("id").execute();
+}
+
+/** All of one robot's registration; `labels` and `contract` are JSON texts. */
+export type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
+
+const MORE_COLUMNS = ["robot_type_id", "region", "site", "labels", "contract", "recent_changes"] as const;
+
+export function findRegistration(
+  reader: Reader,
+  organizationId: string,
+  robotId: string,
+): Promise<WholeRegistrationRow | undefined> {
+  return reader
+    .selectFrom("robots")
+    .select([...COLUMNS, ...MORE_COLUMNS])
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", robotId)
+    .executeTakeFirst();
+}

@@ -1,0 +1,40 @@
+import { hash } from "node:crypto";
+
+import type { Transaction } from "kysely";
+
+import { prepare } from "../kernel/store/prepared.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+
+export type Label = readonly [name: string, value: string];
+
+/** What stands for a label in the index of robots: SHA-256 in hex. */
+export function labelHash(label: Label): string {
+  return hash("sha256", JSON.stringify(label));
+}
+
+export async function removeLabels(transaction: Transaction<Tables>, robotId: string): Promise<void> {
+  await deleteLabels(transaction, { robot_id: robotId });
+}
+
+/** Has selectors find a robot by these labels, of which it has none yet. */
+export async function addLabels(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  robotId: string,
+  hashes: readonly string[],
+): Promise<void> {
+  for (const labelSha256 of hashes)
+    await insertLabel(transaction, { organization_id: organizationId, label_sha256: labelSha256, robot_id: robotId });
+}
+
+const deleteLabels = prepare<Pick<Tables["robot_labels"], "robot_id">, never>((database, parameter) =>
+  database.deleteFrom("robot_labels").where("robot_id", "=", parameter("robot_id")),
+);
+
+const insertLabel = prepare<Tables["robot_labels"], never>((database, parameter) =>
+  database.insertInto("robot_labels").values({
+    organization_id: parameter("organization_id"),
+    label_sha256: parameter("label_sha256"),
+    robot_id: parameter("robot_id"),
+  }),
+);

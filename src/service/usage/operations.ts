@@ -1,0 +1,48 @@
+import type { PageQuery } from "../../api/pages.ts";
+import type { UsageRecord } from "../../api/usage.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { UsagePeriod } from "./queries.ts";
+import { listUsage } from "./queries.ts";
+
+/** `GET /v1/me/usage`: every period in which a robot had an active deployment, oldest first; one that runs has no end yet. */
+export function listOrganizationUsage({ store, usageClock }: OperationContext): Handler<null, PageQuery> {
+  return (call) => {
+    const now = usageClock.now();
+    return answerList(call, {
+      prefix: "use",
+      around: ITEMS,
+      fetch: (range) => listUsage(store.reader, call.principal.organization_id, range, now),
+      view: usageView,
+    });
+  };
+}
+
+/** The record of the contract. Nobody is billed here. */
+function usageView(period: UsagePeriod): UsageRecord {
+  const {
+    id,
+    created_at: createdAt,
+    usage_type: usageType,
+    sku,
+    quantity,
+    unit,
+    deployment_id: deploymentId,
+    robot_name: robotName,
+    model_slug: modelSlug,
+  } = period;
+  return {
+    id,
+    created_at: createdAt,
+    usage_type: usageType,
+    sku,
+    quantity,
+    unit,
+    amount_cents: null,
+    deployment_id: deploymentId,
+    robot: robotName,
+    model_slug: modelSlug,
+    period_start: period.period_start,
+    period_end: period.period_end,
+  };
+}

@@ -1,0 +1,98 @@
+import { USAGE_SUMMARY_DAYS, USAGE_SUMS_MAXIMUM } from "../../api/usage.ts";
+import type { UsageSummaryQuery } from "../../api/usage.ts";
+import { answerJson, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
+import { firstIdAt } from "../kernel/ids.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { createTurns } from "../kernel/traffic/turns.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import type { UsageTime } from "./period.ts";
+import { wholeSecond } from "./period.ts";
+import { listLongPeriods, listSummedPeriods } from "./queries.ts";
+import type { SummedPeriod } from "./queries.ts";
+import type { Stretch } from "./sums.ts";
+import { createSums } from "./sums.ts";
+
+const DAY_MS = 86_400_000;
+/** Periods read at once: a local database answers before anyone else is let in, and a setup waits for several parts. */
+const PART_ROWS = 500;
+/** A period of usual length is named when it is begun, which may be written down later, by a clock that is not quite another's: so much at most. */
+const NAMED_WITHIN_MS = 2 * DAY_MS;
+/** Summaries that wait for their turn: one of a large ledger takes seconds of a processor. */
+export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
+
+/** `GET /v1/me/usage/summary`: what the ledger and the periods that run come to, one summary after the other. */
+export function summarizeUsage({ store, usageClock }: OperationContext): Handler<null, UsageSummaryQuery> {
+  const turns = createTurns(WAITING_SUMMARIES_MAXIMUM);
+
+  async function summarize(organizationId: string, query: UsageSummaryQuery) {
+    const now = usageClock.now();
+    const stretch = stretchOf(query, now.at);
+    if (stretch.untilMs <= stretch.sinceMs) return refuse("until", "until must be later than since", query.until);
+    if (stretch.untilMs - stretch.sinceMs > USAGE_SUMMARY_DAYS.maximum * DAY_MS) {
+      return refuse("since", `a summary reaches over ${USAGE_SUMMARY_DAYS.maximum} days at most`, query.since);
+    }
+    const sums = createSums(query.by, stretch);
+    for await (const periods of periodsWithin(store.reader, organizationId, stretch, now)) {
+      for (const period of periods) sums.add(period);
+      if (sums.count > USAGE_SUMS_MAXIMUM) {
+        return refuse("by", `this comes to more than ${USAGE_SUMS_MAXIMUM} sums; ask for a shorter time`, query.by);
+      }
+    }
+    const items = sums.items();
+    return answerJson(
+      JSON.stringify({
+        since: new Date(stretch.sinceMs).toISOString(),
+        until: new Date(stretch.untilMs).toISOString(),
+        by: query.by,
+        unit: "second",
+        total: items.reduce((total, { quantity }) => total + quantity, 0),
+        items,
+      }),
+    );
+  }
+
+  return async ({ principal: { organization_id: organizationId }, query }) =>
+    (await turns.take(organizationId, () => summarize(organizationId, query))) ??
+    refuseUnavailable("Too many summaries of usage are waiting already");
+}
+
+/** Every period that reaches into a stretch, and some that do not; in parts, so that others are answered meanwhile. */
+async function* periodsWithin(
+  reader: Reader,
+  organizationId: string,
+  { sinceMs, untilMs }: Stretch,
+  now: UsageTime,
+): AsyncGenerator<readonly SummedPeriod[]> {
+  const rows = PART_ROWS;
+  const first = firstIdAt("use", sinceMs - NAMED_WITHIN_MS);
+  const last = firstIdAt("use", untilMs + NAMED_WITHIN_MS);
+  const since = new Date(sinceMs).toISOString();
+  yield* inParts("", first, (after) => listLongPeriods(reader, organizationId, { after, until: first, rows }, since));
+  yield* inParts(first, last, (after) => listSummedPeriods(reader, organizationId, { after, rows }, now));
+}
+
+/** Reads on behind `after`, until there is no more or `last` is passed. */
+async function* inParts(
+  after: string,
+  last: string,
+  read: (after: string) => Promise<readonly SummedPeriod[]>,
+): AsyncGenerator<readonly SummedPeriod[]> {
+  for (let behind = after; behind < last;) {
+    const periods = await read(behind);
+    yield periods;
+    await letOthersIn();
+    behind = periods.length < PART_ROWS ? last : (periods.at(-1)?.id ?? last);
+  }
+}
+
+function stretchOf({ since, until }: UsageSummaryQuery, now: string): Stretch {
+  const untilMs = Date.parse(wholeSecond(until ?? now));
+  const standardMs = untilMs - USAGE_SUMMARY_DAYS.standard * DAY_MS;
+  return { sinceMs: since === undefined ? standardMs : Date.parse(wholeSecond(since)), untilMs };
+}
+
+function refuse(member: keyof UsageSummaryQuery, rule: string, input: string | undefined) {
+  return refuseInvalid([{ ...ruleBroken(rule), loc: ["query", member], input: input ?? null }]);
+}

@@ -1,0 +1,769 @@
+import { appendFile, chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  asNobody,
+  canBecomeNobody,
+  canLimitInotify,
+  canMount,
+  inShell,
+  NOBODY_ID,
+  withOwnLimits,
+  withOwnMounts,
+} from "../../../support/programs/programs.ts";
+import type { Robot, RobotOptions } from "../../../support/robot/robot.ts";
+import { createRobot, replaceIn, setupBodies } from "../../../support/robot/robot.ts";
+import type { Fault } from "../../../support/service/fault-proxy.ts";
+import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
+import { forgetRobots } from "../../../support/service/service.ts";
+import type { Authority, Validity } from "../../client/authority.ts";
+import { createAuthority } from "../../client/authority.ts";
+import { serveDropped, serveHttp, serveHttps, serveProxy, serveRaw } from "../../client/servers.ts";
+
+const KEY = "sk_test_canary0123456789canary";
+
+interface Check {
+  readonly id: string;
+  readonly status: "ok" | "warn" | "fail" | "skip";
+  readonly what: string;
+  readonly remedy: string | null;
+  readonly duration_ms: number;
+}
+
+interface Diagnosis {
+  readonly code: number | null;
+  readonly healthy: boolean;
+  readonly checks: readonly Check[];
+  /** Ids of the checks that say so. */
+  readonly failed: readonly string[];
+  readonly warned: readonly string[];
+  readonly skipped: readonly string[];
+  check(id: string): Check | undefined;
+}
+
+async function diagnose(
+  robot: Robot,
+  environment: Readonly<Record<string, string>> = {},
+  through: readonly string[] = [],
+): Promise<Diagnosis> {
+  const words = ["doctor", "--json"];
+  const run = through.length === 0 ? robot.run(words, environment) : robot.runProcess(words, environment, through);
+  const { code, stdout, stderr } = await run;
+  expect(stdout + stderr).not.toContain(KEY);
+  const {
+    schema_version: schemaVersion,
+    healthy,
+    checks,
+  } = JSON.parse(stdout) as {
+    schema_version: number;
+    healthy: boolean;
+    checks: Check[];
+  };
+  expect([schemaVersion, healthy]).toEqual([1, code === 0]);
+  for (const { status, remedy } of checks) expect(remedy !== null).toBe(status === "fail" || status === "warn");
+  const those = (wanted: string) => checks.filter(({ status }) => status === wanted).map(({ id }) => id);
+  return {
+    code,
+    healthy,
+    checks,
+    failed: those("fail"),
+    warned: those("warn"),
+    // These agents have folders of their own; of the unit, test/unit/agent/doctor/unit.test.ts tells.
+    skipped: those("skip").filter((id) => id !== "unit"),
+    check: (id) => checks.find((check) => check.id === id),
+  };
+}
+
+/** A robot whose service is at this address, whatever is there. */
+function robotFor(service_url: string, service = "", options: Partial<RobotOptions> = {}): Promise<Robot> {
+  return createRobot({ service_url, key: KEY, ...(service === "" ? {} : { service }), ...options });
+}
+
+/** Nobody runs a daemon in most of these tests; that is a warning of its own. */
+const NO_DAEMON = "daemon";
+
+describe("doctor", () => {
+  test("scenario 33: every part is looked at by itself, in an order that leads from cause to effect", async () => {
+    await using scene = await createScene();
+    const { code, checks, warned, skipped } = await diagnose(scene.robot);
+    expect(code).toBe(0);
+    expect(checks.map(({ id }) => id)).toEqual([
+      "configuration",
+      "manifest",
+      "user",
+      "files",
+      "key",
+      "state",
+      "disk",
+      "inotify",
+      "unit",
+      "daemon",
+      "dns",
+      "tcp",
+      "proxy",
+      "tls",
+      "service",
+      "clock",
+      "authentication",
+      "region",
+      "registration",
+    ]);
+    expect({ warned, skipped }).toEqual({ warned: [NO_DAEMON], skipped: ["tls", "region", "registration"] });
+  });
+
+  test("doctor: one line for each check, its remedy below", async () => {
+    await using scene = await createScene();
+    const { robot, proxy } = scene;
+    const { stdout, stderr, code } = await robot.run(["doctor"]);
+    const port = new URL(proxy.url).port;
+    const shown = stdout
+      .replaceAll(robot.folder, "/robot")
+      .replaceAll(port, "PORT")
+      .replaceAll(/\d+ (?=MiB|ms|watches|instances)/g, "… ")
+      .replaceAll(`${userInfo().username}, as`, "the user, as")
+      .replaceAll(`by ${userInfo().username}`, "by the user")
+      .replaceAll(/ unit {12}.*/g, " unit            …")
+      .replaceAll(", and a time service keeps it so", "")
+      .replaceAll(/within \d+ s/g, "within 1 s");
+    expect(shown).toMatchInlineSnapshot(`
+      "ok    configuration   /robot/config.yaml
+      ok    manifest        /robot/robot-manifest.yaml: yam.bimanual-joint-position.v1
+      ok    user            the user, as the agent
+      ok    files           2 of 2 can be read by the user
+      ok    key             found in /robot/api-key, and in form
+      ok    state           nothing is registered yet
+      ok    disk            /robot/state can be written; … MiB are free
+      ok    inotify         1 folder can be watched (limits: … watches, … instances)
+      skip  unit            …
+      warn  daemon          no agent answers at /robot/run/control.sock; changes are not noticed
+                            → robot-policy-agent run, with the same folders
+      ok    dns             127.0.0.1 is an address, no name
+      ok    tcp             127.0.0.1 port PORT accepts connections
+      ok    proxy           none is used for this service
+      skip  tls             not used: plain http that stays on this machine
+      ok    service         answers in … ms
+      ok    clock           within 1 s of the service's
+      ok    authentication  the service accepts the key
+      skip  region          the service has no endpoints yet
+      skip  registration    nothing is registered yet
+      "
+    `);
+    expect([code, stderr]).toEqual([0, ""]);
+  });
+
+  test("doctor: registers nothing, sends two GETs, and leaves the disk as it was", async () => {
+    await using scene = await createScene();
+    const { robot, proxy } = scene;
+    const before = await readdir(robot.folder, { recursive: true });
+    await diagnose(robot);
+    expect(proxy.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /v1/robots",
+      "GET /v1/regions",
+    ]);
+    expect(await readdir(robot.folder, { recursive: true })).toEqual(before);
+  });
+
+  test("doctor: the exit code is that of the failure to mend first", async () => {
+    await using scene = await createScene();
+    const { robot, proxy } = scene;
+    await chmod(robot.keyPath, 0o644);
+    await proxy.refuse();
+    expect(await diagnose(robot)).toMatchObject({ code: 4, failed: ["key", "tcp"] });
+    await writeFile(robot.manifestPath, "robot_type_id: 7\n");
+    expect(await diagnose(robot)).toMatchObject({ code: 3, failed: ["manifest", "key", "tcp"] });
+  });
+});
+
+describe("configuration, manifest, files", () => {
+  test("configuration: what cannot be read keeps everything else from being looked at", async () => {
+    await using scene = await createScene();
+    await writeFile(scene.robot.config_path, "service: {url: https://x}\n");
+    const { code, failed, check, skipped } = await diagnose(scene.robot);
+    expect({ code, failed }).toEqual({ code: 3, failed: ["configuration"] });
+    expect(skipped).toEqual([
+      "manifest",
+      "files",
+      "key",
+      "dns",
+      "tcp",
+      "proxy",
+      "tls",
+      "service",
+      "clock",
+      "authentication",
+      "region",
+      "registration",
+    ]);
+    expect(check("configuration")?.what).toBe(`${scene.robot.config_path}:1:1: robot is required`);
+  });
+
+  test("manifest: the network is looked at all the same", async () => {
+    await using scene = await createScene();
+    await writeFile(scene.robot.manifestPath, "robot_type_id: 7\nconfiguration_file: []\n");
+    const { code, failed, check, skipped } = await diagnose(scene.robot);
+    expect({ code, failed, skipped }).toEqual({
+      code: 3,
+      failed: ["manifest"],
+      skipped: ["files", "tls", "region", "registration"],
+    });
+    expect(check("manifest")?.what).toMatch(/^.*:1:16: expected a text, found a number.* \(and 2 more\)$/);
+  });
+
+  test("manifest: a draft is no mistake, but is not registered", async () => {
+    await using scene = await createScene();
+    await appendFile(scene.robot.manifestPath, "status: draft\n");
+    expect((await diagnose(scene.robot)).check("manifest")).toMatchObject({
+      status: "warn",
+      remedy: "set status: ready",
+    });
+  });
+
+  test("files: says how many, and what is wrong with the first", async () => {
+    await using scene = await createScene({ files: { a: "1", b: "2", c: "3" } });
+    const { robot } = scene;
+    await mkdir(robot.path("folder"));
+    await writeFile(
+      robot.manifestPath,
+      (await readFile(robot.manifestPath, "utf8")).replace(robot.path("b"), robot.path("folder")),
+    );
+    const { code, check } = await diagnose(robot);
+    expect([code, check("files")?.what.replace(robot.folder, "")]).toEqual([
+      3,
+      "1 of 3 cannot be used: Cannot hash /folder: it is a directory",
+    ]);
+    expect(check("files")?.remedy).toBe("list the files in it that matter, one by one");
+  });
+
+  /** A robot of which one file lies in a folder that only root enters. */
+  async function closedScene() {
+    const scene = await createScene({ files: { "open/a.yaml": "a: 1\n", "closed/b.yaml": "b: 1\n" } });
+    await chmod(scene.robot.folder, 0o755);
+    await chmod(scene.robot.path("closed"), 0o700);
+    return scene;
+  }
+
+  test.skipIf(!canBecomeNobody).each([
+    ["as that user", asNobody],
+    ["as root, in its name", []],
+  ])(
+    "files, user (needs root): permissions are the agent's, and the closed folder is named: %s",
+    async (_who, through) => {
+      await using scene = await closedScene();
+      const { robot } = scene;
+      await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
+      await chown(robot.keyPath, NOBODY_ID, NOBODY_ID);
+      const { code, failed, check } = await diagnose(robot, {}, through);
+      expect({ code, failed }).toEqual({ code: 3, failed: ["files"] });
+      expect(check("files")).toMatchObject({
+        what: expect.stringContaining(
+          `1 of 2 cannot be used: Cannot read ${robot.path("closed/b.yaml")}: nobody may not enter ${robot.path("closed")} (mode 0700, of user 0)`,
+        ),
+        remedy: expect.stringContaining("robot-policy-agent grant"),
+      });
+      expect(check("user")?.status).toBe("ok");
+    },
+  );
+
+  test.skipIf(!canBecomeNobody).each([
+    ["configuration", (robot: Robot) => robot.config_path],
+    ["configuration", (robot: Robot) => robot.path("authority.pem")],
+    ["manifest", (robot: Robot) => robot.manifestPath],
+  ])("%s (needs root): a file that root can read and the agent cannot, with the command for it", async (id, which) => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await writeFile(robot.path("authority.pem"), "");
+    await replaceIn(robot.config_path, "  key_file:", `  ca_file: ${robot.path("authority.pem")}\n  key_file:`);
+    await chmod(robot.folder, 0o755);
+    for (const path of [robot.state_directory, robot.keyPath]) await chown(path, NOBODY_ID, NOBODY_ID);
+    await chmod(which(robot), 0o600);
+    const { code, failed, check } = await diagnose(robot);
+    expect({ code, failed }).toEqual({ code: 3, failed: [id] });
+    expect(check(id)).toMatchObject({
+      what: expect.stringContaining(`nobody may not read ${which(robot)} (mode 0600, of user 0)`),
+      remedy: expect.stringContaining(`sudo robot-policy-agent grant ${which(robot)} `),
+    });
+  });
+
+  test.skipIf(!canBecomeNobody)(
+    "a stranger (needs root) is told what cannot be seen, and no false failure",
+    async () => {
+      await using scene = await closedScene();
+      const { robot } = scene;
+      await chmod(robot.state_directory, 0o700);
+      const { code, failed, skipped, check } = await diagnose(robot, {}, asNobody);
+      expect({ code, failed }).toEqual({ code: 0, failed: [] });
+      expect(skipped).toEqual([
+        "files",
+        "key",
+        "state",
+        "disk",
+        "inotify",
+        "tls",
+        "authentication",
+        "region",
+        "registration",
+      ]);
+      expect(check("user")).toMatchObject({ status: "warn", remedy: "sudo robot-policy-agent doctor" });
+      // It would take the key away from the agent.
+      for (const { remedy } of [check("key"), check("files")].filter((each) => each !== undefined))
+        expect(remedy).toBeNull();
+    },
+  );
+
+  test.skipIf(!canBecomeNobody)(
+    "scenario 17 (needs root): a key that is not the agent's, with the chown for the agent's user",
+    async () => {
+      await using scene = await createScene();
+      const { robot } = scene;
+      await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
+      const { check } = await diagnose(robot);
+      expect(check("key")).toMatchObject({ status: "fail", remedy: `chown nobody ${robot.keyPath}` });
+    },
+  );
+});
+
+describe("key and authentication", () => {
+  test("scenario 17: a key that others can read, with the exact chmod", async () => {
+    await using scene = await createScene();
+    await chmod(scene.robot.keyPath, 0o644);
+    const { code, check, skipped } = await diagnose(scene.robot);
+    expect(code).toBe(5);
+    expect(check("key")?.remedy).toBe(`chmod 600 ${scene.robot.keyPath}`);
+    // Without a key the service can still be reached, and the clock compared.
+    expect(check("service")?.status).toBe("ok");
+    expect(check("clock")?.status).toBe("ok");
+    expect(skipped).toEqual(["tls", "authentication", "region", "registration"]);
+  });
+
+  test("authentication: a key that the service does not know", async () => {
+    await using scene = await createScene();
+    await writeFile(scene.robot.keyPath, `${KEY}\n`);
+    const { code, failed, check } = await diagnose(scene.robot);
+    expect({ code, failed }).toEqual({ code: 5, failed: ["authentication"] });
+    expect(check("authentication")?.what).toBe("HTTP 401: Invalid API key");
+  });
+
+  test("authentication: a key that may not list robots is good enough for a robot that is registered", async () => {
+    await using scene = await createScene();
+    const { robot, proxy } = scene;
+    const forbidden: Fault = { kind: "answer", status: 403, body: '{"detail":"not with this key"}' };
+    proxy.inject(forbidden);
+    expect(await diagnose(robot)).toMatchObject({ code: 5, failed: ["authentication"] });
+    await robot.run(["--setup"]);
+    proxy.inject(forbidden);
+    expect(await diagnose(robot)).toMatchObject({ code: 0, warned: [NO_DAEMON, "authentication"] });
+  });
+});
+
+describe("the way to the service", () => {
+  const BEHIND = ["dns", "tcp", "tls", "service", "authentication", "region", "registration"];
+  /** What is not looked at when this is where it ends. */
+  const after = (id: string) => BEHIND.slice(BEHIND.indexOf(id) + 1);
+
+  test("dns: a name without an address", async () => {
+    await using robot = await robotFor("https://policy.invalid", "  connect_timeout_s: 5");
+    const { code, failed, skipped, check } = await diagnose(robot);
+    expect({ code, failed }).toEqual({ code: 4, failed: ["dns"] });
+    expect(skipped).toEqual(["tcp", "tls", "service", "clock", "authentication", "region", "registration"]);
+    expect(check("dns")?.what).toContain("policy.invalid");
+  });
+
+  test("tcp: nobody listens", async () => {
+    await using scene = await createScene();
+    await scene.proxy.refuse();
+    const { code, failed, check, skipped } = await diagnose(scene.robot);
+    expect({ code, failed }).toEqual({ code: 4, failed: ["tcp"] });
+    expect(skipped.filter((id) => id !== "clock")).toEqual(after("tcp"));
+    expect(check("tcp")).toMatchObject({
+      what: expect.stringMatching(/^cannot connect to 127\.0\.0\.1 port \d+ \(ECONNREFUSED\)$/),
+      remedy: "nobody listens there: check the port in service.url, and that the service runs",
+    });
+  });
+
+  test("tcp: what a firewall drops is given up after the time limit", async () => {
+    await using dropped = await serveDropped();
+    await using robot = await robotFor(`http://127.0.0.1:${dropped.port}`, "  connect_timeout_s: 1");
+    const { code, check } = await diagnose(robot);
+    expect(code).toBe(4);
+    expect(check("tcp")).toMatchObject({
+      what: `127.0.0.1 port ${dropped.port} does not answer within 1 s`,
+      remedy: expect.stringContaining("firewall"),
+    });
+    // The kernel goes on for two minutes.
+    expect(check("tcp")?.duration_ms).toBeLessThan(20_000);
+  });
+
+  describe("tls", () => {
+    let authority: Authority;
+    beforeAll(() => {
+      authority = createAuthority();
+    });
+    afterAll(() => authority[Symbol.dispose]());
+
+    const serveEmptyList = (host: string, validity: Validity) =>
+      serveHttps(authority.issue(host, validity), (_request, response) => {
+        response.setHeader("content-type", "application/json");
+        response.end("[]");
+      });
+
+    async function diagnoseTls(host: string, validity: Validity, service: string): Promise<Diagnosis> {
+      await using server = await serveEmptyList(host, validity);
+      await using robot = await robotFor(`https://localhost:${server.port}`, service);
+      return await diagnose(robot);
+    }
+    const trusting = () => `  ca_file: ${authority.ca_file}`;
+
+    test("tls: a private authority that ca_file names", async () => {
+      const { code, check } = await diagnoseTls("localhost", "now", trusting());
+      expect(code).toBe(0);
+      expect(check("tls")).toMatchObject({
+        status: "ok",
+        what: "TLSv1.3, issued by Test Authority, valid until 2099-01-01",
+      });
+    });
+
+    test("init: tells at once that nobody trusts the service's authority, and that --ca-file mends it", async () => {
+      await using server = await serveEmptyList("localhost", "now");
+      await using robot = await robotFor(`https://localhost:${server.port}`, "");
+      const words = ["init", "--url", `https://localhost:${server.port}`, "--key-file", robot.keyPath];
+      const init = (...more: string[]) => robot.run([...words, "--force", "--dir", robot.path("etc"), ...more]);
+      expect((await init()).stderr).toMatch(
+        /^warning: the certificate comes from Test Authority, .*\n {2}→ .* service\.ca_file; or have/,
+      );
+      expect((await init("--ca-file", authority.ca_file)).stderr).toBe("The service answers, and accepts the key.\n");
+      expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain(`\n  ca_file: ${authority.ca_file}\n`);
+    });
+
+    test("tls: a private authority that nobody named", async () => {
+      const { code, failed, check, skipped } = await diagnoseTls("localhost", "now", "");
+      expect({ code, failed }).toEqual({ code: 4, failed: ["tls"] });
+      expect(skipped).toEqual(["service", "clock", "authentication", "region", "registration"]);
+      expect(check("tls")).toMatchObject({
+        what: "the certificate comes from Test Authority, which this machine does not trust",
+        // The server sends no chain: that may be all that is wrong.
+        remedy: expect.stringMatching(/service\.ca_file; or have the service send its whole chain/),
+      });
+    });
+
+    test.each([
+      ["past", "2020-01-01 to 2020-02-01"],
+      ["future", "2098-01-01 to 2099-01-01"],
+    ] as const)(
+      "scenario 3: tls: a certificate of the %s shows its dates beside the clock's",
+      async (validity, dates) => {
+        const today = () => new Date().toISOString().slice(0, 10);
+        const earliest = today();
+        const { code, check } = await diagnoseTls("localhost", validity, trusting());
+        expect(code).toBe(4);
+        expect(check("tls")?.what).toBeOneOf(
+          [earliest, today()].map(
+            (day) => `the certificate is valid from ${dates}, and the clock of this machine says ${day}`,
+          ),
+        );
+        expect(check("tls")?.remedy).toContain("if the clock is wrong, set it: see timedatectl");
+      },
+    );
+
+    test("tls: a certificate for another host", async () => {
+      const { check } = await diagnoseTls("other.test", "now", trusting());
+      expect(check("tls")?.what).toBe("the certificate is for other.test, not for localhost");
+    });
+
+    test("scenario 11: tls: a bad CA path is named", async () => {
+      const { code, check } = await diagnoseTls("localhost", "now", "  ca_file: /nonexistent/ca.pem");
+      expect([code, check("tls")?.what]).toEqual([4, "Cannot use CA file /nonexistent/ca.pem: it does not exist"]);
+    });
+
+    test("tls: something that does not speak it", async () => {
+      await using server = await serveRaw("HTTP/1.1 400 Bad Request\r\n\r\n", "close");
+      await using robot = await robotFor(`https://127.0.0.1:${server.port}`);
+      const { code, failed } = await diagnose(robot);
+      expect({ code, failed }).toEqual({ code: 4, failed: ["tls"] });
+    });
+
+    test("proxy: one that lets us through, as the environment or the configuration says", async () => {
+      await using server = await serveHttps(authority.issue("policy.test"), (_request, response) => response.end("[]"));
+      await using proxy = await serveProxy(null);
+      const url = `https://policy.test:${server.port}`;
+      await using robot = await robotFor(url, trusting());
+      const { code, check } = await diagnose(robot, { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` });
+      expect(code).toBe(0);
+      expect(check("proxy")?.what).toBe(`127.0.0.1:${proxy.port} lets us through to policy.test:${server.port}`);
+      expect(check("dns")?.what).toBe("127.0.0.1 is an address, no name");
+      // Nothing may go to a name that only the proxy knows when NO_PROXY takes it out.
+      const direct = await diagnose(robot, { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: "policy.test" });
+      expect(direct.failed).toEqual(["dns"]);
+    });
+
+    test("proxy: one that wants a password, which is not shown", async () => {
+      await using server = await serveHttps(authority.issue("policy.test"), (_request, response) => response.end("[]"));
+      await using proxy = await serveProxy("Basic bm90OnRoaXM=");
+      await using robot = await robotFor(`https://policy.test:${server.port}`, trusting());
+      const environment = { HTTPS_PROXY: `http://me:canary-password@127.0.0.1:${proxy.port}` };
+      const { code, failed, check, checks } = await diagnose(robot, environment);
+      expect({ code, failed }).toEqual({ code: 4, failed: ["proxy"] });
+      expect(check("proxy")?.what).toContain("wants a user name and password");
+      expect(JSON.stringify(checks)).not.toContain("canary-password");
+    });
+  });
+
+  test("proxy: the running agent's counts, and not that of the shell", async () => {
+    await using scene = await createScene({ service: "  allow_insecure: true" });
+    const { robot, proxy } = scene;
+    const elsewhere = { HTTP_PROXY: "http://127.0.0.1:1" };
+    await using daemon = await robot.startProcess();
+    await daemon.until(({ state }) => state === "registered");
+    const { code, warned, check } = await diagnose(robot, elsewhere);
+    expect({ code, warned }).toEqual({ code: 0, warned: ["proxy"] });
+    expect(check("proxy")?.remedy).toContain("service.proxy");
+    await daemon.stop();
+
+    await using lost = await robot.startProcess(elsewhere);
+    await lost.until(({ state }) => state === "registered" || state === "unreachable");
+    const behind = await diagnose(robot);
+    expect({ code: behind.code, failed: behind.failed }).toEqual({ code: 4, failed: ["tcp"] });
+    expect(behind.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
+    expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
+  });
+
+  test("proxy: an address that is none", async () => {
+    await using robot = await robotFor("https://policy.test");
+    const { code, failed } = await diagnose(robot, { HTTPS_PROXY: "socks5://127.0.0.1:1" });
+    expect({ code, failed }).toEqual({ code: 4, failed: ["proxy"] });
+  });
+});
+
+describe("service and clock", () => {
+  test.each([
+    [4, "a captive portal", { status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "a web page"],
+    [
+      4,
+      "a redirect",
+      { status: 302, headers: { location: "https://login.test/x?y" } },
+      "redirects to https://login.test",
+    ],
+    [4, "trouble", { status: 503, body: "{}" }, "HTTP 503 with JSON that gives no reason"],
+    [1, "another program", { status: 404, body: '{"detail":"Not Found"}' }, "HTTP 404: Not Found"],
+  ])("service: exit %i at %s", async (code, _case, answer, what) => {
+    await using scene = await createScene();
+    scene.proxy.inject({ kind: "answer", ...answer });
+    const found = await diagnose(scene.robot);
+    expect([found.code, found.failed]).toEqual([code, ["service"]]);
+    expect(found.check("service")?.what).toContain(what);
+    expect(found.check("authentication")?.status).toBe("skip");
+  });
+
+  test("service: one that hangs is given up after the time limit", async () => {
+    await using scene = await createScene({ service: "  request_timeout_s: 1" });
+    scene.proxy.inject({ kind: "hang" });
+    const { code, failed } = await diagnose(scene.robot);
+    expect({ code, failed }).toEqual({ code: 4, failed: ["service"] });
+  });
+
+  test.each([
+    ["ok", 0, 0, /^within \d s of the service's/],
+    ["warn", 10 * 60_000, 0, /^10 minutes behind the service's$/],
+    ["warn", -10 * 60_000, 0, /^10 minutes ahead of the service's$/],
+    ["fail", 26 * 3_600_000, 4, /^26 hours behind the service's$/],
+    ["fail", 3 * 86_400_000, 4, /^3 days behind the service's$/],
+  ])("clock: %s when the service's clock says %i ms more", async (status, offsetMs, code, what) => {
+    await using server = await serveHttp((_request, response) => {
+      response.setHeader("date", new Date(Date.now() + offsetMs).toUTCString());
+      response.setHeader("content-type", "application/json");
+      response.end("[]");
+    });
+    await using robot = await robotFor(`http://127.0.0.1:${server.port}`);
+    const found = await diagnose(robot);
+    expect(found.code).toBe(code);
+    expect(found.check("clock")).toMatchObject({ status, what: expect.stringMatching(what) });
+  });
+});
+
+test.each([
+  [
+    ["eu-central-2", "us-west-2"],
+    {
+      status: "warn",
+      what: "the service has no endpoint in the region eu-central-1 (did you mean eu-central-2?)",
+      remedy: "write one of these as robot.region: eu-central-2, us-west-2",
+    },
+  ],
+  [["eu-central-1", "us-west-2"], { status: "ok", what: "the service has an endpoint in eu-central-1" }],
+])("region: where the service has endpoints in %j", async (regions, expected) => {
+  await using scene = await createSceneWithRegions(regions);
+  const { code, check } = await diagnose(scene.robot);
+  expect([code, check("region")]).toEqual([0, expect.objectContaining(expected)]);
+});
+
+test.each([
+  ["a service that does not answer", "hang", { status: "skip", what: "the service does not tell its regions" }],
+  ["a service without the operation", null, { status: "skip", what: "the service does not tell its regions" }],
+  [
+    "texts that are no regions",
+    ["eu-central-2", "e\u001b[31m", `x${"y".repeat(5000)}`, KEY],
+    { status: "warn", remedy: "write one of these as robot.region: eu-central-2" },
+  ],
+])("region: %s", async (_name, regions, expected) => {
+  await using server = await serveHttp(({ url }, response) => {
+    response.setHeader("content-type", "application/json");
+    if (url !== "/v1/regions") response.end("[]");
+    else if (regions === "hang") response.flushHeaders();
+    else if (regions === null) response.writeHead(404).end('{"detail":"Not Found"}');
+    else response.end(JSON.stringify({ regions }));
+  });
+  const limit = regions === "hang" ? "  request_timeout_s: 3" : "";
+  await using robot = await robotFor(`http://127.0.0.1:${server.port}`, limit);
+  const { code, check } = await diagnose(robot);
+  expect([code, check("region")]).toEqual([0, expect.objectContaining(expected)]);
+});
+
+test("registration: whether the service still holds it", async () => {
+  await using scene = await createScene();
+  const { robot, proxy, service } = scene;
+  await robot.run(["--setup"]);
+  const look = async () => {
+    const { code, check } = await diagnose(robot);
+    return { code, ...check("registration") };
+  };
+  expect(await look()).toMatchObject({ code: 0, status: "ok", what: "the service holds the registration of arm-7" });
+
+  const [body] = setupBodies(proxy.requests);
+  const configurationDigest = `sha256:${"0".repeat(64)}`;
+  await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest: configurationDigest });
+  expect(await look()).toMatchObject({
+    code: 7,
+    status: "fail",
+    what: expect.stringContaining("another registration took the place of this robot's at 20"),
+    remedy: expect.stringContaining("if two computers have the name arm-7, give one of them another"),
+  });
+
+  // The agent finds it, too, and tells it of itself for a day.
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "registered");
+  await daemon.ask("POST", "/confirm");
+  const found = await diagnose(robot);
+  expect(found.check("registration")).toMatchObject({ status: "ok" });
+  expect(found.check("daemon")).toMatchObject({ status: "warn", what: expect.stringContaining("two computers") });
+  await daemon.stop();
+
+  for (const members of [
+    { configuration_digest: configurationDigest },
+    {},
+    { configuration_digest: configurationDigest },
+    {},
+  ]) {
+    await service.send("POST", "/v1/robots/setup", { ...body, ...members });
+  }
+  expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("change to and fro") });
+
+  await forgetRobots(service);
+  expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("HTTP 404") });
+});
+
+describe("state, disk, inotify, daemon", () => {
+  test("state: a damaged one is reported, and left for the agent to put aside", async () => {
+    await using scene = await createScene();
+    const path = join(scene.robot.state_directory, "registration.json");
+    await writeFile(path, "half a ");
+    const { code, warned } = await diagnose(scene.robot);
+    expect({ code, warned }).toEqual({ code: 0, warned: ["state", NO_DAEMON] });
+    expect(await readFile(path, "utf8")).toBe("half a ");
+  });
+
+  test("state: a name that changed", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await robot.run(["--setup"]);
+    await writeFile(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
+    const { code, check } = await diagnose(robot);
+    expect([code, check("state")?.what]).toEqual([7, "registered as arm-7, but robot.name is now arm-8"]);
+  });
+
+  test.skipIf(!canMount)("scenario 13: state: an image that was cloned after setup", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await robot.run(["--setup"]);
+    await writeFile(robot.path("machine-id"), `${"ab".repeat(16)}\n`);
+    const elsewhere = inShell(["unshare", "--mount"], `mount --bind ${robot.path("machine-id")} /etc/machine-id`);
+    const { code, check } = await diagnose(robot, {}, elsewhere);
+    expect(code).toBe(7);
+    expect(check("state")).toMatchObject({
+      what: expect.stringContaining("made on another machine, as arm-7"),
+      remedy: expect.stringContaining("robot-policy-agent rebind"),
+    });
+  });
+
+  test.skipIf(!canMount).each([
+    ["full", "size=16k", "the disk is full (ENOSPC)"],
+    ["read-only", "ro", "is on a read-only filesystem"],
+  ])("scenario 35: disk: a %s one", async (_case, option, what) => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const mounted = inShell(["unshare", "--mount"], `mount -t tmpfs -o ${option} none ${robot.state_directory}`);
+    const { code, failed, check } = await diagnose(robot, {}, mounted);
+    expect({ code, failed }).toEqual({ code: 1, failed: ["disk"] });
+    expect(check("disk")?.what).toContain(what);
+  });
+
+  test("disk: a state folder that is not there yet is not made", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const { stdout } = await robot.run(["doctor", "--json", "--state-dir", robot.path("later/state")]);
+    const { checks } = JSON.parse(stdout) as { checks: Check[] };
+    expect(checks.find(({ id }) => id === "disk")?.what).toBe(
+      `${robot.path("later/state")} is not there yet and can be made`,
+    );
+    expect(await readdir(robot.folder)).not.toContain("later");
+  });
+
+  test.skipIf(!canLimitInotify)("scenario 25: inotify: all watches in use, with the sysctl that helps", async () => {
+    await using scene = await createScene();
+    const limited = inShell(["unshare", "--user", "--map-root-user"], "echo 0 >/proc/sys/user/max_inotify_watches");
+    const { code, check } = await diagnose(scene.robot, {}, limited);
+    expect(code).toBe(0);
+    expect(check("inotify")).toMatchObject({
+      status: "warn",
+      what: expect.stringContaining("all inotify watches are in use"),
+      remedy: "raise the limit: sysctl fs.inotify.max_user_watches=65536",
+    });
+  });
+
+  test.skipIf(!canLimitInotify)("inotify: an agent that polls, though this user need not", async () => {
+    await using scene = await createScene();
+    const limited = inShell(withOwnLimits, "echo 0 >/proc/sys/user/max_inotify_watches");
+    await using daemon = await scene.robot.startProcess({}, limited);
+    await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "polling");
+    const { code, warned, check } = await diagnose(scene.robot);
+    expect({ code, warned }).toEqual({ code: 0, warned: ["inotify"] });
+    expect(check("inotify")?.what).toMatch(/^the agent polls: .* all inotify watches are in use/);
+  });
+
+  test.skipIf(!canMount)("disk: an agent that could not write, where this user can", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const closed = inShell(withOwnMounts, `mount -t tmpfs -o ro none ${robot.state_directory}`);
+    await using daemon = await robot.startProcess({}, closed);
+    await daemon.until(({ state }) => state === "registered");
+    const { code, failed, check } = await diagnose(robot);
+    expect({ code, failed }).toEqual({ code: 1, failed: ["disk"] });
+    expect(check("disk")?.what).toContain(`${robot.state_directory} cannot be written (EROFS)`);
+  });
+
+  test("daemon: what the running agent says of itself", async () => {
+    await using scene = await createScene();
+    const { robot, proxy } = scene;
+    proxy.inject({ kind: "answer", status: 422, body: '{"detail":[{"loc":["body","region"],"msg":"no","type":"x"}]}' });
+    await using daemon = await robot.start();
+    await daemon.until(({ state }) => state === "rejected");
+    const rejected = await diagnose(robot);
+    expect({ code: rejected.code, failed: rejected.failed }).toEqual({ code: 1, failed: ["daemon"] });
+    expect(rejected.check("daemon")?.what).toContain("Registration refused by the service");
+    await robot.run(["--setup"]);
+    const { code, check, warned } = await diagnose(robot);
+    expect({ code, warned }).toEqual({ code: 0, warned: [] });
+    expect(check("daemon")).toMatchObject({ status: "ok", what: "Registered as arm-7" });
+  });
+});

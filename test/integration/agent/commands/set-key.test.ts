@@ -1,0 +1,117 @@
+/** `set-key`: the key gets to its place for the agent's user alone, and a running agent uses it at once. */
+import { chmod, chown, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
+
+import { describe, expect, test } from "vitest";
+
+import { agentWords, startCommand, startWords } from "../../../support/programs/command.ts";
+import { asNobody, canBecomeNobody, NOBODY_ID } from "../../../support/programs/programs.ts";
+import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
+
+const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
+const CANARY = "sk_test_CANARYcanary0123456789";
+
+describe("set-key", () => {
+  test("from stdin: a running agent that had no good key registers with it", async () => {
+    await using scene = await createScene({ key: STRANGE_KEY });
+    const { robot, service } = scene;
+    await using daemon = await robot.start();
+    await daemon.until(({ state }) => state === "unauthorized");
+    await using command = startCommand(robot, ["set-key"]);
+    command.child.stdin?.end(`${service.key}\n`);
+    expect(await command.ended()).toBe(0);
+    await expectOneRobot(scene, daemon);
+    expect((await stat(robot.keyPath)).mode & 0o777).toBe(0o600);
+    expect(command.output()).not.toContain(service.key);
+  });
+
+  test("--from: a file of any mode, which stays as it is", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await writeFile(robot.path("stick"), `${CANARY}\n`, { mode: 0o666 });
+    const { code, stdout, stderr } = await robot.run(["set-key", "--json", "--from", robot.path("stick")]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toEqual({ key_file: robot.keyPath, user_id: process.getuid?.(), mode: "0600" });
+    expect(await readFile(robot.keyPath, "utf8")).toBe(`${CANARY}\n`);
+    expect(await readdir(robot.folder)).not.toContain("api-key.new");
+  });
+
+  test.each([
+    ["nothing", "", "key-empty"],
+    ["no key", "hunter2 CANARY\n", "key-space"],
+    ["two keys", `${CANARY}\n${CANARY}\n`, "key-several-lines"],
+    ["more than a key", CANARY.repeat(400), "key-too-large"],
+  ])("%s: refused, not repeated, and the old key stands", async (_what, text, code) => {
+    await using scene = await createScene();
+    const { robot, service } = scene;
+    await using command = startCommand(robot, ["set-key"]);
+    command.child.stdin?.on("error", () => {});
+    command.child.stdin?.end(text);
+    expect(await command.ended()).toBe(1);
+    expect(command.output()).toContain(`[${code}]`);
+    expect(command.output()).not.toContain("CANARY");
+    expect(await readFile(robot.keyPath, "utf8")).toBe(`${service.key}\n`);
+  });
+
+  test.each([[[CANARY]], [["--from", CANARY]], [["--from", CANARY, "--json"]], [[CANARY, "--json"]]])(
+    "the key where none belongs, %j: refused, and not repeated for logs to keep",
+    async (words) => {
+      await using scene = await createScene();
+      const { code, stdout, stderr } = await scene.robot.run(["set-key", ...words]);
+      expect(code).toBeGreaterThan(0);
+      expect(stderr).toContain("sk_…");
+      expect(stdout + stderr).not.toContain("CANARY");
+    },
+  );
+
+  test.each([
+    ["that is not there", "/nothing", "there is no such file", "→ correct the path after --from"],
+    ["that is a folder, or a pipe", "/", "it is no regular file", "→ leave --from away: stdin may be a pipe"],
+    ["that is a socket", "/dev/fd/0", "it is no regular file", "→ leave --from away: stdin may be a pipe"],
+  ])("from a file %s: what to do instead", async (_what, path, what, fix) => {
+    await using scene = await createScene();
+    const { code, stderr } = await scene.robot.run(["set-key", "--from", path]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(what);
+    expect(stderr).toContain(fix);
+  });
+
+  test("a link, as secrets of Kubernetes are: left to whoever manages it", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await mkdir(robot.path("secrets"));
+    await writeFile(robot.path("secrets/api-key"), "theirs");
+    await writeFile(robot.path("stick"), CANARY);
+    await symlink(robot.path("secrets/api-key"), robot.path("linked"));
+    await writeFile(
+      robot.config_path,
+      (await readFile(robot.config_path, "utf8")).replace(robot.keyPath, robot.path("linked")),
+    );
+    const { code, stderr } = await robot.run(["set-key", "--from", robot.path("stick")]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("[key-not-a-file]");
+    expect(await readFile(robot.path("secrets/api-key"), "utf8")).toBe("theirs");
+  });
+
+  test.skipIf(!canBecomeNobody)("as root (needs root): it is the agent's, whose user owns the state", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
+    await writeFile(robot.path("stick"), CANARY);
+    expect((await robot.run(["set-key", "--from", robot.path("stick")])).code).toBe(0);
+    const { uid, mode } = await stat(robot.keyPath);
+    expect([uid, mode & 0o777]).toEqual([NOBODY_ID, 0o600]);
+    const check = await robot.run(["check", "--json"]);
+    expect(JSON.parse(check.stdout)).toMatchObject({ checked_as: { user_id: NOBODY_ID, is_agent: true } });
+  });
+
+  test.skipIf(!canBecomeNobody)("as somebody else (needs root): refused, with the command that root runs", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await chmod(robot.folder, 0o755);
+    await using command = startWords([...asNobody, ...agentWords(robot, ["set-key"])]);
+    command.child.stdin?.on("error", () => {});
+    command.child.stdin?.end(CANARY);
+    expect(await command.ended()).toBe(1);
+    expect(command.output()).toContain("sudo robot-policy-agent set-key");
+  });
+});

@@ -1,0 +1,191 @@
+/** Where the kernel does not tell of changes: limits that are used up, filesystems that are silent, writes that nobody reports. */
+import type { ChildProcess } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { watch } from "node:fs";
+import { mkdir, rm, unlink } from "node:fs/promises";
+import { promisify } from "node:util";
+
+import { describe, expect, test } from "vitest";
+
+import { endWithTest } from "../../../support/programs/children.ts";
+import {
+  canLimitInotify,
+  canMount,
+  hasProgram,
+  inShell,
+  withOwnLimits,
+  withOwnMounts,
+} from "../../../support/programs/programs.ts";
+import { PushedClock } from "../../../support/pushed-clock.ts";
+import { digestOfFiles } from "../../../support/robot/digest.ts";
+import { eventually, manifestOf, replaceIn, writeAtOnce } from "../../../support/robot/robot.ts";
+import { times } from "../../../support/run/tier.ts";
+import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
+
+const run = promisify(execFile);
+/** As configurations have it that do not say. */
+const RESYNC_MS = 60_000;
+
+describe(
+  "scenario 25 (needs a user namespace): inotify is used up:",
+  { concurrent: true, skip: !canLimitInotify },
+  () => {
+    const limits: readonly [string, string, RegExp][] = [
+      ["no watch left (ENOSPC)", "max_inotify_watches", /fs\.inotify\.max_user_watches/],
+      ["no instance left (EMFILE)", "max_inotify_instances", /fs\.inotify\.max_user_instances/],
+    ];
+
+    test.for(limits)("%s: polls, says so, goes back to events when there is room", async ([, limit, remedy]) => {
+      await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
+      const { proxy, robot } = scene;
+      const file = `/proc/sys/user/${limit}`;
+      await using daemon = await robot.startProcess({}, inShell(withOwnLimits, `echo 0 >${file}`));
+      await expectOneRobot(scene, daemon);
+      const { watching } = await daemon.until((status) => status.watching?.mode === "polling");
+      expect(watching?.reason).toMatch(remedy);
+      expect(await daemon.ask("GET", "/metrics")).toContain("robot_policy_agent_polling 1");
+      expect((await robot.run(["status"])).stdout).toMatch(remedy);
+
+      await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
+      await expectOneRobot(scene, daemon);
+      expect(proxy.requests).toHaveLength(2);
+      expect(await daemon.untilLogged("watching-by-polling")).toHaveLength(1);
+
+      const inside = ["--user", "--preserve-credentials", `--target=${daemon.process_id}`];
+      await run("nsenter", [...inside, "sh", "-ec", `echo 1000 >${file}`]);
+      await daemon.until((status) => status.watching?.mode === "events");
+      // No poll finds this one within the test's patience: the next look without an event is an hour away.
+      await replaceIn(robot.path("left.yaml"), "offset: 2", "offset: 3");
+      await expectOneRobot(scene, daemon);
+      expect(proxy.requests).toHaveLength(3);
+      expect(await daemon.untilLogged("watching-by-events")).toHaveLength(1);
+    });
+
+    test("in the middle of the work: a folder that comes later and cannot be watched", async () => {
+      await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
+      const { robot } = scene;
+      await using daemon = await robot.startProcess(
+        {},
+        inShell(withOwnLimits, "echo 1 >/proc/sys/user/max_inotify_watches"),
+      );
+      await expectOneRobot(scene, daemon);
+      expect((await daemon.status()).watching?.mode).toBe("events");
+      await mkdir(robot.path("later"));
+      await writeAtOnce(robot.path("later/right.json"), "{}");
+      await writeAtOnce(robot.manifestPath, manifestOf([robot.path("left.yaml"), robot.path("later/right.json")]));
+      await daemon.until((status) => status.watching?.mode === "polling");
+      await writeAtOnce(robot.path("later/right.json"), '{"later": true}');
+      const seen = {
+        ...robot,
+        digest: () => digestOfFiles(robot.path("left.yaml"), robot.path("later/right.json")),
+      };
+      await expectOneRobot({ ...scene, robot: seen }, daemon);
+    });
+  },
+);
+
+test(
+  "scenario 26: a filesystem without events (FUSE; needs root and unshare(1)): found by polling, and only real changes are sent",
+  { concurrent: true, skip: !canMount },
+  async () => {
+    await using scene = await createScene({
+      files: { "shared/arm.yaml": "gain: 1\n", "shared/base.json": "{}" },
+      watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}",
+    });
+    const { proxy, robot } = scene;
+    await mkdir(robot.path("mounted"));
+    await writeAtOnce(robot.manifestPath, manifestOf(robot.paths.map((path) => path.replace("/shared/", "/mounted/"))));
+    await using filesystem = await mountSilently(robot.path("shared"), robot.path("mounted"));
+    await using daemon = await robot.startProcess({}, ["nsenter", "--mount", `--target=${filesystem.process_id}`]);
+    const { watching } = await expectOneRobot(scene, daemon);
+    expect(watching).toMatchObject({ mode: "polling", reason: expect.stringContaining("reports no changes") });
+
+    await writeAtOnce(robot.path("shared/arm.yaml"), "gain: 2\n");
+    const { daemon: before } = await expectOneRobot(scene, daemon);
+    await writeAtOnce(robot.path("shared/arm.yaml"), "gain: 2\n");
+    await daemon.until(({ daemon: counts }) => (counts?.runs ?? 0) > (before?.runs ?? 0));
+    await daemon.lookAgain();
+    expect(proxy.requests).toHaveLength(2);
+    await writeAtOnce(robot.path("shared/base.json"), '{"x": 1}');
+    await expectOneRobot(scene, daemon);
+    expect(proxy.requests).toHaveLength(3);
+  },
+);
+
+test(
+  "scenario 26: a write through mmap(2), which inotify(7) does not report (needs python3): found by the resync",
+  { concurrent: true, skip: !hasProgram("python3") },
+  async () => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    const clock = new PushedClock();
+    await using daemon = await robot.start({}, clock);
+    const { configuration_digest: before } = await expectOneRobot(scene, daemon);
+    using stack = new DisposableStack();
+    const reported = new Set<string | null>();
+    stack.adopt(
+      watch(robot.folder, (_event, name) => reported.add(name)),
+      (watcher) => watcher.close(),
+    );
+    const script =
+      "import mmap, sys; f = open(sys.argv[1], 'r+b'); m = mmap.mmap(f.fileno(), 0); m[8:9] = b'9'; m.flush()";
+    await run("python3", ["-c", script, robot.path("left.yaml")]);
+    // Events come in the order of what happened (inotify(7)).
+    await writeAtOnce(robot.path("neighbour"), "");
+    await eventually(async () => reported.has("neighbour") || undefined, "the event of what happened later");
+    expect([...reported]).toEqual(["neighbour"]);
+    await daemon.until(({ configuration_digest: configurationDigest }) => {
+      clock.push(RESYNC_MS);
+      return configurationDigest !== before;
+    });
+    await expectOneRobot(scene, daemon);
+    // So much time may have passed that the agent asked, too, whether it is still registered.
+    expect(proxy.requests.filter(({ method }) => method === "POST")).toHaveLength(2);
+  },
+);
+
+test.concurrent("a folder removed and made again, often with the same inode: what happens in it next is seen", async () => {
+  await using scene = await createScene({
+    files: { "first.yaml": "a: 1\n", "calibration/arm.yaml": "gain: 1\n" },
+    watch: "{settle_ms: 60, resync_s: 3600}",
+  });
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  let runs = (await expectOneRobot(scene, daemon)).daemon?.runs ?? 0;
+  for (let round = 0; round < times(5, 25); round += 1) {
+    await rm(robot.path("calibration"), { recursive: true, force: true });
+    await mkdir(robot.path("calibration"));
+    await writeAtOnce(robot.path("calibration/arm.yaml"), "gain: 1\n");
+    await daemon.until(({ state, daemon: counts }) => state === "registered" && (counts?.runs ?? 0) > runs);
+    await unlink(robot.path("calibration/arm.yaml"));
+    runs = (await daemon.until(({ state }) => state === "invalid")).daemon?.runs ?? 0;
+  }
+  await mkdir(robot.path("calibration"), { recursive: true });
+  await writeAtOnce(robot.path("calibration/arm.yaml"), "gain: 2\n");
+  await expectOneRobot(scene, daemon);
+  expect(proxy.requests).toHaveLength(2);
+});
+
+interface SilentFilesystem extends AsyncDisposable {
+  /** Its mount namespace is where the filesystem can be seen. */
+  readonly process_id: number;
+}
+
+async function mountSilently(folder: string, mountPoint: string): Promise<SilentFilesystem> {
+  const program = new URL("../../../support/robot/silent-filesystem.ts", import.meta.url);
+  const [unshare, ...words] = withOwnMounts;
+  const child: ChildProcess = spawn(unshare, [...words, process.execPath, program.pathname, folder, mountPoint], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  endWithTest(child);
+  const ended = once(child, "exit");
+  if (child.stdout !== null) await Promise.race([once(child.stdout, "data"), ended]);
+  return {
+    process_id: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}

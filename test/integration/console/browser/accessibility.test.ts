@@ -1,0 +1,133 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import type { FleetView } from "../../../../src/api/fleets.ts";
+import { BROWSER_NEEDED, openLastingWindow, signIn, tellOnFailure, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import type { Window } from "../../../support/browser.ts";
+import { isLong, times } from "../../../support/run/tier.ts";
+import { startDemo } from "../../../support/service/demo-service.ts";
+import type { DemoService } from "../../../support/service/demo-service.ts";
+import { violations } from "./axe.ts";
+
+const DESK = { viewport: { width: 1280, height: 800 }, colorScheme: "light" } as const;
+const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: "dark", isMobile: true, hasTouch: true } as const;
+const WALL = { viewport: { width: 2560, height: 1440 }, colorScheme: "dark" } as const;
+/** Zoomed to 400 % a desk is as narrow (WCAG 2.2, 1.4.10). */
+const NARROW_PIXELS = 320;
+
+/** Path, or how to find it, and the heading that the page has. */
+type PageCase = readonly [page: string, heading: RegExp];
+
+const FULL_PAGES: readonly PageCase[] = [
+  ["/", /^Overview/],
+  ["/robots", /^Robots/],
+  ["/robots/cell-0003", /^cell-0003/],
+  ["/fleets", /^Fleets/],
+  ["/fleets/new", /^New fleet/],
+  ["a fleet that is blocked", /^Aloha cells/],
+  ["a fleet with windows", /^Night shift/],
+  ["/models", /^Models/],
+  ["/models/pi0.5", /^π0\.5/],
+  ["/deployments", /^Deployments/],
+  ["/keys", /^Keys/],
+  ["/usage", /^Usage/],
+  ["/audit", /^Audit/],
+  [`/usage?by=model&days=${times(90, 365)}`, /^Usage/],
+];
+/** They say that there is nothing, in the same words and boxes on every display. */
+const EMPTY_PAGES: readonly PageCase[] = [
+  ["/robots?q=no+such+robot", /^Robots/],
+  ["/robots/nobody", /^nobody/],
+  ["/models/none", /^none/],
+  ["/deployments?show=retired", /^Deployments/],
+  ["/deployments/none", /^Deployment/],
+  ["/usage?from=tomorrow", /^Usage/],
+  ["/nowhere/robots", /^No such page/],
+];
+const PAGES = [...FULL_PAGES, ...EMPTY_PAGES];
+/** The wall differs from the desk in its width alone: the gate looks at a page of tiles and one of rows. */
+const WALL_PAGES = isLong ? PAGES : PAGES.slice(0, 2);
+
+describe.skipIf(WITHOUT_BROWSER)(`the console, as axe-core sees it${BROWSER_NEEDED}`, () => {
+  let demo: DemoService;
+  beforeAll(async () => {
+    demo = await startDemo({ robots: 20, fleets: 12 });
+  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
+
+  describe.each([
+    ["a desk", DESK, PAGES],
+    ["a phone", PHONE, isLong ? PAGES : FULL_PAGES],
+    ["a wall display", WALL, WALL_PAGES],
+  ])("on %s", (_display, options, pages) => {
+    let window: Window;
+    beforeAll(async () => {
+      window = await openLastingWindow(options);
+      await signIn(window.page, demo.service);
+    });
+    afterAll(() => window?.[Symbol.asyncDispose]());
+
+    it("the way in has no violation", async () => {
+      const { page, complaints } = window;
+      tellOnFailure(window);
+      const complained = complaints.length;
+      onTestFinished(() => signIn(page, demo.service));
+      await page.context().clearCookies();
+      await page.goto(demo.service.url);
+      await page.getByLabel("API key").waitFor();
+      await expectNoViolation(page, options);
+      expect(complaints.slice(complained)).toEqual([]);
+    });
+
+    it.each(pages)(
+      "%s has no violation, scrolls to no side, and breaks no policy of its own",
+      async (where, heading) => {
+        const { page, complaints } = window;
+        tellOnFailure(window);
+        const complained = complaints.length;
+        await page.setViewportSize(options.viewport);
+        await show(page, await pathOf(where));
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+        await page.locator('[aria-busy="true"], .skeleton').first().waitFor({ state: "detached" });
+        await expectNoViolation(page, options);
+        await page.setViewportSize({ ...options.viewport, width: NARROW_PIXELS });
+        await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(NARROW_PIXELS);
+        expect(complaints.slice(complained)).toEqual([]);
+      },
+    );
+  });
+
+  async function pathOf(where: string): Promise<string> {
+    if (where.startsWith("/nowhere")) return "/robot";
+    if (where.startsWith("/")) return where;
+    const fleets = (await (await demo.service.send("GET", "/v1/fleets")).json()) as FleetView[];
+    const start = where === "a fleet with windows" ? "Night shift" : "Aloha cells";
+    return `/fleets/${fleets.find(({ name }) => name.startsWith(start))!.id}`;
+  }
+});
+
+/** Goes to another page of the console without loading it anew, as its links do, and waits until it has been drawn. */
+async function show(page: Page, path: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    history.pushState(null, "", ${JSON.stringify(path)});
+    dispatchEvent(new PopStateEvent("popstate"));
+    requestAnimationFrame(() => requestAnimationFrame(resolve));
+  })`);
+}
+
+/** The desk has the colours of the day, a phone and a wall have those of the night. In the long tier every display has both. */
+async function expectNoViolation(
+  page: Page,
+  { colorScheme }: { readonly colorScheme: "light" | "dark" },
+): Promise<void> {
+  expect(await violations(page)).toEqual([]);
+  if (!isLong) return;
+  await useTheme(page, colorScheme === "dark" ? "light" : "dark");
+  expect(await violations(page)).toEqual([]);
+  await useTheme(page, colorScheme);
+}
+
+async function useTheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await expect.poll(() => page.evaluate("document.documentElement.dataset.theme")).toBe(colorScheme);
+}

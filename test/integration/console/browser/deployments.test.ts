@@ -1,0 +1,191 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import type { DeploymentView } from "../../../../src/api/deployments.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { startDemo } from "../../../support/service/demo-service.ts";
+import type { DemoService } from "../../../support/service/demo-service.ts";
+import { violations, violationsInDialog } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, () => {
+  let demo: DemoService;
+  beforeAll(async () => {
+    demo = await startDemo({ robots: 80, fleets: 12 });
+  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
+
+  async function open(path: string, key = demo.service.key): Promise<Page> {
+    const window = await borrowWindow();
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await signIn(window.page, { url: demo.service.url, key }, path);
+    return window.page;
+  }
+
+  async function deployments(): Promise<readonly DeploymentView[]> {
+    const answer = await demo.service.send("GET", "/v1/me/deployments");
+    return ((await answer.json()) as { readonly items: readonly DeploymentView[] }).items;
+  }
+
+  const currentOf = async (robot: string) =>
+    (await deployments()).find((each) => each.robot === robot && each.status !== "retired");
+
+  it("lists those that failed first, with why, and filters by state and model in the address", async () => {
+    await expect.poll(async () => (await deployments()).some(({ status }) => status === "failed")).toBe(true);
+    const page = await open("/deployments");
+    await page.locator("tbody .badge").first().waitFor();
+    const states = await page.locator("tbody .badge").allTextContents();
+    expect(states[0]).toBe("Failed");
+    expect(states.lastIndexOf("Failed")).toBeLessThan(states.indexOf("Active"));
+    await page
+      .getByRole("row", { name: /Its endpoint was healthy and fails now\./ })
+      .first()
+      .waitFor();
+    await page.getByLabel("State").selectOption("failed");
+    await page.getByLabel("Model").selectOption("pi0.5");
+    await expect.poll(() => new URL(page.url()).search).toBe("?model=pi0.5&state=failed");
+    await page.locator("tbody a").first().click();
+    await page.getByText("The robot is not served.").waitFor();
+    await page.locator(".notice").getByText("Its endpoint was healthy and fails now.").waitFor();
+    await page.getByText(/^The endpoint in ap-northeast-1 became unhealthy .*: answered 503\.$/).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("deploys from the page of a robot, which says what it runs", async () => {
+    const robot = (await deployments()).find(({ status }) => status === "active")!.robot!;
+    const page = await open(`/robots/${robot}`);
+    await page.getByRole("link", { name: "pi0.5 (active)" }).waitFor();
+    await page.getByRole("button", { name: "Deploy" }).click();
+    const dialog = page.getByRole("dialog", { name: "Deploy a model to a robot" });
+    expect(await dialog.getByLabel("Robot").inputValue()).toBe(robot);
+    await dialog.getByLabel("Model").selectOption("pi0.5");
+    await dialog.getByText(`${robot} can run it.`).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
+  it("deploys by the keyboard alone, and says before that it will do and what it replaces", async () => {
+    const robot = (await deployments()).find(({ status }) => status === "active")!.robot!;
+    const before = await currentOf(robot);
+    const page = await open("/deployments");
+    await page.getByRole("button", { name: "Deploy" }).focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Deploy a model to a robot" });
+    await dialog.waitFor();
+    expect(await page.evaluate("document.activeElement.labels[0].textContent")).toBe("Robot");
+    await page.keyboard.type(robot);
+    await page.keyboard.press("Tab");
+    // The letters choose among what is there.
+    await dialog.getByRole("option", { name: /^pi0\.5 \(now/ }).waitFor({ state: "attached" });
+    await page.keyboard.type("pi0.5 (now");
+    await dialog.getByText(`${robot} can run it.`).waitFor();
+    await dialog.getByText(`${robot} has pi0.5 now (active); that is retired in the same moment.`).waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect((await currentOf(robot))?.id).toBe(before?.id);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Deploy");
+
+    const idle = (await demo.service.robots()).find(
+      ({ name, region }) => region === "eu-central-1" && name.startsWith("yam-") && name !== robot,
+    )!.name;
+    await page.keyboard.press("Enter");
+    await page.keyboard.type(idle);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("pi0.5 (now");
+    await dialog.getByText(`${idle} can run it.`).waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: `pi0.5 on ${idle}` }).waitFor();
+    expect((await currentOf(idle))?.status).toBe("active");
+  });
+
+  it("shows what the service refuses beside the field", async () => {
+    const page = await open("/models/smolvla");
+    await page.getByRole("button", { name: "Deploy" }).click();
+    const dialog = page.getByRole("dialog");
+    const robot = (await demo.service.robots()).find(({ name }) => name.startsWith("yam-"))!.name;
+    await dialog.getByLabel("Robot").fill(robot);
+    await expect.poll(() => dialog.getByLabel("Model").inputValue()).toBe("smolvla");
+    await dialog.getByText(/^smolvla needs a robot of type lerobot\.so101-follower\.v1/).waitFor();
+    await dialog.getByRole("button", { name: "Deploy" }).click();
+    await dialog.locator('input[aria-invalid="true"]').waitFor();
+    const describedBy = (await dialog.getByLabel("Robot").getAttribute("aria-describedby"))!.split(" ")[0];
+    expect(await page.locator(`[id="${describedBy}"]`).innerText()).toContain("needs a robot of type");
+    expect(await violationsInDialog(page)).toEqual([]);
+  });
+
+  it("retires after asking, and shows it at once in another window", async () => {
+    const { id, robot } = (await deployments()).find(({ status }) => status === "active")!;
+    const other = await open(`/deployments/${id}`);
+    await other.getByText("Active", { exact: true }).waitFor();
+    await untilLive(other);
+    const page = await open(`/deployments/${id}`);
+    await page.getByRole("button", { name: "Retire" }).click();
+    const dialog = page.getByRole("dialog", { name: `Retire pi0.5 on ${robot}?` });
+    await page.keyboard.press("Escape");
+    expect((await currentOf(robot!))?.id).toBe(id);
+    await page.getByRole("button", { name: "Retire" }).click();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Retire" }).click();
+    await page.locator(".badge", { hasText: "Retired" }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.getByRole("button", { name: "Retire" }).count()).toBe(0);
+    await other.locator(".badge", { hasText: "Retired" }).waitFor();
+    expect(await currentOf(robot!)).toBeUndefined();
+  });
+
+  it("shows what is retired one click away, and says where a search finds it", async () => {
+    const first = (await deployments()).find(({ status }) => status === "active");
+    await demo.service.send("DELETE", `/v1/me/deployments/${first!.id}`);
+    const page = await open("/deployments");
+    await page.locator("tbody .badge").first().waitFor();
+    await expect.poll(() => page.getByRole("link", { name: /^Retired [1-9]/ }).count()).toBe(1);
+    expect(await page.locator("tbody .badge").allTextContents()).not.toContain("Retired");
+    expect(await page.getByRole("columnheader", { name: "Retired" }).count()).toBe(0);
+    await page.getByLabel("Search deployments").fill(first!.id);
+    await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
+    await page.getByRole("link", { name: "Retired 1" }).click();
+    await expect.poll(() => new URL(page.url()).search).toBe(`?q=${first!.id}&show=retired`);
+    await page.getByRole("rowheader", { name: first!.robot! }).waitFor();
+    expect(await page.locator("tbody .badge").allTextContents()).toEqual(["Retired"]);
+    expect(await page.getByRole("columnheader", { name: "Retired" }).count()).toBe(1);
+    await page.goBack();
+    await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
+  });
+
+  it("asks once however often it is clicked, and tells that it failed whatever is pressed meanwhile", async () => {
+    const page = await open("/deployments?state=active");
+    await page.locator("tbody a").first().click();
+    await page.getByRole("heading", { level: 1, name: / on / }).waitFor();
+    const answered = Promise.withResolvers<void>();
+    let requests = 0;
+    await page.route("**/v1/me/deployments/*", async (route) => {
+      if (route.request().method() !== "DELETE") return route.continue();
+      requests += 1;
+      await answered.promise;
+      return route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } });
+    });
+    await page.getByRole("button", { name: "Retire" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Retire" }).dblclick();
+    await page.evaluate("history.back()");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    answered.resolve();
+    await dialog.getByText("The database cannot be reached").waitFor();
+    expect(requests).toBe(1);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Retire");
+  });
+
+  it("offers nothing that the key may not do", async () => {
+    const made = await demo.service.send("POST", "/v1/me/api-keys", { label: "looks", scopes: ["deployments:read"] });
+    const { api_key: apiKey } = (await made.json()) as { readonly api_key: string };
+    const page = await open("/deployments", apiKey);
+    await page.locator("tbody a").first().click();
+    await page.getByText("Checkpoint").waitFor();
+    expect(await page.getByRole("button", { name: /Deploy|Retire/ }).count()).toBe(0);
+    await page.goto(`${demo.service.url}/keys`);
+    await page.getByText("Your key may not see the keys.").waitFor();
+  });
+});

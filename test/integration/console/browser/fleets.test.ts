@@ -1,0 +1,234 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import type { FleetView } from "../../../../src/api/fleets.ts";
+import { PREPARATION_PATIENCE_MS } from "../../../../src/service/fleets/readiness/needs.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { startDemo } from "../../../support/service/demo-service.ts";
+import type { DemoService } from "../../../support/service/demo-service.ts";
+import { beginWriting } from "../../../support/service/service.ts";
+import { violations, violationsInDialog } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
+  let demo: DemoService;
+  beforeAll(async () => {
+    demo = await startDemo({ robots: 80, fleets: 50 });
+  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
+
+  async function open(path: string): Promise<Page> {
+    const window = await borrowWindow();
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await signIn(window.page, demo.service, path);
+    return window.page;
+  }
+
+  async function fleets(): Promise<readonly FleetView[]> {
+    return (await (await demo.service.send("GET", "/v1/fleets")).json()) as FleetView[];
+  }
+
+  it("lists those that wait for a person first, each with why", async () => {
+    const page = await open("/fleets");
+    await page.getByRole("link", { name: "Aloha cells 07" }).waitFor();
+    expect(await page.locator("tbody tr").count()).toBe((await fleets()).length);
+    const first = await page.locator("tbody tr").first().textContent();
+    expect(first).toContain("Blocked");
+    expect(first).toContain("No robot of this fleet can run");
+    expect(first).toContain("Set up robots again so that they fit");
+    const states = await page.locator("tbody .badge").allTextContents();
+    expect(states.lastIndexOf("Blocked")).toBeLessThan(states.indexOf("Preparing"));
+  });
+
+  it("tells of one fleet why it is not ready, and groups its members by what keeps them", async () => {
+    const page = await open("/fleets");
+    await page.getByRole("link", { name: "Franka bench 06" }).click();
+    await page.getByRole("heading", { level: 1, name: "Franka bench 06" }).waitFor();
+    await page
+      .locator(".group-head")
+      .getByText(/^\d+ blocked$/i)
+      .first()
+      .waitFor();
+    const groups = await page.locator(".group-head").allInnerTexts();
+    expect(groups[0]).toMatch(/\d+ blocked/i);
+    expect(groups[0]).toContain("droid.franka-panda.v1");
+    expect(groups.length).toBeGreaterThan(1);
+  });
+
+  it("draws operating windows, says where now is, and has them all as a table", async () => {
+    const page = await open("/fleets");
+    await page.getByRole("link", { name: "Night shift 04" }).click();
+    await page.getByRole("img", { name: /^Open now, until / }).waitFor();
+    await page.getByText("5 windows as a table").click();
+    expect(await page.getByRole("cell", { name: "to come" }).count()).toBe(4);
+    expect(await page.getByRole("cell", { name: "open now" }).count()).toBe(1);
+  });
+
+  it("makes a fleet by the keyboard alone, and shows which robots it would have before", async () => {
+    const page = await open("/fleets");
+    await page.getByRole("link", { name: "New fleet" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "New fleet" }).waitFor();
+    await tabTo(page, "Name");
+    await page.keyboard.type("By keyboard");
+    await tabTo(page, "Model");
+    // The letters choose among what is there.
+    await page
+      .getByRole("option", { name: /^smolvla/ })
+      .first()
+      .waitFor({ state: "attached" });
+    await page.keyboard.type("smol");
+    await tabTo(page, "Site");
+    await page.keyboard.type("hall-1");
+    await tabTo(page, "Labels");
+    await page.keyboard.type("line=a");
+    await page.getByText(/^\d+ robots?; \d+ can run the model$/).waitFor();
+    expect(await page.locator(".group-head").first().innerText()).toMatch(/^\d+ cannot run it/);
+    expect(await violations(page)).toEqual([]);
+    await tabTo(page, "Create fleet");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "By keyboard" }).waitFor();
+    const fleet = (await fleets()).find(({ name }) => name === "By keyboard");
+    expect(page.url()).toBe(`${demo.service.url}/fleets/${fleet!.id}`);
+    expect(fleet).toMatchObject({ subject: "smolvla", peak_active_robots: 1, readiness_mode: "always_ready" });
+  });
+
+  it("says beside each field what the service refuses, and takes the person to the first", async () => {
+    const page = await open("/fleets/new");
+    await page.getByLabel("Site").selectOption("hall-1");
+    await page.getByLabel("Peak of active robots").fill("0");
+    await page.getByLabel("Scheduled").check();
+    await page.getByRole("button", { name: "Add a window" }).click();
+    await page.getByLabel("End 1").fill("2026-01-01T08:00");
+    await page.getByRole("button", { name: "Create fleet" }).click();
+    await page.locator('[aria-invalid="true"]').first().waitFor();
+    expect(await errorOf(page, "Name")).toBe("This is needed.");
+    expect(await errorOf(page, "Model")).toBe("This is needed.");
+    expect(await errorOf(page, "Peak of active robots")).toBe("At least 1.");
+    await expect.poll(() => page.getByLabel("Name", { exact: true }).evaluate(isFocused)).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("Name", { exact: true }).fill("Refused once");
+    // What was filled in is no longer missing; the rest of what was refused stays.
+    await expect.poll(() => errorOf(page, "Name")).toBeNull();
+    expect(await errorOf(page, "Model")).toBe("This is needed.");
+    await page.getByLabel("Model").selectOption("pi0.5");
+    await page.getByLabel("Peak of active robots").fill("1");
+    await page.getByRole("button", { name: "Create fleet" }).click();
+    await expect.poll(() => errorOf(page, "End 1")).toBe("An operating window ends after it starts.");
+    await page.getByLabel("End 1").fill("2031-01-01T08:00");
+    await page.getByRole("button", { name: "Create fleet" }).click();
+    await page.getByRole("heading", { level: 1, name: "Refused once" }).waitFor();
+  });
+
+  it("gives a fleet another model, after saying which of its robots could not run it; leaving it gives the focus back", async () => {
+    const page = await open("/fleets");
+    await page.getByRole("link", { name: "Cell 08" }).click();
+    const button = page.getByRole("button", { name: "Update model" });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Update the model of Cell 08" });
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement.innerText")).toBe("Update model");
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Cancel" }).focus();
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement.innerText")).toBe("Update model");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("Choose a model to see which robots of the fleet can run it.").waitFor();
+    await dialog.getByLabel("Model").selectOption("diffusion-pick");
+    await dialog.getByText(/^\d+ robots; 0 can run the model now, \d+ once the endpoint answers$/).waitFor();
+    await dialog
+      .getByText(/^The endpoint in .* has been unhealthy since .*: answered 503\.$/)
+      .first()
+      .waitFor();
+    await dialog.getByLabel("Model").selectOption("smolvla");
+    await dialog.getByText(/^\d+ robots; \d+ can run the model$/).waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Update model" }).click();
+    await page.getByText("Cell 08 is being updated to smolvla.").waitFor();
+    await page.getByText(/^Update to smolvla is /).waitFor();
+    const fleet = (await fleets()).find(({ name }) => name === "Cell 08");
+    expect(fleet!.update).toMatchObject({ subject: "smolvla" });
+  });
+
+  it("shows a fleet that somebody else made without being asked to", async () => {
+    const page = await open("/fleets?q=elsewhere");
+    await page.getByRole("heading", { name: "No fleet matches" }).waitFor();
+    await untilLive(page);
+    await demo.service.send("POST", "/v1/fleets", {
+      name: "Made elsewhere",
+      subject: "pi0.5",
+      selection: { selector: { site: "hall-2" } },
+      peak_active_robots: 1,
+      readiness_mode: "on_demand",
+    });
+    await page.getByRole("link", { name: "Made elsewhere" }).waitFor();
+  });
+
+  it("a fleet whose endpoint has failed for minutes is stuck: the overview, the list and its page say which, and why", async () => {
+    using database = new DatabaseSync(join(demo.service.data_directory, "service.db"));
+    const longAgo = new Date(Date.now() - PREPARATION_PATIENCE_MS).toISOString();
+    await beginWriting(database);
+    database
+      .prepare("update endpoints set health_since = ? where checkpoint_id = 'ckpt_diffusion_pick_3'")
+      .run(longAgo);
+    database.exec("COMMIT");
+    const reason =
+      /^The endpoint of diffusion-pick in eu-central-1 has been unhealthy since .*: answered 503; \d+ of \d+ robots wait\.$/;
+    const page = await open("/");
+    const entry = page.getByRole("list", { name: "Fleets that need a person" }).getByRole("listitem");
+    await entry.filter({ hasText: "Stuck" }).getByText(reason).waitFor();
+    await page.goto(`${demo.service.url}/fleets?q=bin+picking`);
+    const row = page.getByRole("row", { name: /Bin picking 09/ });
+    await row.getByText("Stuck").waitFor();
+    await row.getByText(reason).waitFor();
+    await row.getByText("Get it to answer again, or update the fleet to another model.").waitFor();
+    await row.getByRole("link").click();
+    await page.locator(".notice", { hasText: "This fleet needs a person" }).getByText(reason).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("says on the overview what needs a person, and leads there", async () => {
+    const page = await open("/");
+    const list = page.getByRole("list", { name: "Fleets that need a person" });
+    await list.waitFor();
+    const first = list.getByRole("listitem").first();
+    const text = await first.innerText();
+    expect(text).toContain("Blocked");
+    expect(text).toContain("Set up robots again so that they fit");
+    // All that are blocked alike are one thing to do.
+    expect(text).toMatch(/Aloha cells 07.*Aloha cells 17.*Aloha cells 27.*Aloha cells 37.*1 more fleet/s);
+    const name = await first.getByRole("link").first().innerText();
+    await first.getByRole("link").first().click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await page.getByText("This fleet needs a person").waitFor();
+  });
+});
+
+/** Presses Tab until the focus is on what is called so. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const TABS_MAXIMUM = 40;
+  const target = page.getByLabel(name, { exact: true }).or(page.getByRole("button", { name, exact: true }));
+  const element = await target.first().elementHandle();
+  for (let presses = 0; presses < TABS_MAXIMUM; presses += 1) {
+    await page.keyboard.press("Tab");
+    if (await element.evaluate(isFocused)) return;
+  }
+  throw new Error(`Tab does not lead to ${name}`);
+}
+
+/** Runs in the page. */
+function isFocused(element: { readonly ownerDocument: { readonly activeElement: unknown } }): boolean {
+  return element.ownerDocument.activeElement === element;
+}
+
+async function errorOf(page: Page, label: string): Promise<string | null> {
+  const describedBy = (await page.getByLabel(label, { exact: true }).getAttribute("aria-describedby")) ?? "";
+  const id = describedBy.split(" ").find((each) => each.endsWith("-error"));
+  return id === undefined ? null : page.locator(`[id="${id}"]`).innerText();
+}

@@ -1,0 +1,271 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import type { ApiKeyView } from "../../../../src/api/api-keys.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { violationsInDialog } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
+
+  async function open(key = running.key): Promise<Page> {
+    const window = await borrowWindow();
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await signIn(window.page, { url: running.url, key }, "/keys");
+    await window.page.getByRole("heading", { level: 1, name: /^Keys/ }).waitFor();
+    return window.page;
+  }
+
+  async function make(body: unknown): Promise<ApiKeyView & { readonly api_key: string }> {
+    const answer = await running.send("POST", "/v1/me/api-keys", body);
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as ApiKeyView & { readonly api_key: string };
+  }
+
+  async function keyOf(label: string): Promise<ApiKeyView | undefined> {
+    const answer = await running.send("GET", "/v1/me/api-keys");
+    const { items } = (await answer.json()) as { readonly items: readonly ApiKeyView[] };
+    return items.find((key) => key.label === label);
+  }
+
+  const statusWith = async (key: string, path = "/v1/robots") =>
+    (await fetch(running.url + path, { headers: { authorization: `Bearer ${key}` } })).status;
+
+  it("makes a key for robots by the keyboard alone, and shows it once", async () => {
+    const page = await open();
+    await page.getByRole("button", { name: "New key" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "New key" }).waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.keyboard.type("cell 7");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "The key cell 7" }).waitFor();
+    const secret = await page.locator(".key-once code").innerText();
+    expect(await violationsInDialog(page)).toEqual([]);
+    expect(secret).toMatch(/^sk_rps_\S{20,}$/);
+    expect(await statusWith(secret)).toBe(403);
+    expect((await keyOf("cell 7"))?.scopes).toEqual(["robots:setup"]);
+
+    // Escape does not lose it.
+    for (let time = 0; time < 2; time += 1) {
+      await page.keyboard.press("Escape");
+      await page.getByText("Not closed: store the key first, or it is lost.").waitFor();
+      expect(await page.locator(".key-once code").innerText()).toBe(secret);
+    }
+    await page.getByRole("button", { name: "I have stored it" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("rowheader", { name: "cell 7" }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(await page.getByRole("row", { name: /cell 7/ }).textContent()).toContain(`sk_rps_…${secret.slice(-4)}`);
+    expect(
+      await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie"),
+    ).not.toContain(secret);
+    expect(running.log()).not.toContain(secret);
+  });
+
+  it("keeps a key that is shown once through Back, a second Back and the end of the session", async () => {
+    const { id, api_key: apiKey } = await make({ label: "maker" });
+    const page = await open(apiKey);
+    await page.getByRole("link", { name: "Usage" }).first().click();
+    await page.getByRole("link", { name: "Keys" }).first().click();
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("cell 8");
+    await page.keyboard.press("Enter");
+    const secret = await page.locator(".key-once code").innerText();
+    for (let time = 0; time < 2; time += 1) {
+      await page.evaluate("history.back()");
+      await page.getByText("Not closed: store the key first, or it is lost.").waitFor();
+      await expect.poll(() => page.url()).toBe(`${running.url}/keys`);
+      expect(await page.locator(".key-once code").innerText()).toBe(secret);
+    }
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await page.getByText("Your session has ended.").waitFor();
+    expect(await page.locator(".key-once code").isVisible()).toBe(false);
+    await page.getByLabel("API key").fill(running.key);
+    await page.keyboard.press("Enter");
+    await page.locator(".key-once code").waitFor();
+    expect(await page.locator(".key-once code").innerText()).toBe(secret);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.evaluate("history.back()");
+    await page.getByRole("heading", { level: 1, name: /^(Usage|Keys)/ }).waitFor();
+  });
+
+  it("binds a robot's key to its robot", async () => {
+    const page = await open();
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label", { exact: true }).fill("cell 9");
+    await page.getByLabel("Only this robot").fill(" cell-9 ");
+    await page.getByLabel("New robots at most").fill("1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expect(await keyOf("cell 9")).toMatchObject({ scopes: ["robots:setup"], robots: ["cell-9"], max_robots: 1 });
+    const may = page.getByRole("row", { name: /cell 9/ }).getByText("robots:setup for cell-9 (1 new at most)");
+    await may.waitFor();
+  });
+
+  it("has room for every button in its cell", async () => {
+    const page = await open();
+    const button = page.getByRole("button", { name: /^Revoke / }).first();
+    await button.waitFor();
+    for (const width of [1000, 1280, 1440]) {
+      await page.setViewportSize({ width, height: 800 });
+      const isCut = () =>
+        page.evaluate(
+          "[...document.querySelectorAll('td:has(button)')].some((cell) => cell.scrollWidth > cell.clientWidth)",
+        );
+      await expect.poll(isCut).toBe(false);
+    }
+  });
+
+  it("loses nothing by Back, Escape or Cancel while the key is being made", async () => {
+    const page = await open();
+    await page.getByRole("link", { name: "Usage" }).first().click();
+    await page.getByRole("link", { name: "Keys" }).first().click();
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/v1/me/api-keys", async (route) => {
+      if (route.request().method() !== "POST") return route.continue();
+      asked.resolve();
+      await answered.promise;
+      return route.continue();
+    });
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("cell 9");
+    await page.keyboard.press("Enter");
+    await asked.promise;
+    await page.evaluate("history.back()");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    // What a page does not hold has gone by now.
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+    answered.resolve();
+    await page.getByRole("dialog", { name: "The key cell 9" }).waitFor();
+    expect(await statusWith(await page.locator(".key-once code").innerText())).toBe(403);
+    expect(page.url()).toBe(`${running.url}/keys`);
+  });
+
+  it("makes a key with the scopes and the end that were chosen", async () => {
+    const page = await open();
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("reader");
+    await page.getByLabel("Do what I choose").check();
+    expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
+    await page.getByRole("checkbox", { name: /See robots/ }).check();
+    await page.getByRole("checkbox", { name: /See usage/ }).check();
+    await page.getByLabel("Expires").selectOption("At a time…");
+    await page.getByLabel("Time").fill("2020-01-01T10:00");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("The time is past.").waitFor();
+    await page.getByLabel("Expires").selectOption("In 30 days");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    const key = await keyOf("reader");
+    expect(key?.scopes).toEqual(["robots:read", "usage:read"]);
+    const days = (Date.parse(key?.expires_at ?? "") - Date.now()) / 86_400_000;
+    expect(Math.round(days)).toBe(30);
+  });
+
+  it("revokes only once the name was typed, says what stops, and it stops", async () => {
+    const { api_key: apiKey } = await make({ label: "hall 3" });
+    const page = await open();
+    await page.getByRole("button", { name: "Revoke hall 3" }).click();
+    const dialog = page.getByRole("dialog", { name: "Revoke hall 3?" });
+    expect(await dialog.innerText()).toContain("no longer register when they change");
+    expect(await violationsInDialog(page)).toEqual([]);
+    const button = dialog.getByRole("button", { name: "Revoke key" });
+    await page.keyboard.type("hall 4");
+    expect(await button.isDisabled()).toBe(true);
+    await page.keyboard.press("Enter");
+    expect(await statusWith(apiKey)).toBe(200);
+    await dialog.getByLabel("Type hall 3 to confirm").fill("hall 3");
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: /hall 3/ }).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: /^Revoked [1-9]/ }).click();
+    await expect.poll(() => page.url()).toBe(`${running.url}/keys?show=revoked`);
+    await page
+      .getByRole("row", { name: /hall 3/ })
+      .getByText("Revoked")
+      .waitFor();
+    expect(await statusWith(apiKey)).toBe(401);
+    expect(await page.getByRole("button", { name: "Revoke hall 3" }).count()).toBe(0);
+  });
+
+  it("says before a key is revoked which keys end with it, and makes independent ones", async () => {
+    const parent = await make({ label: "foreman" });
+    const headers = { authorization: `Bearer ${parent.api_key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ label: "arm of the foreman" });
+    await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
+    const page = await open();
+    await page.getByRole("button", { name: "Revoke foreman" }).click();
+    const dialog = page.getByRole("dialog", { name: "Revoke foreman?" });
+    expect(await dialog.innerText()).toContain("With it end 1 key made with it: arm of the foreman.");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("next foreman");
+    await page.getByLabel("Independent").check();
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expect(await keyOf("next foreman")).toMatchObject({ parent_id: null });
+  });
+
+  it("marks the key that the person is signed in by, and signs them out when they revoke it", async () => {
+    const { api_key: apiKey } = await make({ label: "mine" });
+    const page = await open(apiKey);
+    const row = page.getByRole("row", { name: /mine/ });
+    await row.getByText("yours").waitFor();
+    expect(await page.getByText("yours").count()).toBe(1);
+    await row.getByRole("button", { name: "Revoke mine" }).click();
+    await page.getByText("That is you: you are signed in by this key.").waitFor();
+    await page.getByLabel("Type mine to confirm").fill("mine");
+    await page.keyboard.press("Enter");
+    await page.getByText("Your session has ended.").waitFor();
+  });
+
+  it("offers to a restricted key no more than it has to give", async () => {
+    const scopes = ["api-keys:write", "api-keys:read", "models:read"];
+    const { api_key: apiKey } = await make({ label: "office", scopes });
+    const page = await open(apiKey);
+    await page.getByRole("button", { name: "New key" }).click();
+    expect(await page.getByRole("radio").count()).toBe(1);
+    expect(await page.getByRole("checkbox").count()).toBe(3);
+    await page.keyboard.press("Escape");
+    // One that may do more than the office: the service refuses, the dialog says so.
+    await make({ label: "boss" });
+    await page.getByRole("button", { name: "Revoke boss" }).click();
+    await page.getByLabel("Type boss to confirm").fill("boss");
+    await page.keyboard.press("Enter");
+    await page.getByText("The API key may not revoke one that may do more than itself").waitFor();
+    expect((await keyOf("boss"))?.revoked_at).toBeNull();
+  });
+
+  it("shows labels that would be markup as they are, and asks for the last four where nobody can type them", async () => {
+    const label = "<img src=x onerror=alert(1)>";
+    await make({ label });
+    const spaces = await make({ label: "  two  spaces " });
+    const page = await open();
+    await page.getByRole("rowheader", { name: label }).waitFor();
+    await page.getByRole("button", { name: /^Revoke\s+two/ }).click();
+    await page.getByLabel(`Type ${spaces.key_last4} to confirm`).waitFor();
+    await page.keyboard.press("Escape");
+    // Looks like "cell exe.1".
+    const turned = await make({ label: "cell \u202e1.exe" });
+    await page.getByRole("rowheader", { name: "cell \\u202e1.exe" }).waitFor();
+    await page.getByRole("button", { name: new RegExp(turned.key_last4 ?? "") }).click();
+    await page.getByLabel(`Type ${turned.key_last4} to confirm`).waitFor();
+    await page.keyboard.press("Escape");
+    // As long as the service takes it, and one word: the buttons are still there to be clicked.
+    const long = await make({ label: "W".repeat(256) });
+    await page.getByRole("button", { name: new RegExp(long.key_last4 ?? "") }).click();
+    await page.getByLabel(`Type ${long.key_last4} to confirm`).waitFor();
+    expect(await page.evaluate("document.querySelector('dialog').scrollWidth")).toBeLessThan(600);
+  });
+});

@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import { loginStartedSchema } from "../../../../src/api/sessions.ts";
+import { borrowWindow, BROWSER_NEEDED, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { violations } from "./axe.ts";
+
+/** Where a program without a listener says its code may go: nowhere. */
+const NOBODY = "http://127.0.0.1:9/no-browser";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command line${BROWSER_NEEDED}`, () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
+
+  async function open(path: string, key = running.key): Promise<Page> {
+    const window = await borrowWindow();
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await window.page.goto(running.url + path);
+    await window.page.getByText("A command line on your computer asks to be signed in.").waitFor();
+    await window.page.getByLabel("API key").fill(key);
+    await window.page.keyboard.press("Enter");
+    return window.page;
+  }
+
+  async function startLogin(callbackUrl: string) {
+    const verifier = randomBytes(32).toString("hex");
+    const started = await running.send("POST", "/v1/cli/login/start", { verifier, callback_url: callbackUrl });
+    const { exchange_id: exchangeId, login_url, user_code: userCode } = loginStartedSchema.parse(await started.json());
+    const poll = async () => {
+      const answer = await running.send("POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier });
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    };
+    return { verifier, exchange_id: exchangeId, login_url, user_code: userCode, poll };
+  }
+
+  it("shows who asks, approves on a click, and takes the code to the program that waits", async () => {
+    const program = await startProgram();
+    const {
+      verifier,
+      exchange_id: exchangeId,
+      login_url,
+      user_code: userCode,
+      poll,
+    } = await startLogin(`${program.url}/callback?state=s1`);
+    const page = await open(login_url);
+    await page.getByRole("heading", { name: "Let a command line in?" }).waitFor();
+    const told = await page.locator("dl").innerText();
+    for (const fact of [program.url, userCode, "127.0.0.1, the address that you have too", "everything that you may"])
+      expect(told).toContain(fact);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Approve" }).click();
+    const callback = await program.called;
+    expect(callback.searchParams.get("state")).toBe("s1");
+    const code = callback.searchParams.get("code");
+    // Who started it from elsewhere hears nothing.
+    expect((await poll()).body).toMatchObject({ status: "pending" });
+    const answer = await running.send("POST", "/v1/cli/login/exchange", { exchange_id: exchangeId, code, verifier });
+    expect(answer.status).toBe(200);
+  });
+
+  it("denies, and the program learns it", async () => {
+    const program = await startProgram();
+    const { login_url, poll } = await startLogin(`${program.url}/callback`);
+    const page = await open(login_url);
+    await page.getByRole("button", { name: "Deny" }).click();
+    expect((await program.called).searchParams.get("error")).toBe("access_denied");
+    expect(await poll()).toMatchObject({ status: 401, body: { detail: "Login was denied" } });
+  });
+
+  it("sends the browser nowhere for a program that only asks the service", async () => {
+    const { login_url, user_code: userCode, poll } = await startLogin(NOBODY);
+    const page = await open(login_url);
+    await page.getByText("The program that asked, on whichever computer it runs").waitFor();
+    await page.getByText(`Does your terminal show ${userCode}?`).waitFor();
+    expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("It is the same in my terminal").check();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("heading", { name: "Approved" }).waitFor();
+    expect(page.url()).toBe(running.url + login_url);
+    expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
+    await page.reload();
+    await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
+  });
+
+  it("lets a terminal on another computer poll, once the code was compared", async () => {
+    const program = await startProgram();
+    const { login_url, poll } = await startLogin(`${program.url}/callback`);
+    const page = await open(login_url);
+    await page.getByLabel("My terminal is on another computer").check();
+    expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+    await page.getByLabel("It is the same in my terminal").check();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("heading", { name: "Approved" }).waitFor();
+    expect(page.url()).toBe(running.url + login_url);
+    expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
+  });
+
+  it("does nothing without a click", async () => {
+    const { login_url, poll } = await startLogin(NOBODY);
+    const page = await open(login_url);
+    await page.getByRole("heading", { name: "Let a command line in?" }).waitFor();
+    expect((await poll()).body).toMatchObject({ status: "pending" });
+  });
+
+  it("says that a login is unknown or over", async () => {
+    const page = await open("/login?exchange=lgn_nonsense");
+    await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("does not offer it to a restricted key, and says why", async () => {
+    const created = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["robots:read"] });
+    const { api_key: apiKey } = (await created.json()) as { readonly api_key: string };
+    const { login_url } = await startLogin(NOBODY);
+    const page = await open(login_url, apiKey);
+    await page.getByText("Your key cannot approve this.").waitFor();
+    expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+  });
+});
+
+/** What `robot-policy login` is while it waits: a listener for one request. */
+async function startProgram() {
+  const { promise: called, resolve } = Promise.withResolvers<URL>();
+  const server = createServer(({ url = "" }, response) => {
+    if (url.startsWith("/callback")) resolve(new URL(url, "http://127.0.0.1"));
+    response.end("done");
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, called };
+}

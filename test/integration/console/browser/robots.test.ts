@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
+import {
+  borrowWindow,
+  BROWSER_NEEDED,
+  countReceived,
+  openWindow,
+  signIn,
+  untilLive,
+  WITHOUT_BROWSER,
+} from "../../../support/browser.ts";
+import type { Window } from "../../../support/browser.ts";
+import { startDemo } from "../../../support/service/demo-service.ts";
+import type { DemoService } from "../../../support/service/demo-service.ts";
+
+/** What the page itself may cost to transfer, headers too: the shell, its script, its style and its icon. */
+const TRANSFER_BYTES = 60 * 1024;
+/** Of the layout, over the whole life of the page (https://web.dev/articles/cls has 0.1 as good). */
+const SHIFT = 0.005;
+/** Of the processor, from the request to a thousand rows that have answered to four keys. What else the machine does is not in it. */
+const INTERACTIVE_S = 2;
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
+  let demo: DemoService;
+  beforeAll(async () => {
+    demo = await startDemo({ robots: 60, fleets: 0 });
+  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
+
+  it("keeps the blank before the next word of a search", async () => {
+    const { page } = await openRobots(demo);
+    const search = page.getByLabel("Search robots");
+    await search.pressSequentially("yam ");
+    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam");
+    await search.pressSequentially("line=a");
+    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam+line%3Da");
+    expect(await search.inputValue()).toBe("yam line=a");
+  });
+
+  it("finds by words and filters, keeps both in the address, and takes them back", async () => {
+    const { page } = await openRobots(demo);
+    await page.getByLabel("Search robots").fill("yam line=a");
+    await page.getByLabel("Site").selectOption("hall-1");
+    await page.getByText(/^\d+ of \d+ robots$/).waitFor();
+    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam+line%3Da&site=hall-1");
+    const names = await page.locator("tbody th").allTextContents();
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.every((name) => name.startsWith("yam-"))).toBe(true);
+    await page.reload();
+    await expect.poll(() => page.locator("tbody th").allTextContents()).toEqual(names);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await expect.poll(() => page.locator("tbody tr").count()).toBe((await demo.service.robots()).length);
+    expect(new URL(page.url()).search).toBe("");
+  });
+
+  it("shows the robots before their digests, and no dash in the place of one that is on its way", async () => {
+    const window = await borrowWindow();
+    const { page } = window;
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/v1/me/registrations", async (route) => {
+      await answered.promise;
+      return route.continue();
+    });
+    await signIn(page, demo.service, "/robots?q=cell-0003");
+    const row = page.getByRole("row", { name: /cell-0003/ });
+    await row.getByText("loading").first().waitFor();
+    expect(await row.innerText()).not.toContain("–");
+    answered.resolve();
+    await row.getByRole("button", { name: /digest/ }).waitFor();
+    expect(await row.locator(".skeleton").count()).toBe(0);
+  });
+
+  it("sorts by the keyboard alone, and says how", async () => {
+    const { page } = await openRobots(demo, "?q=cell-000");
+    const name = page.getByRole("columnheader", { name: "Name" });
+    expect(await name.getAttribute("aria-sort")).toBe("ascending");
+    await name.getByRole("button").focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => name.getAttribute("aria-sort")).toBe("descending");
+    const names = await page.locator("tbody th").allTextContents();
+    expect(names).toEqual([...names].toSorted().toReversed());
+    await page.getByRole("link", { name: names[0]! }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: names[0]! }).waitFor();
+  });
+
+  it("has cards on a phone, and a field to sort them by", async () => {
+    const window = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+    const { page } = window;
+    await signIn(page, demo.service, "/robots?q=cell-00");
+    await page.locator("table[data-cards]").waitFor();
+    await page.getByLabel("Sort by").selectOption("Name, descending");
+    await expect.poll(async () => (await page.locator("tbody th").allTextContents()).at(-1)).toBe("cell-0003");
+    expect(await page.locator("tbody td[data-name]").first().getAttribute("data-name")).toBe("Site");
+  });
+
+  it("shows a registration as it happens, and what it changed in the robot's history", async () => {
+    const { page } = await openRobots(demo);
+    await page.getByLabel("Search robots").fill("latecomer");
+    await page.getByRole("heading", { name: "No robot matches" }).waitFor();
+    await untilLive(page);
+    const robot = {
+      name: "latecomer",
+      robot_type_id: "yam.bimanual-joint-position.v1",
+      region: "eu-central-1",
+      configuration_digest: `sha256:${"a".repeat(64)}`,
+    };
+    await demo.service.send("POST", "/v1/robots/setup", robot);
+    await page.getByRole("link", { name: "latecomer" }).click();
+    await page.getByText("First registration on record").waitFor();
+    await demo.service.send("POST", "/v1/robots/setup", {
+      ...robot,
+      site: "hall-9",
+      configuration_digest: `sha256:${"b".repeat(64)}`,
+    });
+    await page.getByText("Configuration files and site (now hall-9)").waitFor();
+    await page.getByText("bbbbbbbbbbbb").first().waitFor();
+  });
+
+  it("shows the contract of a custom robot as tables and as it was sent", async () => {
+    const window = await borrowWindow();
+    const { page } = window;
+    await signIn(page, demo.service, "/robots/cell-0003");
+    const axes = page.getByRole("group", { name: "Action axes, in vector order" });
+    await axes.waitFor();
+    expect(await axes.locator("tbody tr").first().innerText()).toBe(
+      "0\tarm.shoulder_pan.position\trad\t-1.91986 … 1.91986\t0.105\t0.0174533 × deg",
+    );
+    await page.getByText("As it was sent (JSON)").click();
+    expect(JSON.parse(await page.locator("pre").innerText())).toMatchObject({ schema: "robot-contract/v1" });
+  });
+
+  it("tells of a name that two computers register in turn, and what the service refused", async () => {
+    const { url } = demo.service;
+    const keys = await Promise.all(
+      ["cell 4", "cell 7"].map(async (label) => {
+        const created = await demo.service.send("POST", "/v1/me/api-keys", { label, scopes: ["robots:setup"] });
+        return apiKeyCreatedSchema.parse(await created.json());
+      }),
+    );
+    const setup = async (key: string, digit: string) => {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const robot = { name: "clone", robot_type_id: "acme.odd.v1", region: "eu-central-1" };
+      const body = JSON.stringify({ ...robot, configuration_digest: `sha256:${digit.repeat(64)}` });
+      return (await fetch(`${url}/v1/robots/setup`, { method: "POST", headers, body })).status;
+    };
+    const [one, other] = keys.map(({ api_key: apiKey }) => apiKey);
+    for (const [key = "", digit] of [
+      [one, "d"],
+      [other, "e"],
+      [one, "d"],
+    ] as const) {
+      expect(await setup(key, digit)).toBe(200);
+    }
+    await demo.service.send("DELETE", `/v1/me/api-keys/${keys[0]?.id}`);
+    expect(await setup(one ?? "", "d")).toBe(401);
+    const refusals = async () => (await demo.service.send("GET", "/v1/me/refusals?robot=clone")).text();
+    await expect.poll(refusals, { interval: 100 }).toContain("revoked");
+
+    const { page, complaints } = await openRobots(demo, "?registration=contested");
+    expect(await page.getByRole("rowheader").allTextContents()).toEqual(["clone"]);
+    await page.getByRole("link", { name: "clone" }).click();
+    await page.getByText("2 computers register this name in turn.").waitFor();
+    await page
+      .getByText(/from 127\.0\.0\.1 \(cell 4\) and 127\.0\.0\.1 \(cell 7\)\. Give each of them a name/)
+      .waitFor();
+    const refused = page.getByRole("group", { name: "Refused registrations" });
+    expect(await refused.locator("tbody tr").innerText()).toMatch(
+      /API key has been revoked \(401\)\tcell 4\t127\.0\.0\.1$/,
+    );
+    await page.getByText("Configuration files (contested)").waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("heading", { name: "Names that two computers register" }).waitFor();
+    await page.getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("row", { name: /^refused.*cell 4.*API key has been revoked \(401\)/ }).waitFor();
+    await page.getByRole("row", { name: /^api_key\.revoke.*cell 4/ }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows names that would be markup, or another path, as the names they are", async () => {
+    const names = ["<img src=x onerror=alert(1)>", "a/b?c#d", "..", "Zoë 🤖"];
+    for (const name of names) {
+      await demo.service.send("POST", "/v1/robots/setup", {
+        name,
+        robot_type_id: "acme.odd.v1",
+        region: "eu-central-1",
+        configuration_digest: `sha256:${"c".repeat(64)}`,
+      });
+    }
+    const { page, complaints } = await openRobots(demo, "?type=acme.odd.v1");
+    for (const name of names) {
+      await page.getByRole("link", { name, exact: true }).click();
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+      await page.getByText("First registration on record").waitFor();
+      await page.goBack();
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows what nobody would see in a name, in the row, in the filter and in the title of its page", async () => {
+    const registered = await demo.service.send("POST", "/v1/robots/setup", {
+      name: "yam-0001\u200b",
+      robot_type_id: "yam.bimanual-joint-position.v1",
+      region: "eu-central-1",
+      site: "hall\u202e3",
+      configuration_digest: `sha256:${"0".repeat(64)}`,
+    });
+    expect(registered.status).toBe(200);
+    const { page } = await openRobots(demo, `?site=${encodeURIComponent("hall\u202e3")}`);
+    expect(await page.getByRole("rowheader").allTextContents()).toEqual(["yam-0001\\u200b"]);
+    expect(await page.getByLabel("Site").locator("option:checked").textContent()).toBe("hall\\u202e3 (1)");
+    await page.getByLabel("Search robots").fill("yam-0001\\u200b");
+    await page.getByText(/^1 of \d+ robots$/).waitFor();
+    await page.getByRole("link", { name: "yam-0001" }).click();
+    await page.getByRole("heading", { level: 1, name: "yam-0001\\u200b" }).waitFor();
+    expect(await page.title()).toBe("yam-0001\\u200b · Robot policy");
+    expect(await page.content()).not.toMatch(/[\u200b\u202e]/);
+  });
+});
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED}`, () => {
+  let demo: DemoService;
+  beforeAll(async () => {
+    demo = await startDemo({ robots: 1000, fleets: 0 });
+  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
+
+  it("has all of them in the page, for the browser to find and readers to count, without a shift of the layout", async () => {
+    const { page, complaints } = await openRobots(demo);
+    expect(await page.locator("tbody tr").count()).toBe(1000);
+    expect(await page.getByRole("table", { name: "Robots" }).getAttribute("aria-rowcount")).toBe("1001");
+    const shift = await page.evaluate(`new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; })
+        .observe({ type: "layout-shift", buffered: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+    })`);
+    expect(shift).toBeLessThan(SHIFT);
+    await page.keyboard.press("End");
+    await expect.poll(() => page.evaluate("scrollY")).toBeGreaterThan(10_000);
+    expect(complaints).toEqual([]);
+  });
+
+  it("costs little to transfer and answers soon", async () => {
+    const { page } = await openWindow();
+    const receivedBytes = countReceived(page);
+    await page.goto(demo.service.url);
+    await page.getByLabel("API key").waitFor();
+    expect(await receivedBytes()).toBeLessThan(TRANSFER_BYTES);
+    const debugger_ = await page.context().newCDPSession(page);
+    await debugger_.send("Performance.enable", { timeDomain: "threadTicks" });
+    const busyS = async () => {
+      const { metrics } = await debugger_.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+    };
+    const beforeS = await busyS();
+    await signIn(page, demo.service, "/robots");
+    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+    // Ids have no "u", and digests are hexadecimal.
+    await page.getByLabel("Search robots").pressSequentially("uuuu");
+    await page.getByText("0 of 1,000 robots").waitFor();
+    expect((await busyS()) - beforeS).toBeLessThan(INTERACTIVE_S);
+  });
+});
+
+async function openRobots({ service }: DemoService, query = ""): Promise<Window> {
+  const window = await borrowWindow();
+  await signIn(window.page, service, `/robots${query}`);
+  await window.page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+  return window;
+}

@@ -1,0 +1,306 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import {
+  borrowWindow,
+  BROWSER_NEEDED,
+  openWindow,
+  signIn,
+  signInByForm,
+  startConsole,
+  WITHOUT_BROWSER,
+} from "../../../support/browser.ts";
+import { times } from "../../../support/run/tier.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { violations } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED}`, () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
+
+  async function createKey(label: string, scopes?: readonly string[]) {
+    const answer = await running.send("POST", "/v1/me/api-keys", {
+      label,
+      ...(scopes === undefined ? {} : { scopes }),
+    });
+    return (await answer.json()) as { readonly id: string; readonly api_key: string };
+  }
+
+  // The first one here: what the service had looked for changes before, for others, would tell this page too.
+  it("shows what changed between its first answers and the first moment that it listens", async () => {
+    const { page } = await borrowWindow();
+    const listening = Promise.withResolvers<void>();
+    await page.route("**/console/events*", async (route) => {
+      await listening.promise;
+      await route.continue();
+    });
+    await signInByForm(page, running, "/keys");
+    await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
+    await createKey("made in between");
+    listening.resolve();
+    await page.getByRole("row", { name: /made in between/ }).waitFor();
+  });
+
+  it("tells a wrong key beside the field, and lets the person try again", async () => {
+    const { page } = await borrowWindow();
+    await page.goto(running.url);
+    const field = page.getByLabel("API key");
+    await field.fill("sk_rps_nonsense");
+    await page.keyboard.press("Enter");
+    await page.locator('input[aria-invalid="true"]').waitFor();
+    const describedBy = await field.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${describedBy}"]`).innerText()).toBe("Invalid API key.");
+    await field.fill(running.key);
+    await page.keyboard.press("Enter");
+    await heading(page, "Overview");
+  });
+
+  it("signs in where the person wanted to be, query and all", async () => {
+    const { page } = await borrowWindow();
+    await signInByForm(page, running, "/robots?site=hall-2&sort=-changed");
+    await heading(page, "Robots");
+    expect(page.url()).toBe(`${running.url}/robots?site=hall-2&sort=-changed`);
+  });
+
+  it("asks for a key again once the key was revoked, and goes on at the same place", async () => {
+    const { id, api_key: apiKey } = await createKey("soon revoked");
+    const { page } = await borrowWindow();
+    await signIn(page, { url: running.url, key: apiKey }, "/fleets?state=blocked");
+    await heading(page, "Fleets");
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await clickUnseen(page, 'a[href="/robots"]');
+    await page.getByText("Your session has ended.").waitFor();
+    await page.getByLabel("API key").fill(running.key);
+    await page.keyboard.press("Enter");
+    await heading(page, "Robots");
+    expect(page.url()).toBe(`${running.url}/robots`);
+  });
+
+  it("keeps a form that is half filled while the session has ended, and out of sight", async () => {
+    const { id, api_key: apiKey } = await createKey("shift one");
+    const { page, complaints } = await borrowWindow();
+    await signIn(page, { url: running.url, key: apiKey }, "/fleets/new");
+    const name = page.getByLabel("Name", { exact: true });
+    await name.fill("Night shift");
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await clickUnseen(page, 'button:has-text("Create fleet")');
+    await page.getByText("Your session has ended.").waitFor();
+    expect(await name.isVisible()).toBe(false);
+    expect(await page.title()).toBe("Sign in · Robot policy");
+    expect(await violations(page)).toEqual([]);
+    for (let time = 0; time < 3; time += 1) await page.keyboard.press("Escape");
+    await page.getByLabel("API key").fill(running.key);
+    await page.keyboard.press("Enter");
+    await name.waitFor();
+    expect(await name.inputValue()).toBe("Night shift");
+    expect(await page.title()).toBe("New fleet · Robot policy");
+    await liveness(page, "Live");
+    expect(complaints).toEqual([]);
+  });
+
+  it("does not keep it for a key that may do other things", async () => {
+    const { id, api_key: apiKey } = await createKey("shift one");
+    const reader = await createKey("reader", ["robots:read", "fleets:read"]);
+    const { page } = await borrowWindow();
+    await signIn(page, { url: running.url, key: apiKey }, "/fleets/new");
+    await page.getByLabel("Name", { exact: true }).fill("Night shift");
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await clickUnseen(page, 'button:has-text("Create fleet")');
+    await page.getByText("Your session has ended.").waitFor();
+    await page.getByLabel("API key").fill(reader.api_key);
+    await page.keyboard.press("Enter");
+    await heading(page, "New fleet");
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("");
+  });
+
+  it("knows in every window of the browser who is signed in now", async () => {
+    const { api_key: apiKey } = await createKey("reader", ["robots:read"]);
+    const { page } = await borrowWindow();
+    await signIn(page, running, "/keys");
+    await page.getByRole("button", { name: "New key" }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${running.url}/robots`);
+    await other.getByRole("button", { name: "Sign out" }).first().click();
+    await page.getByText("Your session has ended.").waitFor();
+    await other.getByLabel("API key").fill(apiKey);
+    await other.keyboard.press("Enter");
+    await page.getByText("Your key may not see the keys.").waitFor();
+    expect(await page.getByRole("button", { name: "New key" }).count()).toBe(0);
+  });
+
+  it("says which scope a restricted key lacks", async () => {
+    const { api_key: apiKey } = await createKey("a robot", ["robots:setup"]);
+    const { page } = await borrowWindow();
+    await signIn(page, { url: running.url, key: apiKey }, "/robots");
+    const alert = page.getByRole("alert").first();
+    await alert.waitFor();
+    expect(await alert.innerText()).toContain("Your key may not see the robots.");
+    expect(await alert.innerText()).toContain("robots:read");
+  });
+
+  it("moves the focus to the heading of the page that a link opens, and names it in the title", async () => {
+    const { page } = await borrowWindow();
+    await signIn(page, running);
+    await heading(page, "Overview");
+    await page.keyboard.press("Tab");
+    expect(await focused(page)).toBe("Skip to the page");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    await page.getByRole("link", { name: "Robots" }).first().focus();
+    await page.keyboard.press("Enter");
+    await heading(page, "Robots");
+    await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
+    expect(await focused(page)).toMatch(/^Robots/);
+    expect(await page.title()).toBe("Robots · Robot policy");
+    await page.goBack();
+    await heading(page, "Overview");
+    expect(await page.title()).toBe("Overview · Robot policy");
+  });
+
+  it("keeps the theme that the person chose, and follows the computer otherwise", async () => {
+    const { page } = await borrowWindow();
+    await signIn(page, running);
+    expect(await theme(page)).toBe("light");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect.poll(() => theme(page)).toBe("dark");
+    await page.getByRole("button", { name: "Use the light theme" }).first().click();
+    expect(await theme(page)).toBe("light");
+    await page.reload();
+    await heading(page, "Overview");
+    expect(await theme(page)).toBe("light");
+  });
+
+  it("says what a service answers that fails, and asks again when told to", async () => {
+    const { page } = await borrowWindow();
+    await signIn(page, running, "/robots");
+    // Once it listens it asks again by itself, and would be ahead of the person.
+    await liveness(page, "Live");
+    await page.route("**/v1/fleets", (route) =>
+      route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } }),
+    );
+    await page.getByRole("link", { name: "Fleets" }).first().click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("The database cannot be reached.").waitFor();
+    expect(await alert.innerText()).toContain("Cannot show the fleets.");
+    await page.unroute("**/v1/fleets");
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
+  });
+
+  it("does not call itself live while the service hangs, though the connection of its events is open", async () => {
+    const { page } = await borrowWindow();
+    await signIn(page, running, "/robots");
+    await liveness(page, "Live");
+    await page.route("**/v1/**", (route) => route.abort("timedout"));
+    await page.getByRole("link", { name: "Fleets" }).first().click();
+    await page.getByText("Cannot show the fleets.").waitFor();
+    await liveness(page, "Reconnecting…");
+    await page.unroute("**/v1/**");
+    await liveness(page, "Live");
+    await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
+  });
+
+  it("does not wait for events that something in between holds back, and stays fresh without them", async () => {
+    const { page } = await borrowWindow();
+    await page.clock.install();
+    await page.route("**/console/events*", () => {});
+    await signIn(page, running, "/keys");
+    await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
+    await liveness(page, "Connecting…");
+    await createKey("made unheard");
+    // The page asks again once the service has answered it between two waits.
+    const isShown = async () => {
+      await page.clock.runFor(3000);
+      return page.getByRole("row", { name: /made unheard/ }).count();
+    };
+    await expect.poll(isShown).toBe(1);
+    await liveness(page, "Connecting…");
+  });
+
+  it("listens only while it is seen: a browser has few connections to a service", async () => {
+    const { page } = await openWindow();
+    await page.addInitScript(`
+      window.seen = "hidden";
+      Object.defineProperty(document, "visibilityState", { get: () => window.seen });
+      window.see = (state) => { window.seen = state; document.dispatchEvent(new Event("visibilitychange")); };
+    `);
+    const streams: string[] = [];
+    page.context().on("request", (request) => {
+      if (request.url().includes("/console/events")) streams.push(request.url());
+    });
+    await signIn(page, running, "/robots");
+    const others = Array.from({ length: times(1, 6) }, () => page.context().newPage());
+    for (const other of await Promise.all(others)) {
+      await other.addInitScript("Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })");
+      await other.goto(`${running.url}/robots`);
+      await heading(other, "Robots");
+    }
+    expect(streams).toEqual([]);
+    await liveness(page, "Connecting…");
+    await page.evaluate("see('visible')");
+    await liveness(page, "Live");
+    const ended = page.waitForEvent("requestfailed", (request) => request.url().includes("/console/events"));
+    await page.evaluate("see('hidden')");
+    await ended;
+    // Seen again, it asks at once, and once more when it listens: what changed in between is no event.
+    const listening = Promise.withResolvers<void>();
+    await page.route("**/console/events*", async (route) => {
+      await listening.promise;
+      await route.continue();
+    });
+    const fresh = page.waitForResponse("**/v1/me/registrations");
+    await page.evaluate("see('visible')");
+    await (await fresh).finished();
+    const again = page.waitForRequest("**/v1/me/registrations");
+    listening.resolve();
+    await again;
+  });
+
+  it("tells times by the service's clock, whatever the computer's says", async () => {
+    const { page } = await openWindow();
+    await page.addInitScript("const now = Date.now; Date.now = () => now() - 7_200_000;");
+    await createKey("made just now");
+    await signIn(page, running, "/keys");
+    await page
+      .getByRole("row", { name: /made just now/ })
+      .getByText(/^(now|\d+ s ago)$/)
+      .waitFor();
+  });
+
+  it("says that it has lost the service, keeps what it shows, and goes on by itself", async () => {
+    const { page } = await borrowWindow();
+    await signIn(page, running, "/robots");
+    const shown = page.getByRole("heading", { name: "No robot is registered yet" });
+    await shown.waitFor();
+    await liveness(page, "Live");
+    await page.context().setOffline(true);
+    await liveness(page, "Offline");
+    expect(await shown.count()).toBe(1);
+    await page.context().setOffline(false);
+    await liveness(page, "Live");
+  });
+});
+
+async function heading(page: Page, name: string): Promise<void> {
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+async function liveness(page: Page, word: string): Promise<void> {
+  await page.locator(".live-word:visible").filter({ hasText: word }).waitFor();
+}
+
+/** What the page puts out of sight where it finds out by itself, and before the click, that the session has ended. */
+async function clickUnseen(page: Page, selector: string): Promise<void> {
+  await page.locator(selector).first().dispatchEvent("click");
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate("document.activeElement.innerText");
+}
+
+function theme(page: Page): Promise<string> {
+  return page.evaluate("document.documentElement.dataset.theme");
+}

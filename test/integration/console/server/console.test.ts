@@ -1,0 +1,274 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+
+import { beforeAll, describe, expect, it, onTestFinished, afterAll } from "vitest";
+
+import { buildConsole } from "../../../../scripts/build-console.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";
+import { startService } from "../../../support/service/service.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "console-"));
+  await buildConsole(folder);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function service(options: ServiceOptions = {}): Promise<RunningService> {
+  const configuration = { consoleFolder: folder, ...options.configuration };
+  const running = await startService({ ...options, configuration });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  return running;
+}
+
+/** A request without the headers that fetch adds by itself. */
+async function ask(url: string, headers: OutgoingHttpHeaders = {}, method = "GET") {
+  const sent = request(url, { headers, method, agent: false });
+  sent.end();
+  const [answer]: [IncomingMessage] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: answer.statusCode, headers: answer.headers, body: await buffer(answer) };
+}
+
+const assetsOf = (page: Buffer) => [...page.toString().matchAll(/\/console\/assets\/[\w.-]+/g)].map(([path]) => path);
+
+describe("the console's page", () => {
+  it.each([
+    "/",
+    "/login?exchange=login_1",
+    "/robots",
+    "/robots/",
+    "/robots/arm%2F1",
+    "/fleets/a/b",
+    "/models",
+    "/keys",
+    "/usage",
+  ])("%s", async (path) => {
+    const { url } = await service();
+    const { status, headers, body } = await ask(url + path);
+    expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(body.toString()).toContain('<div id="console">');
+  });
+
+  it("runs its own script and asks its own service; nothing else, whatever gets into it", async () => {
+    const { url } = await service();
+    const { headers } = await ask(url);
+    delete headers["date"];
+    delete headers["x-request-id"];
+    delete headers["content-length"];
+    delete headers["etag"];
+    expect(headers).toMatchInlineSnapshot(`
+      {
+        "cache-control": "no-cache",
+        "connection": "close",
+        "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "content-type": "text/html; charset=utf-8",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+        "referrer-policy": "no-referrer",
+        "vary": "accept-encoding",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+      }
+    `);
+  });
+
+  it("is looked at again each time, and sent only where it is another one", async () => {
+    const { url } = await service();
+    const { headers } = await ask(url);
+    expect(headers["cache-control"]).toBe("no-cache");
+    const again = await ask(url, { "if-none-match": headers["etag"] });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+    expect((await ask(url, { "if-none-match": `"other", W/${headers["etag"]}` })).status).toBe(304);
+    expect((await ask(url, { "if-none-match": '"other"' })).status).toBe(200);
+    const head = await ask(url, {}, "HEAD");
+    expect([head.status, head.body.length, head.headers["etag"]]).toEqual([200, 0, headers["etag"]]);
+  });
+
+  it.each([
+    ["http, which a browser would not believe it over", {}, undefined],
+    [
+      "https at a host of its own",
+      { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example" },
+      "max-age=31536000",
+    ],
+    [
+      "https beside others at the same host",
+      { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example:8443" },
+      undefined,
+    ],
+  ])("Strict-Transport-Security over %s", async (_how, headers, expected) => {
+    const { url } = await service({ configuration: { trustedProxies: ["127.0.0.1"] } });
+    expect((await ask(url, headers)).headers["strict-transport-security"]).toBe(expected);
+  });
+
+  it("is nobody's path where the console is off", async () => {
+    const { url } = await service({ configuration: { consoleFolder: null } });
+    for (const path of ["/", "/robots", "/login", "/console/events", "/console/assets/a.js"]) {
+      const { status, headers } = await ask(url + path);
+      expect([path, status, headers["content-type"]]).toEqual([path, 404, "application/json"]);
+    }
+  });
+
+  it.each([
+    ["POST", "/", "GET, HEAD"],
+    ["DELETE", "/robots/arm", "GET, HEAD"],
+    ["GET", "/console/session", "POST, DELETE"],
+    ["HEAD", "/console/events", "GET"],
+    ["PUT", "/console/assets/x.js", "GET, HEAD"],
+    ["POST", "/console/logins/login_1", "GET, HEAD"],
+  ])("%s %s: 405", async (method, path, allow) => {
+    const { url } = await service();
+    const { status, headers } = await ask(url + path, {}, method);
+    expect([status, headers.allow]).toEqual([405, allow]);
+  });
+
+  it.each(["/robot", "/robotsx", "/console", "/console/", "/index.html", "/robots.txt"])(
+    "%s is nobody's path: a person gets the page, which says so, a program JSON",
+    async (path) => {
+      const { url } = await service();
+      const { status, headers, body } = await ask(url + path, { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+      expect([status, headers["content-type"]]).toEqual([404, "text/html; charset=utf-8"]);
+      expect(body.toString()).toContain('<div id="console">');
+      expect(headers["content-security-policy"]).toContain("default-src 'none'");
+      for (const accept of ["*/*", "application/json", "image/svg+xml"]) {
+        const answer = await ask(url + path, { accept });
+        expect([answer.status, answer.headers["content-type"]]).toEqual([404, "application/json"]);
+      }
+    },
+  );
+
+  it.each([
+    ["GET", "/console/assets/"],
+    ["GET", "/console/assets/..%2Findex.html"],
+    ["GET", "/v1"],
+    ["GET", "/v1/robot"],
+    ["POST", "/robot"],
+  ])("%s %s is no page's: JSON for a browser, too", async (method, path) => {
+    const { url } = await service();
+    const { status, headers } = await ask(url + path, { accept: "text/html" }, method);
+    expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
+  });
+
+  it("a browser that asks /v1 gets JSON like anybody", async () => {
+    const { url } = await service();
+    const { status, headers } = await ask(`${url}/v1/robots`, { accept: "text/html" });
+    expect([status, headers["content-type"]]).toEqual([401, "application/json"]);
+  });
+
+  it("is told by its route, and never by what was asked for", async () => {
+    const { url, log } = await service();
+    await ask(`${url}/login?exchange=login_secret`);
+    await ask(`${url}/robots/secret-robot`);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain('route="/robots/*",status="200"');
+    expect(metrics).not.toContain("secret");
+    expect(log()).not.toContain("login_secret");
+  });
+});
+
+describe("what the page is made of", () => {
+  it("keeps for a year, because another content has another name", async () => {
+    const { url } = await service();
+    const assets = assetsOf((await ask(url)).body);
+    expect(assets.map((path) => path.replace(/-\w{10}\./, "-HASH."))).toEqual([
+      "/console/assets/favicon-HASH.svg",
+      "/console/assets/console-HASH.css",
+      "/console/assets/console-HASH.js",
+    ]);
+    for (const path of assets) {
+      const { status, headers } = await ask(url + path);
+      expect([status, headers["cache-control"]]).toEqual([200, "public, max-age=31536000, immutable"]);
+      expect([headers["x-content-type-options"], headers.vary]).toEqual(["nosniff", "accept-encoding"]);
+      expect(headers["content-type"]).toMatch(/^(?:image\/svg\+xml|text\/(?:css|javascript); charset=utf-8)$/);
+    }
+  });
+
+  it.each([
+    ["gzip, deflate, br, zstd", "br"],
+    ["br;q=1.0, gzip;q=0.8", "br"],
+    ["gzip", "gzip"],
+    ["GZIP", "gzip"],
+    ["br;q=0, gzip;q=0.5", "gzip"],
+    ["br; q=0.000,gzip ;q=0", undefined],
+    ["identity", undefined],
+    ["*", undefined],
+    ["", undefined],
+    [",;q=,br;q", "br"],
+  ])("Accept-Encoding %j: %s", async (accepted, expected) => {
+    const { url } = await service();
+    const path = assetsOf((await ask(url)).body).find((each) => each.endsWith(".js")) ?? "";
+    const plain = await ask(url + path);
+    const { headers, body } = await ask(url + path, { "accept-encoding": accepted });
+    expect(headers["content-encoding"]).toBe(expected);
+    const decoded = expected === "br" ? brotliDecompressSync(body) : expected === "gzip" ? gunzipSync(body) : body;
+    expect(decoded.equals(plain.body)).toBe(true);
+    expect(headers["content-length"]).toBe(String(body.length));
+    // Another representation, so another tag.
+    expect(headers["etag"] === plain.headers["etag"]).toBe(expected === undefined);
+    const again = await ask(url + path, { "accept-encoding": accepted, "if-none-match": headers["etag"] });
+    expect(again.status).toBe(304);
+  });
+
+  it("compressed files are no assets of their own", async () => {
+    const { url } = await service();
+    const [path = ""] = assetsOf((await ask(url)).body);
+    expect((await ask(`${url}${path}.br`)).status).toBe(404);
+  });
+
+  it("transfers little: the whole page is smaller than 60 KB", async () => {
+    const { url } = await service();
+    const page = await ask(url);
+    const sizes = await Promise.all(
+      assetsOf(page.body).map(async (path) => (await ask(url + path, { "accept-encoding": "br" })).body.length),
+    );
+    expect(sizes.reduce((sum, size) => sum + size, page.body.length)).toBeLessThan(60_000);
+  });
+});
+
+describe("a console that is not there", () => {
+  async function emptyFolder(): Promise<string> {
+    const empty = await mkdtemp(join(tmpdir(), "no-console-"));
+    onTestFinished(() => rm(empty, { recursive: true }));
+    return empty;
+  }
+
+  it("the service works, and the page says how to build it; then it is there", async () => {
+    const empty = await emptyFolder();
+    let nowMs = 0;
+    const { url, send, key } = await service({
+      configuration: { consoleFolder: empty },
+      clock: { ...systemClock, monotonicMs: () => nowMs },
+    });
+    const { status, headers, body } = await ask(url);
+    expect([status, headers["content-type"]]).toEqual([503, "text/html; charset=utf-8"]);
+    expect(body.toString()).toContain("npm run build");
+    expect((await send("GET", "/v1/robots")).status).toBe(200);
+    expect(key).toMatch(/^sk_/);
+    await buildConsole(empty);
+    nowMs += 2000;
+    expect((await ask(url)).status).toBe(200);
+    // Built anew while it runs: the page and what it names belong together at any time.
+    await rm(join(empty, "assets"), { recursive: true });
+    for (const path of assetsOf((await ask(url)).body)) expect((await ask(url + path)).status).toBe(200);
+    await rm(join(empty, "index.html"));
+    nowMs += 2000;
+    expect((await ask(url)).status).toBe(200);
+  });
+
+  it("a build that cannot be read is told in the log, once, however many ask", async () => {
+    const broken = await emptyFolder();
+    await writeFile(join(broken, "index.html"), "");
+    await writeFile(join(broken, "assets"), "a file");
+    const { url, log } = await service({ configuration: { consoleFolder: broken } });
+    for (let count = 0; count < 3; count += 1) expect((await ask(url)).status).toBe(503);
+    expect(log().match(/"event":"console_unreadable"/g)).toHaveLength(1);
+  });
+});

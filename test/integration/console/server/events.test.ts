@@ -1,0 +1,469 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { request } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+
+import { Client } from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
+import { createChangeFeed, EVERYTHING_MS } from "../../../../src/console/server/change-feed.ts";
+import { CHANGE_TOPICS } from "../../../../src/console/server/change-topics.ts";
+import type { Clock } from "../../../../src/platform/clock.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import type { Store } from "../../../../src/service/kernel/store/store.ts";
+import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
+import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { memoryFolder } from "../../../support/memory.ts";
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import { openBackstage } from "../../../support/service/organizations.ts";
+import { fleetRow, robotRow } from "../../../support/service/rows.ts";
+import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";
+import { startService } from "../../../support/service/service.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+
+const FROM_CONSOLE = { "x-robot-policy-console": "1" };
+const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
+const setup = {
+  name: "arm",
+  robot_type_id: "so101",
+  region: "us-west-2",
+  configuration_digest: `sha256:${"0".repeat(64)}`,
+};
+
+/** Waits that take a fiftieth of their time: a heartbeat comes three times a second. */
+const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
+
+async function service(options: ServiceOptions = {}): Promise<RunningService> {
+  const configuration = { consoleFolder: "/nowhere", ...options.configuration };
+  const running = await startService({ clock: hasty, ...options, configuration });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  return running;
+}
+
+async function cookieOf({ url }: RunningService, apiKey: string): Promise<string> {
+  const headers = { ...FROM_CONSOLE, "content-type": "application/json" };
+  const answer = await fetch(`${url}/console/session`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ api_key: apiKey }),
+  });
+  return (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+}
+
+interface Heard {
+  readonly answer: IncomingMessage;
+  /** Everything that came so far. */
+  text(): string;
+  /** The topics of each change so far. */
+  changes(): readonly string[][];
+  readonly ended: Promise<unknown>;
+  leave(): void;
+}
+
+async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, query = ""): Promise<Heard> {
+  const sent = request(`${url}/console/events${query}`, { headers, agent: false });
+  // Ours to leave.
+  sent.on("error", () => {});
+  sent.end();
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  let text = "";
+  answer.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  answer.on("error", () => {});
+  const leave = () => {
+    sent.destroy();
+  };
+  onTestFinished(leave);
+  return {
+    answer,
+    text: () => text,
+    changes: () =>
+      [...text.matchAll(/^event: changed\ndata: (.*)\n\n/gm)].map(([, data = ""]) => JSON.parse(data).topics),
+    ended: new Promise((resolve) => answer.once("close", resolve)),
+    leave,
+  };
+}
+
+describeOnEachStore("GET /console/events", (newStore) => {
+  it("tells what changed in the person's own organization, and nothing of what it is", async () => {
+    const store = await newStore();
+    const running = await service({ store });
+    const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
+    await using backstage = await openBackstage(location);
+    const otherKey = await backstage.organization();
+    const own = await listen(running, { cookie: await cookieOf(running, running.key) });
+    const other = await listen(running, { cookie: await cookieOf(running, otherKey) });
+    expect(own.answer.headers).toMatchObject({
+      "content-type": "text/event-stream",
+      "cache-control": "no-store, no-transform",
+      "x-accel-buffering": "no",
+      "x-request-id": expect.stringMatching(/^[0-9a-f]{24}$/),
+    });
+    expect(own.answer.headers["content-encoding"]).toBeUndefined();
+    await running.send("POST", "/v1/robots/setup", setup);
+    await expect.poll(() => own.changes(), SOON).toContainEqual(["robots", "fleets"]);
+    await running.send("POST", "/v1/me/api-keys", { label: "k" });
+    await expect.poll(() => own.changes(), SOON).toContainEqual(["keys"]);
+    // Heard after both: the other one's silence is no accident of time.
+    const headers = { authorization: `Bearer ${otherKey}`, "content-type": "application/json" };
+    const body = JSON.stringify({ label: "k" });
+    await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
+    await expect.poll(() => other.changes(), SOON).toContainEqual(["keys"]);
+    expect(other.changes()).not.toContainEqual(["robots", "fleets"]);
+    expect(own.text()).not.toMatch(/arm|rob_|key_|org_/);
+  });
+
+  it("tells at once that something changed since the page was told whose session it has, and nothing where nothing did", async () => {
+    const running = await service({ store: await newStore() });
+    const headers = { cookie: await cookieOf(running, running.key) };
+    const sinceNow = async () => {
+      const answer = await fetch(`${running.url}/v1/me/session`, { headers: { ...FROM_CONSOLE, ...headers } });
+      return `?since=${answer.headers.get("x-robot-policy-store")}`;
+    };
+    const since = await sinceNow();
+    await running.send("POST", "/v1/me/api-keys", { label: "k" });
+    const late = await listen(running, headers, since);
+    await expect.poll(late.changes, SOON).toContainEqual(CHANGE_TOPICS);
+    const heardFirst = async () => {
+      const one = await listen(running, headers, await sinceNow());
+      await expect.poll(one.text, SOON).toMatch(/^event: (?:beat|changed)\n/m);
+      one.leave();
+      return one.changes();
+    };
+    // The service itself may commit something in between, but not every time.
+    await expect.poll(heardFirst, SOON).toEqual([]);
+  });
+
+  it("keeps no place for who left while the store was asked", async ({ skip }) => {
+    const store = await newStore();
+    if (store?.kind !== "postgres") return skip("SQLite answers before anybody can leave");
+    const running = await service({ store, configuration: { rateLimit: null } });
+    const cookie = await cookieOf(running, running.key);
+    const client = new Client(store.url);
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query("begin; lock table sessions");
+    const { hostname, port, host } = new URL(running.url);
+    for (let count = 0; count < HTTP_LIMITS.streams.credential; count += 1) {
+      const socket = connect(Number(port), hostname);
+      await new Promise((resolve) => {
+        socket.write(`GET /console/events HTTP/1.1\r\nhost: ${host}\r\ncookie: ${cookie}\r\n\r\n`, resolve);
+      });
+      socket.destroy();
+    }
+    await client.query("commit");
+    expect((await listen(running, { cookie })).answer.statusCode).toBe(200);
+  });
+
+  it("tells a key of what it may read, and nothing of the rest", async () => {
+    const running = await service({ store: await newStore() });
+    const listenAs = async (scopes: readonly string[] | null) => {
+      const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes });
+      const { api_key: apiKey } = apiKeyCreatedSchema.parse(await made.json());
+      return listen(running, { authorization: `Bearer ${apiKey}` }, "?since=long-ago");
+    };
+    const [robot, reader] = [await listenAs(["robots:setup"]), await listenAs(["robots:read", "api-keys:read"])];
+    await expect.poll(reader.changes, SOON).toContainEqual(["robots", "keys"]);
+    await running.send("POST", "/v1/robots/setup", setup);
+    await expect.poll(reader.changes, SOON).toContainEqual(["robots"]);
+    await expect.poll(robot.text, SOON).toContain("event: beat");
+    expect(robot.changes()).toEqual([]);
+  });
+
+  it("ends within a second of a revocation by another process, and of an expiry", async () => {
+    const store = await newStore();
+    // Real time: what is promised is a second.
+    const running = await service({ store, clock: systemClock });
+    const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
+    await using backstage = await openBackstage(location);
+    const make = async (body: object) => {
+      const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes: ["robots:setup"], ...body });
+      return apiKeyCreatedSchema.parse(await made.json());
+    };
+    const [revoked, expiring] = [await make({}), await make({ expires_at: new Date(Date.now() + 1500).toISOString() })];
+    const [first, second] = [
+      await listen(running, { authorization: `Bearer ${revoked.api_key}` }),
+      await listen(running, { authorization: `Bearer ${expiring.api_key}` }),
+    ];
+    const at = new Date().toISOString();
+    await backstage.store.write((transaction) =>
+      transaction.updateTable("api_keys").set({ revoked_at: at }).where("id", "=", revoked.id).execute(),
+    );
+    for (const { ended, text } of [first, second]) {
+      await ended;
+      expect(text()).toMatch(/event: ended\ndata: \{\}\n\n$/);
+    }
+  });
+
+  it("says that the session is over, and ends", async () => {
+    const running = await service({ store: await newStore() });
+    const cookie = await cookieOf(running, running.key);
+    const { text, ended } = await listen(running, { cookie });
+    await expect.poll(text, SOON).toMatch(/^retry: 3000\n\n[^]*^event: beat\ndata: \{\}\n\n/m);
+    await fetch(`${running.url}/console/session`, { method: "DELETE", headers: { ...FROM_CONSOLE, cookie } });
+    await ended;
+    expect(text()).toMatch(/event: ended\ndata: \{\}\n\n$/);
+  });
+});
+
+describe("who listens", () => {
+  it.each<[string, OutgoingHttpHeaders, number]>([
+    ["the page", {}, 200],
+    ["the page, in a browser that says so", { "sec-fetch-site": "same-origin" }, 200],
+    ["another site", { "sec-fetch-site": "cross-site" }, 401],
+    ["another port of the host", { "sec-fetch-site": "same-site" }, 401],
+    ["another site in an old browser", { origin: "https://evil.example" }, 401],
+    ["nobody in particular", { cookie: "" }, 401],
+  ])("%s: %j → %i", async (_who, headers, status) => {
+    const running = await service();
+    const cookie = await cookieOf(running, running.key);
+    expect((await listen(running, { cookie, ...headers })).answer.statusCode).toBe(status);
+  });
+
+  it("is bounded for a credential: a newer stream takes the place of the oldest", async () => {
+    const running = await service({ configuration: { rateLimit: null } });
+    const cookie = await cookieOf(running, running.key);
+    const all = [];
+    for (let count = 0; count < HTTP_LIMITS.streams.credential; count += 1) all.push(await listen(running, { cookie }));
+    const ended = new Set<number>();
+    for (const [index, one] of all.entries()) void one.ended.then(() => ended.add(index));
+    expect((await listen(running, { cookie })).answer.statusCode).toBe(200);
+    await all[0]?.ended;
+    expect([...ended]).toEqual([0]);
+  });
+
+  it("has left when the page is closed: the store is looked at for nobody", async () => {
+    // A look that takes no time is followed by a rest of a second; here the rest ends when it is told to.
+    const rests: (() => void)[] = [];
+    const clock: Clock = {
+      ...hasty,
+      monotonicMs: () => 0,
+      sleep(ms, signal) {
+        if (ms !== 1000) return hasty.sleep(ms, signal);
+        return new Promise((resolve) => {
+          rests.push(resolve);
+          signal?.addEventListener("abort", () => resolve());
+        });
+      },
+    };
+    const running = await service({ clock });
+    const page = await listen(running, { cookie: await cookieOf(running, running.key) });
+    await expect.poll(() => rests.length, SOON).toBe(1);
+    const looksAgain = async () => {
+      const before = rests.length;
+      rests.at(-1)?.();
+      // These take longer than a look.
+      for (let requests = 0; requests < 3; requests += 1) await running.send("GET", "/v1/robots");
+      return rests.length > before;
+    };
+    expect(await looksAgain()).toBe(true);
+    page.leave();
+    await expect.poll(looksAgain, SOON).toBe(false);
+  });
+
+  it("does not hold up the end of the service", async () => {
+    const running = await service();
+    const { ended } = await listen(running, { cookie: await cookieOf(running, running.key) });
+    await running[Symbol.asyncDispose]();
+    await ended;
+    expect(running.log()).not.toContain("drain_cut_short");
+    expect(running.requests.at(-1)).toMatchObject({ path: "/console/events", status: 200 });
+  });
+});
+
+describeOnEachStore("the change feed", (newStore) => {
+  /** A store with two organizations, and a feed whose time passes by steps. */
+  async function scene() {
+    const folder = await mkdtemp(join(memoryFolder, "change-feed-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const backstage = await openBackstage((await newStore()) ?? { kind: "sqlite", data_directory: folder });
+    onTestFinished(() => backstage[Symbol.asyncDispose]());
+    const { store } = backstage;
+    await backstage.organizations(2);
+    const [first, second] = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
+    let [nowMs, looks] = [Date.now(), 0];
+    let wake: () => void = () => {};
+    const clock: Clock = {
+      wallMs: () => nowMs,
+      monotonicMs: () => nowMs,
+      sleep: (_ms, signal) =>
+        new Promise((resolve, reject) => {
+          looks += 1;
+          wake = resolve;
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+    };
+    const stopping = new AbortController();
+    onTestFinished(() => stopping.abort());
+    const problems: unknown[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (...problem: unknown[]) => problems.push(problem) };
+    const feed = createChangeFeed(store, { clock, log }, stopping.signal);
+    const heard: (readonly string[])[] = [];
+    const stop = await feed.listen(first!.id, (topics) => heard.push(topics));
+    // A look is under way; what it finds is no matter of what comes.
+    await expect.poll(() => looks, SOON).toBeGreaterThan(0);
+    /** What is heard of the next look. */
+    const next = async (afterMs = 1000) => {
+      const [before, from] = [looks, heard.length];
+      nowMs += afterMs;
+      wake();
+      await expect.poll(() => looks, SOON).toBeGreaterThan(before);
+      return heard.slice(from);
+    };
+    const [own, other] = [first!.id, second!.id];
+    return { store, feed, heard, next, wake: () => wake(), stop, problems, looks: () => looks, own, other };
+  }
+
+  const insert = (store: Store, table: keyof Tables, values: object) =>
+    store.write((transaction) =>
+      transaction
+        .insertInto(table)
+        .values(values as never)
+        .execute(),
+    );
+
+  async function plant(store: Store, organizationId: string): Promise<void> {
+    const at = "2026-01-01T00:00:00.000Z";
+    await insert(store, "models", { slug: "m", display_name: "m", default_checkpoint_id: "c", created_at: at });
+    await insert(store, "checkpoints", { id: "c", model_slug: "m", requirements: "{}", created_at: at });
+    const endpoint = { checkpoint_id: "c", region: "eu", url: "u", health_url: "u", health: "unknown" };
+    await insert(store, "endpoints", { ...endpoint, contrary_probes: 0, next_probe_at: at });
+    const soonMs = Date.now() + 100_000;
+    const windows = JSON.stringify([soonMs, soonMs + 100_000]);
+    const fleet = {
+      id: "f",
+      organization_id: organizationId,
+      name: "f",
+      readiness_mode: "scheduled",
+      generation_id: "g",
+    } as const;
+    await insert(store, "fleets", fleetRow({ ...fleet, operating_windows: windows }));
+    const window = { organization_id: organizationId, fleet_id: "f", starts_ms: soonMs, ends_ms: soonMs + 100_000 };
+    await insert(store, "fleet_windows", window);
+    await insert(store, "generations", { id: "g", fleet_id: "f", subject: "m", checkpoint_id: "c", created_at: at });
+    await insert(store, "robots", robotRow({ id: "r", organization_id: organizationId, name: "r" }));
+    const deployment = {
+      id: "d",
+      organization_id: organizationId,
+      robot_id: "r",
+      model_slug: "m",
+      checkpoint_id: "c",
+      region: "eu",
+    };
+    await insert(store, "deployments", { ...deployment, status: "preparing", generation_id: "g2", created_at: at });
+  }
+
+  it("tells what the tasks of the service did, and what time did", async () => {
+    const { store, next, own, problems } = await scene();
+    await plant(store, own);
+    await next();
+    const change = (table: keyof Tables, values: object) =>
+      store.write((t) =>
+        t
+          .updateTable(table)
+          .set(values as never)
+          .execute(),
+      );
+    expect(await next()).toEqual([]);
+    await change("endpoints", { health: "healthy", health_since: "2026" });
+    expect(await next()).toEqual([["fleets", "deployments", "models"]]);
+    await change("endpoints", { contrary_probes: 1, last_probed_at: "2026" });
+    expect(await next()).toEqual([]);
+    await change("generations", { activated_at: "2026" });
+    expect(await next()).toEqual([["fleets"]]);
+    await change("deployments", { status: "active" });
+    expect(await next()).toEqual([["fleets", "deployments", "usage"]]);
+    const usage = { usage_type: "t", sku: "s", quantity: 1, unit: "s", period_start: "2026", period_end: "2026" };
+    const record = {
+      id: "u",
+      organization_id: own,
+      deployment_id: "d",
+      robot_name: "r",
+      model_slug: "m",
+      created_at: "2026",
+    };
+    await insert(store, "usage_records", { ...record, ...usage });
+    expect(await next()).toEqual([["usage"]]);
+    // A window begins, and nothing is committed.
+    expect(await next(45_000)).toEqual([]);
+    expect(await next(15_000)).toEqual([CHANGE_TOPICS]);
+    expect(await next(40_000)).toEqual([["fleets"]]);
+    expect(problems).toEqual([]);
+  });
+
+  it("tells what requests did, of the own organization and of the service's catalog", async () => {
+    const { store, next, own, other } = await scene();
+    let count = 0;
+    const act = (organizationId: string | null, action: string) => {
+      count += 1;
+      const entry = {
+        id: `aud_z${String(count).padStart(6, "0")}`,
+        organization_id: organizationId,
+        action,
+        at: "2026",
+        actor: "key_1",
+      };
+      return insert(store, "audit_log", { ...entry, subject_id: "s", details: "{}" });
+    };
+    await act(other, "robot.setup");
+    expect(await next()).toEqual([]);
+    await act(null, "models.apply");
+    await act(own, "api_key.create");
+    expect(await next()).toEqual([["fleets", "deployments", "models", "keys"]]);
+    await act(own, "session.create");
+    expect(await next()).toEqual([]);
+    await act(own, "robot.delete_of_a_later_version");
+    expect(await next()).toEqual([CHANGE_TOPICS]);
+    // More than is kept.
+    for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
+    expect(await next()).toEqual([]);
+    await act(own, "api_key.create");
+    for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
+    expect(await next()).toEqual([["keys"]]);
+    expect(await next()).toEqual([]);
+    expect(await next(EVERYTHING_MS)).toEqual([CHANGE_TOPICS]);
+  });
+
+  it("looks only while somebody listens, and begins anew with who comes then", async () => {
+    const { store, feed, next, stop, heard, own, looks } = await scene();
+    stop();
+    await store.write((transaction) =>
+      transaction.updateTable("organizations").set({ name: "x" }).where("id", "=", own).execute(),
+    );
+    const before = looks();
+    const again: (readonly string[])[] = [];
+    const listener = (topics: readonly string[]) => again.push(topics);
+    // The watch that was under way finds nobody, and ends.
+    const pending = next().catch(() => "ended");
+    await feed.listen(own, listener);
+    await pending;
+    expect(looks()).toBeGreaterThanOrEqual(before);
+    await plant(store, own);
+    await next();
+    expect(again).toEqual([["fleets", "deployments", "models", "usage"]]);
+    expect(heard).toEqual([]);
+  });
+
+  it("looks again for who comes after everybody had left, and tells nothing of what was before", async () => {
+    const { store, feed, next, wake, stop, heard, own, looks } = await scene();
+    await expect.poll(looks, SOON).toBeGreaterThan(0);
+    stop();
+    wake();
+    // The watch finds nobody, and ends without asking the store.
+    await new Promise((resolve) => setImmediate(resolve));
+    await plant(store, own);
+    const again: (readonly string[])[] = [];
+    await feed.listen(own, (topics) => again.push(topics));
+    expect(again).toEqual([]);
+    await store.write((transaction) =>
+      transaction.updateTable("endpoints").set({ health: "healthy", health_since: "2026" }).execute(),
+    );
+    await next();
+    expect(again).toEqual([["fleets", "deployments", "models"]]);
+    expect(heard).toEqual([]);
+  });
+});

@@ -1,0 +1,519 @@
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { request } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { once } from "node:events";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { text } from "node:stream/consumers";
+
+import * as z from "zod";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
+import { sessionViewSchema } from "../../../../src/api/sessions.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { authenticate } from "../../../../src/service/kernel/auth/authenticate.ts";
+import {
+  CONSOLE_IDLE_MS,
+  CONSOLE_LIFETIME_MS,
+  CONSOLE_SESSIONS_MAXIMUM,
+  createConsoleToken,
+  signIn,
+} from "../../../../src/service/kernel/auth/console-session.ts";
+import { createLastUsed } from "../../../../src/service/kernel/auth/last-used.ts";
+import { createSessionToken } from "../../../../src/service/kernel/auth/session-token.ts";
+import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
+import { insertKey } from "../../../../src/service/keys/queries.ts";
+import { makeKey } from "../../../../src/service/keys/rules.ts";
+import type { ServiceConfiguration } from "../../../../src/service/service.ts";
+import { memoryFolder } from "../../../support/memory.ts";
+import { testMachine } from "../../../support/robot/machine.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { startService } from "../../../support/service/service.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+
+const FROM_CONSOLE = { "x-robot-policy-console": "1" };
+const CALLBACK = "http://127.0.0.1:1234/done";
+const refusalSchema = z.object({ detail: z.string() });
+const loginSchema = z.object({ state: z.string(), callback_url: z.string() });
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+interface Scene {
+  readonly running: RunningService;
+  turn(ms: number): void;
+  /** A request with exactly these headers. */
+  ask(method: string, path: string, headers?: OutgoingHttpHeaders, body?: unknown): Promise<Answer>;
+  signIn(apiKey?: string, headers?: OutgoingHttpHeaders): Promise<Answer>;
+  /** Signs in; resolves with what the browser would send from then on. */
+  browse(apiKey?: string): Promise<{ readonly cookie: string }>;
+  makeKey(wish?: object): Promise<{ readonly id: string; readonly api_key: string }>;
+}
+
+async function scene(store?: StoreLocation, configuration: Partial<ServiceConfiguration> = {}): Promise<Scene> {
+  let aheadMs = 0;
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  const running = await startService({ store, clock, configuration: { consoleFolder: "/nowhere", ...configuration } });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  const ask: Scene["ask"] = async (method, path, headers = {}, body) => {
+    const sent = request(running.url + path, { method, headers, agent: false });
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
+  };
+  const signIn: Scene["signIn"] = (apiKey = running.key, headers = {}) =>
+    ask(
+      "POST",
+      "/console/session",
+      { ...FROM_CONSOLE, "content-type": "application/json", ...headers },
+      { api_key: apiKey },
+    );
+  const browse: Scene["browse"] = async (apiKey) => {
+    const { headers } = await signIn(apiKey);
+    return { cookie: (headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "" };
+  };
+  const makeKey: Scene["makeKey"] = async (wish = {}) => {
+    const answer = await running.send("POST", "/v1/me/api-keys", { label: "k", ...wish });
+    return apiKeyCreatedSchema.parse(await answer.json());
+  };
+  const turn = (ms: number) => {
+    aheadMs += ms;
+  };
+  return { running, turn, ask, signIn, browse, makeKey };
+}
+
+const refusal = ({ status, body }: Answer) => [status, refusalSchema.parse(JSON.parse(body)).detail];
+
+describeOnEachStore("sessions of the console", (newStore) => {
+  it("are signed in to with a key, and say who that is", async () => {
+    const { running, ask, signIn } = await scene(await newStore());
+    const answer = await signIn();
+    expect([answer.status, answer.headers["cache-control"]]).toEqual([200, "no-store"]);
+    const [cookie = ""] = answer.headers["set-cookie"] ?? [];
+    const { port } = new URL(running.url);
+    expect(cookie.replace(/rps_console_\w{28}/, "TOKEN")).toBe(
+      `rps_session_${port}=TOKEN; Path=/; Max-Age=604800; HttpOnly; SameSite=Strict`,
+    );
+    const view = sessionViewSchema.parse(JSON.parse(answer.body));
+    expect(view.credential).toMatchObject({ type: "session", scopes: null, id: expect.stringMatching(/^ses_/) });
+    const own = await ask("GET", "/v1/me/session", { ...FROM_CONSOLE, cookie: cookie.split(";")[0] });
+    expect(JSON.parse(own.body)).toEqual(view);
+    expect(own.headers["cache-control"]).toBe("no-store");
+    // The token is in the cookie alone.
+    expect(answer.body + running.log()).not.toMatch(/rps_console_|sk_rps_/);
+  });
+
+  it("keep no token and no key in the store", async () => {
+    const { running, browse } = await scene(undefined);
+    const { cookie } = await browse();
+    const names = (await readdir(running.data_directory)).filter((name) => name.startsWith("service.db"));
+    const texts = await Promise.all(names.map((name) => readFile(join(running.data_directory, name), "latin1")));
+    expect(cookie).toContain("rps_console_");
+    expect(texts.join("")).not.toContain("rps_console_");
+  });
+
+  it("may do what the key may, and nothing else", async () => {
+    const { ask, browse, makeKey } = await scene(await newStore());
+    const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
+    const headers = { ...FROM_CONSOLE, ...(await browse(apiKey)) };
+    expect((await ask("GET", "/v1/robots", headers)).status).toBe(200);
+    expect((await ask("GET", "/v1/me/api-keys", headers)).status).toBe(403);
+    const view = sessionViewSchema.parse(JSON.parse((await ask("GET", "/v1/me/session", headers)).body));
+    expect(view.credential?.scopes).toEqual(["robots:read"]);
+    const start = { verifier: "v".repeat(43), callback_url: CALLBACK };
+    const started = await ask("POST", "/v1/cli/login/start", { "content-type": "application/json" }, start);
+    const { exchange_id: exchangeId } = z.object({ exchange_id: z.string() }).parse(JSON.parse(started.body));
+    const decision = { exchange_id: exchangeId, decision: "approve" };
+    const json = { ...headers, "content-type": "application/json" };
+    expect(refusal(await ask("POST", "/v1/cli/login/decide", json, decision))).toEqual([
+      403,
+      "A restricted API key cannot approve a login, because a session may do everything",
+    ]);
+  });
+
+  it("end with the key", async () => {
+    const { running, ask, browse, makeKey } = await scene(await newStore());
+    const { id, api_key: apiKey } = await makeKey();
+    const headers = { ...FROM_CONSOLE, ...(await browse(apiKey)) };
+    expect((await ask("GET", "/v1/robots", headers)).status).toBe(200);
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    expect(refusal(await ask("GET", "/v1/robots", headers))).toEqual([401, "Session has ended"]);
+  });
+
+  it("live no longer than the key", async () => {
+    const { ask, signIn, makeKey, turn } = await scene(await newStore());
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { api_key: apiKey } = await makeKey({ expires_at: expiresAt });
+    const answer = await signIn(apiKey);
+    const [cookie = ""] = answer.headers["set-cookie"] ?? [];
+    expect(Number(/Max-Age=(\d+)/.exec(cookie)?.[1])).toBeLessThanOrEqual(3600);
+    const headers = { ...FROM_CONSOLE, cookie: cookie.split(";")[0] };
+    expect((await ask("GET", "/v1/robots", headers)).status).toBe(200);
+    turn(3_600_001);
+    expect(refusal(await ask("GET", "/v1/robots", headers))).toEqual([401, "Session has expired"]);
+  });
+
+  it("expire when nothing is heard of them for half a day, and after a week whatever is heard", async () => {
+    let nowMs = Date.parse("2026-03-01T00:00:00Z");
+    const clock = { ...systemClock, wallMs: () => nowMs };
+    const machine = { ...testMachine, clock };
+    const newId = createIds(clock, systemRandom);
+    const folder = await mkdtemp(join(memoryFolder, "console-sessions-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, machine);
+    const at = new Date(nowMs).toISOString();
+    const { row } = makeKey(
+      { organization_id: "org_1", label: "k", scopes: null, expires_at: null },
+      "key_1",
+      at,
+      systemRandom,
+    );
+    await store.write(async (transaction) => {
+      await transaction.insertInto("organizations").values({ id: "org_1", name: "lab", created_at: at }).execute();
+      await insertKey(transaction, row);
+    });
+    const [idle, used] = [createConsoleToken(systemRandom), createConsoleToken(systemRandom)];
+    for (const token of [idle, used]) {
+      const session = { id: newId("ses"), token_sha256: hashSecret(token) };
+      const origin = { organization_id: "org_1", key_id: "key_1" };
+      const author = { audit_id: newId("aud"), at, organizationId: "org_1", actor: "key_1", requestId: null };
+      await store.write((transaction) => signIn(transaction, origin, session, author));
+    }
+    const hear = async (token: string, afterMs: number): Promise<string> => {
+      nowMs = Date.parse(at) + afterMs;
+      const heard = await authenticate(store.reader, clock, { kind: "console", token });
+      if (heard.state === "unauthorized") return heard.detail;
+      const lastUsed = createLastUsed(store, machine);
+      lastUsed.note(heard.principal);
+      await lastUsed.flush();
+      return "good";
+    };
+    expect(await hear(idle, CONSOLE_IDLE_MS)).toBe("Session has expired");
+    for (let afterMs = CONSOLE_IDLE_MS - 1; afterMs < CONSOLE_LIFETIME_MS; afterMs += CONSOLE_IDLE_MS - 1) {
+      expect([afterMs, await hear(used, afterMs)]).toEqual([afterMs, "good"]);
+    }
+    expect(await hear(used, CONSOLE_LIFETIME_MS)).toBe("Session has expired");
+  });
+
+  it("are over when signed out of, and signing out twice does no harm", async () => {
+    const { ask, browse, running } = await scene(await newStore());
+    const [own, other] = [await browse(), await browse()];
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await ask("DELETE", "/console/session", { ...FROM_CONSOLE, ...own });
+      expect([answer.status, JSON.parse(answer.body)]).toEqual([200, { authenticated: false }]);
+      expect(answer.headers["set-cookie"]?.[0]).toMatch(/=; Path=\/; Max-Age=0; HttpOnly; SameSite=Strict$/);
+    }
+    expect(refusal(await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...own }))).toEqual([401, "Session has ended"]);
+    expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...other })).status).toBe(200);
+    expect((await running.send("GET", "/v1/robots")).status).toBe(200);
+  });
+
+  it("of one key are bounded: the oldest goes", async () => {
+    const location = await newStore();
+    const { ask, browse, running } = await scene(location);
+    const first = await browse();
+    const second = await browse();
+    const { data_directory: dataDirectory } = running;
+    await using store = await openStore(location ?? { kind: "sqlite", data_directory: dataDirectory }, testMachine);
+    const newest = await store.reader
+      .selectFrom("sessions")
+      .selectAll()
+      .orderBy("id", "desc")
+      .executeTakeFirstOrThrow();
+    const others = Array.from({ length: CONSOLE_SESSIONS_MAXIMUM - 2 }, (_, index) => ({
+      ...newest,
+      id: `${newest.id}-${index}`,
+      token_sha256: hashSecret(`token ${index}`),
+    }));
+    await store.write((transaction) => transaction.insertInto("sessions").values(others).execute());
+    expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...first })).status).toBe(200);
+    await browse();
+    expect(refusal(await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...first }))).toEqual([401, "Invalid session"]);
+    expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...second })).status).toBe(200);
+  });
+
+  it("are in the audit log, by the key that signed in", async () => {
+    const { ask, browse, running } = await scene();
+    const cookie = await browse();
+    await ask("DELETE", "/console/session", { ...FROM_CONSOLE, ...cookie });
+    using database = new DatabaseSync(join(running.data_directory, "service.db"), { readOnly: true });
+    const entries = database.prepare("select action, actor, subject_id, details from audit_log order by id").all();
+    const [key, session] = [expect.stringMatching(/^key_/), expect.stringMatching(/^ses_/)];
+    expect(structuredClone(entries).slice(-2)).toEqual([
+      { action: "session.create", actor: key, subject_id: session, details: '{"kind":"console"}' },
+      { action: "session.end", actor: session, subject_id: session, details: "{}" },
+    ]);
+  });
+
+  it("approve a login that they have seen", async () => {
+    const { ask, browse, turn } = await scene(await newStore());
+    const headers = { ...FROM_CONSOLE, ...(await browse()), "content-type": "application/json" };
+    const start = async () => {
+      const body = { verifier: "v".repeat(43), callback_url: CALLBACK };
+      const answer = await ask("POST", "/v1/cli/login/start", { "content-type": "application/json" }, body);
+      return z.object({ exchange_id: z.string() }).parse(JSON.parse(answer.body)).exchange_id;
+    };
+    const seen = async (id: string) =>
+      loginSchema.parse(JSON.parse((await ask("GET", `/console/logins/${id}`, headers)).body));
+    const exchangeId = await start();
+    expect(await seen(exchangeId)).toEqual({ state: "pending", callback_url: CALLBACK });
+    const decided = await ask("POST", "/v1/cli/login/decide", headers, {
+      exchange_id: exchangeId,
+      decision: "approve",
+    });
+    expect(decided.status).toBe(200);
+    expect((await seen(exchangeId)).state).toBe("approved");
+    // Nobody who is not signed in learns of a login, and nobody of one that is not there.
+    expect((await ask("GET", `/console/logins/${exchangeId}`)).status).toBe(401);
+    expect((await ask("GET", "/console/logins/login_1", headers)).status).toBe(404);
+    const late = await start();
+    turn(600_001);
+    const answer = await ask("GET", `/console/logins/${late}`, headers);
+    // Forgotten soon after.
+    expect(answer.status === 404 || answer.body.includes('"state":"expired"')).toBe(true);
+  });
+});
+
+describe("lists over a thin line", () => {
+  it("are zipped for the page, and for the page alone; a few bytes are left as they are", async () => {
+    const { running, browse } = await scene();
+    const setup = { robot_type_id: "yam.bimanual-joint-position.v1", region: "eu-central-1" };
+    const digest = `sha256:${"0".repeat(64)}`;
+    for (let count = 1; count <= 30; count += 1) {
+      await running.send("POST", "/v1/robots/setup", { ...setup, name: `arm-${count}`, configuration_digest: digest });
+    }
+    const bearer = { authorization: `Bearer ${running.key}` };
+    const page = { ...FROM_CONSOLE, ...(await browse()) };
+    const asked = async (path: string, headers: Readonly<Record<string, string>>) => {
+      const answer = await fetch(`${running.url}${path}`, { headers });
+      return { coding: answer.headers.get("content-encoding"), body: await answer.text() };
+    };
+    for (const path of ["/v1/robots", "/v1/me/registrations"]) {
+      const plain = await asked(path, bearer);
+      expect(plain).toMatchObject({ coding: null, body: expect.stringContaining("arm-30") });
+      expect(await asked(path, page)).toEqual({ coding: "gzip", body: plain.body });
+      expect(await asked(path, { ...page, "accept-encoding": "gzip;q=0" })).toEqual({ coding: null, body: plain.body });
+    }
+    expect((await asked("/v1/fleets", page)).coding).toBe(null);
+  });
+});
+
+describe("signing in", () => {
+  it.each([
+    ["no key", "hello", 401, "Invalid API key"],
+    ["a key of nobody", createApiKey(systemRandom), 401, "Invalid API key"],
+    ["a token of a command line", createSessionToken(systemRandom), 401, "Invalid session token"],
+    ["a token of a console", createConsoleToken(systemRandom), 401, "Invalid API key"],
+  ])("%s: refused", async (_what, apiKey, status, detail) => {
+    const { running, signIn } = await scene();
+    const answer = await signIn(apiKey);
+    expect(refusal(answer)).toEqual([status, detail]);
+    expect(answer.headers["set-cookie"]).toBeUndefined();
+    const metrics = await (await fetch(`${running.url}/metrics`)).text();
+    expect(metrics).toContain("refused_credentials_total 1");
+  });
+
+  it("takes a key with the blanks that copying brings along", async () => {
+    const { running, signIn } = await scene();
+    expect((await signIn(` ${running.key}\n`)).status).toBe(200);
+  });
+
+  it("a session of a command line is no key", async () => {
+    const { running, ask, signIn } = await scene();
+    const json = { "content-type": "application/json" };
+    const verifier = "v".repeat(43);
+    const started = await ask("POST", "/v1/cli/login/start", json, { verifier, callback_url: CALLBACK });
+    const { exchange_id: exchangeId } = z.object({ exchange_id: z.string() }).parse(JSON.parse(started.body));
+    await running.send("POST", "/v1/cli/login/decide", { exchange_id: exchangeId, decision: "approve" });
+    const polled = await ask("POST", "/v1/cli/login/poll", json, { exchange_id: exchangeId, verifier });
+    const { token } = z.object({ token: z.string() }).parse(JSON.parse(polled.body));
+    expect(refusal(await signIn(token))).toEqual([401, "Invalid API key"]);
+  });
+
+  it("guesses are counted for the address, and then not heard", async () => {
+    const few = { per_second: 0.001, burst: 3 };
+    const { signIn } = await scene(undefined, { rateLimit: { credential: few, address: few } });
+    const statuses = [];
+    for (let count = 0; count < 4; count += 1) {
+      const answer = await signIn(createApiKey(systemRandom));
+      statuses.push([answer.status, answer.headers["retry-after"] !== undefined]);
+    }
+    expect(statuses).toEqual([
+      [401, false],
+      [401, false],
+      [401, false],
+      [429, true],
+    ]);
+  });
+
+  it("a body that is none is refused, and a key in it is not said again", async () => {
+    const { running, ask } = await scene();
+    const headers = { ...FROM_CONSOLE, "content-type": "application/json" };
+    for (const body of [{}, { api_key: 1 }, { api_key: [running.key] }, { apikey: running.key }, [running.key], "x"]) {
+      const answer = await ask("POST", "/console/session", headers, body);
+      expect(answer.status).toBe(422);
+      expect(answer.body).not.toContain(running.key);
+    }
+    expect((await ask("POST", "/console/session", headers, { api_key: "x".repeat(300) })).status).toBe(422);
+  });
+});
+
+describe("where the cookie counts", () => {
+  it("a token is good in its own place alone", async () => {
+    const { running, ask, browse } = await scene();
+    const { cookie } = await browse();
+    const [name = "", token = ""] = cookie.split("=");
+    const get = async (headers: OutgoingHttpHeaders) =>
+      (await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...headers })).status;
+    expect(await get({ cookie })).toBe(200);
+    expect(await get({ authorization: `Bearer ${token}` })).toBe(401);
+    expect(await get({ cookie: `${name}=${running.key}` })).toBe(401);
+    expect(await get({ cookie: `${name}=${createSessionToken(systemRandom)}` })).toBe(401);
+    expect(await get({ cookie: `a=b; ${cookie}; c=d` })).toBe(200);
+    expect(await get({ cookie: `x${cookie}` })).toBe(401);
+    expect(await get({ cookie: `rps_session=${token}` })).toBe(401);
+    expect(await get({ cookie: `__Host-${cookie}` })).toBe(401);
+    expect(await get({ cookie: `${name}=` })).toBe(401);
+  });
+
+  it("an Authorization of the request's own wins, good or bad", async () => {
+    const { running, ask, browse, makeKey } = await scene();
+    const { cookie } = await browse();
+    const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
+    const get = async (authorization: string) =>
+      (await ask("GET", "/v1/me/api-keys", { ...FROM_CONSOLE, cookie, authorization })).status;
+    expect(await get(`Bearer ${running.key}`)).toBe(200);
+    expect(await get(`Bearer ${apiKey}`)).toBe(403);
+    expect(await get("Bearer nonsense")).toBe(401);
+    expect(await get("Basic eDp5")).toBe(401);
+    expect(await get("")).toBe(401);
+  });
+
+  it.each<[string, OutgoingHttpHeaders, number]>([
+    ["the page itself", { "sec-fetch-site": "same-origin" }, 200],
+    ["the page itself, and its origin", { "sec-fetch-site": "same-origin", origin: "OWN" }, 200],
+    ["an old browser, or plain HTTP", { origin: "OWN" }, 200],
+    ["a browser that says nothing", {}, 200],
+    ["another site", { "sec-fetch-site": "cross-site", origin: "https://evil.example" }, 401],
+    ["another port of the host", { "sec-fetch-site": "same-site" }, 401],
+    ["the person's own address bar", { "sec-fetch-site": "none" }, 401],
+    ["another site in an old browser", { origin: "https://evil.example" }, 401],
+    ["another port in an old browser", { origin: "http://127.0.0.1:1" }, 401],
+    ["the same host by another scheme", { origin: "HTTPS" }, 401],
+    ["a frame that is nobody's", { origin: "null" }, 401],
+    ["another page, whose origin a proxy changed", { "sec-fetch-site": "cross-site", origin: "OWN" }, 401],
+    ["two words at once", { "sec-fetch-site": ["same-origin", "cross-site"] }, 401],
+    ["no header of the console", { "x-robot-policy-console": "" }, 401],
+    ["something else in it", { "x-robot-policy-console": "true" }, 401],
+  ])("asked by %s: %j → %i", async (_who, headers, status) => {
+    const { running, ask, browse } = await scene();
+    const { cookie } = await browse();
+    const own = new URL(running.url).origin;
+    const origin = { OWN: own, HTTPS: own.replace("http:", "https:") }[String(headers["origin"])] ?? headers["origin"];
+    const sent = { ...FROM_CONSOLE, ...headers, cookie, ...(origin === undefined ? {} : { origin }) };
+    expect((await ask("GET", "/v1/robots", sent)).status).toBe(status);
+    const json = { ...sent, "content-type": "application/json" };
+    expect((await ask("POST", "/v1/me/api-keys", json, { label: "k" })).status).toBe(status);
+    // To be signed in as somebody else, or out, is an attack too; and what is allowed there must be allowed here.
+    const { cookie: _cookie, ...without } = json;
+    const expected = status === 200 ? 200 : 403;
+    const signed = await ask("POST", "/console/session", without, { api_key: running.key });
+    expect(signed.status).toBe(expected);
+    expect((await ask("DELETE", "/console/session", sent)).status).toBe(expected);
+    expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, cookie })).status).toBe(status === 200 ? 401 : 200);
+  });
+
+  it("a name that was made to lead here brings no cookie, and so nothing", async () => {
+    const { ask } = await scene();
+    const rebound = { ...FROM_CONSOLE, host: "evil.example", origin: "http://evil.example" };
+    expect((await ask("GET", "/v1/robots", rebound)).status).toBe(401);
+    expect((await ask("GET", "/console/events", rebound)).status).toBe(401);
+  });
+
+  it("no other origin may read an answer, or ask with headers of its own", async () => {
+    const { ask, browse } = await scene();
+    const { cookie } = await browse();
+    const origin = "https://evil.example";
+    const preflight = {
+      origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "x-robot-policy-console",
+    };
+    for (const path of ["/v1/robots", "/v1/me/api-keys", "/console/session", "/console/events", "/"]) {
+      for (const { headers } of [await ask("OPTIONS", path, preflight), await ask("GET", path, { origin, cookie })]) {
+        expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+      }
+    }
+  });
+
+  it("nowhere, where the console is off", async () => {
+    const first = await scene();
+    const { cookie } = await first.browse();
+    const { data_directory: dataDirectory, key } = first.running;
+    const kept = `${dataDirectory}-kept`;
+    await cp(dataDirectory, kept, { recursive: true });
+    onTestFinished(() => rm(kept, { recursive: true }));
+    for (const [consoleFolder, status] of [
+      ["/nowhere", 200],
+      [null, 401],
+    ] as const) {
+      await using running = await startService({ data_directory: kept, configuration: { consoleFolder } });
+      const own = cookie.replace(/^\w+=/, `rps_session_${new URL(running.url).port}=`);
+      const get = async (headers: Record<string, string>) =>
+        (await fetch(`${running.url}/v1/robots`, { headers })).status;
+      expect(await get({ ...FROM_CONSOLE, cookie: own })).toBe(status);
+      expect(await get({ authorization: `Bearer ${key}` })).toBe(200);
+    }
+  });
+});
+
+describe("behind a proxy that speaks TLS", () => {
+  const forwarded = { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example" };
+
+  it("the cookie is for TLS and this host alone", async () => {
+    const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
+    const answer = await signIn(undefined, forwarded);
+    const [cookie = ""] = answer.headers["set-cookie"] ?? [];
+    expect(cookie).toMatch(
+      /^__Host-rps_session=rps_console_\w+; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict; Secure$/,
+    );
+    const sent = { ...FROM_CONSOLE, cookie: cookie.split(";")[0] };
+    expect((await ask("GET", "/v1/robots", { ...sent, ...forwarded })).status).toBe(200);
+    // What was set where anyone listens is not believed here.
+    const plain = sent.cookie?.replace("__Host-", "");
+    expect((await ask("GET", "/v1/robots", { ...sent, ...forwarded, cookie: plain })).status).toBe(401);
+    const origins: readonly (readonly [string, number])[] = [
+      ["https://robots.example", 200],
+      ["http://robots.example", 401],
+      ["https://evil.example", 401],
+    ];
+    for (const [origin, status] of origins) {
+      expect((await ask("GET", "/v1/robots", { ...sent, ...forwarded, origin })).status).toBe(status);
+    }
+  });
+
+  it("where it rewrites the host, the browser's own word counts", async () => {
+    const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
+    const rewritten = { "x-forwarded-proto": "https", origin: "https://robots.example" };
+    const answer = await signIn(undefined, { ...rewritten, "sec-fetch-site": "same-origin" });
+    const cookie = (answer.headers["set-cookie"]?.[0] ?? "").split(";")[0];
+    const sent = { ...FROM_CONSOLE, ...rewritten, cookie };
+    expect((await ask("GET", "/v1/robots", { ...sent, "sec-fetch-site": "same-origin" })).status).toBe(200);
+    expect((await ask("GET", "/v1/robots", { ...sent, "sec-fetch-site": "cross-site" })).status).toBe(401);
+  });
+
+  it("is not believed where nobody trusts it", async () => {
+    const { signIn } = await scene();
+    const [cookie = ""] = (await signIn(undefined, forwarded)).headers["set-cookie"] ?? [];
+    expect(cookie).not.toMatch(/__Host-|Secure/);
+  });
+});

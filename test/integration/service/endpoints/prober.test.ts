@@ -1,0 +1,415 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import {
+  addPreparations,
+  loadPreparations,
+  PREPARATIONS_MAXIMUM,
+} from "../../../../src/service/endpoints/preparations.ts";
+import { PROBES_MAXIMUM } from "../../../../src/service/endpoints/prober.ts";
+import { claimEndpoint, recordProbe, releaseEndpoint } from "../../../../src/service/endpoints/queries.ts";
+import type { Claim } from "../../../../src/service/endpoints/queries.ts";
+import type { ReadinessTimes } from "../../../../src/service/endpoints/times.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
+import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
+import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
+import { createReadiness } from "../../../../src/service/readiness.ts";
+import { memoryFolder } from "../../../support/memory.ts";
+import { walkFleet } from "../../../support/operator/fleet-walk.ts";
+import type { WalkStep } from "../../../support/operator/fleet-walk.ts";
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import { QUICK } from "../../../support/service/replicas.ts";
+import { fleetRow } from "../../../support/service/rows.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import type { NewStore } from "../../../support/service/stores.ts";
+
+const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
+/** Where a probe that a busy machine is late with would be one too many. */
+const PATIENT = { idleMs: 600_000, probeTimeoutMs: 60_000 } as const;
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
+
+interface Site extends AsyncDisposable {
+  readonly location: StoreLocation;
+  readonly store: Store;
+  /** A second opening of the same store, as another replica has; on SQLite the only writer is the process, so the same one. */
+  replica(): Promise<Store>;
+  addEndpoint(region: string, parts?: Partial<Tables["endpoints"]>): Promise<void>;
+  endpoint(region: string): Promise<Tables["endpoints"]>;
+}
+
+const CHECKPOINT = "ckpt_a";
+
+async function openSite(newStore: NewStore): Promise<Site> {
+  const resources = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(memoryFolder, "readiness-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
+  const store = resources.use(await openStore(location, machine));
+  const createdAt = iso(0);
+  await store.write(async (transaction) => {
+    const nothing = { vendor: null, model_type: null, license_tier: null, withdrawn_at: null };
+    await transaction
+      .insertInto("models")
+      .values({ slug: "pi", display_name: "pi", default_checkpoint_id: CHECKPOINT, created_at: createdAt, ...nothing })
+      .execute();
+    const requirements = printRequirements(NO_REQUIREMENTS);
+    await transaction
+      .insertInto("checkpoints")
+      .values({ id: CHECKPOINT, model_slug: "pi", requirements, created_at: createdAt, withdrawn_at: null })
+      .execute();
+  });
+  return {
+    location,
+    store,
+    async replica() {
+      return location.kind === "sqlite" ? store : resources.use(await openStore(location, machine));
+    },
+    addEndpoint: async (region, parts = {}) => {
+      const row: Tables["endpoints"] = {
+        checkpoint_id: CHECKPOINT,
+        region,
+        url: "http://127.0.0.1:1",
+        health_url: "http://127.0.0.1:1/health",
+        health: "unknown",
+        contrary_probes: 0,
+        health_since: null,
+        last_probed_at: null,
+        last_error: null,
+        next_probe_at: iso(0),
+        probe_id: null,
+        probe_expires_at: null,
+        withdrawn_at: null,
+        ...parts,
+      };
+      await store.write((transaction) => transaction.insertInto("endpoints").values(row).execute());
+    },
+    endpoint: (region) =>
+      store.reader.selectFrom("endpoints").selectAll().where("region", "=", region).executeTakeFirstOrThrow(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** A health endpoint that answers when it is told to, and remembers the most it was asked at once. */
+async function startEndpoint(answer: (region: string) => Promise<number> | number = () => 200) {
+  const probes = new Map<string, number>();
+  let open = 0;
+  let most = 0;
+  const server = createServer(({ url = "" }, response) => {
+    const region = url.slice(1);
+    probes.set(region, (probes.get(region) ?? 0) + 1);
+    open += 1;
+    most = Math.max(most, open);
+    response.once("close", () => {
+      open -= 1;
+    });
+    void Promise.resolve(answer(region)).then((status) => response.writeHead(status).end());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    healthUrl: (region: string) => `http://127.0.0.1:${port}/${region}`,
+    probes: (region: string) => probes.get(region) ?? 0,
+    most: () => most,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function probing(store: Store, times: Partial<ReadinessTimes> = {}, onNudge = () => {}) {
+  const stop = new AbortController();
+  const context = { store, machine, newId: createIds(systemClock, systemRandom), nudge: onNudge };
+  const readiness = createReadiness(context, { ...QUICK, ...times });
+  const task = (name: string) => readiness.tasks.find((candidate) => candidate.name === name)!;
+  return {
+    probe: () => task("probe-endpoints").run(stop.signal),
+    expect: () => task("expect-endpoints").run(stop.signal),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await readiness[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function claimAt(nowMs: number, probeId: string): Claim {
+  return {
+    now: iso(nowMs),
+    probedBefore: iso(nowMs - 1000),
+    horizon: iso(nowMs + 600_000),
+    probeId,
+    expiresAt: iso(nowMs + 10_000),
+  };
+}
+
+describeOnEachStore("the prober", (newStore) => {
+  it("a claim is one prober's alone, lapses when that one died, and then its late outcome counts for nothing", async () => {
+    await using site = await openSite(newStore);
+    await site.addEndpoint("eu");
+    const claim = (nowMs: number, probeId: string) =>
+      site.store.write((transaction) => claimEndpoint(transaction, claimAt(nowMs, probeId)));
+    const first = await claim(NOW_MS, "first");
+    expect(first).toMatchObject({ region: "eu", health: "unknown" });
+    expect(await claim(NOW_MS + 9_999, "second")).toBeUndefined();
+    expect(await claim(NOW_MS + 10_000, "second")).toMatchObject({ region: "eu" });
+    const outcome = {
+      health: "healthy" as const,
+      contrary_probes: 0,
+      isChanged: true,
+      last_error: null,
+      probedAt: iso(NOW_MS + 10_001),
+      next_probe_at: iso(NOW_MS + 20_000),
+    };
+    const record = (probeId: string) =>
+      site.store.write((transaction) => recordProbe(transaction, first!, probeId, outcome));
+    expect(await record("first")).toBe(false);
+    expect(await site.endpoint("eu")).toMatchObject({ health: "unknown", probe_id: "second" });
+    expect(await record("second")).toBe(true);
+    expect(await site.endpoint("eu")).toMatchObject({
+      health: "healthy",
+      health_since: outcome.probedAt,
+      probe_id: null,
+    });
+    expect(await record("second")).toBe(false);
+  });
+
+  it("an endpoint that the catalog moved meanwhile keeps nothing of the probe of its old address", async () => {
+    await using site = await openSite(newStore);
+    await site.addEndpoint("eu");
+    const claimed = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS, "first")));
+    await site.store.write((transaction) =>
+      transaction.updateTable("endpoints").set({ health_url: "http://127.0.0.1:2/health" }).execute(),
+    );
+    const outcome = { health: "healthy" as const, contrary_probes: 0, isChanged: true, last_error: null };
+    const times = { probedAt: iso(NOW_MS), next_probe_at: iso(NOW_MS) };
+    const write = site.store.write((transaction) =>
+      recordProbe(transaction, claimed!, "first", { ...outcome, ...times }),
+    );
+    expect(await write).toBe(false);
+    expect((await site.endpoint("eu")).health).toBe("unknown");
+  });
+
+  it("a claim given back is anyone's at once", async () => {
+    await using site = await openSite(newStore);
+    await site.addEndpoint("eu");
+    const claimed = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS, "first")));
+    await site.store.write((transaction) => releaseEndpoint(transaction, claimed!, "first"));
+    const again = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS + 1, "second")));
+    expect(again).toMatchObject({ region: "eu" });
+  });
+
+  it.each([
+    ["due", { next_probe_at: iso(NOW_MS) }, true],
+    ["not due yet", { next_probe_at: iso(NOW_MS + 1) }, false],
+    ["due in a time that only a clock running ahead can have set", { next_probe_at: iso(NOW_MS + 86_400_000) }, true],
+    ["due, but it was probed a moment ago", { last_probed_at: iso(NOW_MS - 999) }, false],
+    ["due, and probed long enough ago", { last_probed_at: iso(NOW_MS - 1000) }, true],
+    [
+      "probed in a time that only a clock running ahead can have set",
+      { last_probed_at: iso(NOW_MS + 86_400_000) },
+      true,
+    ],
+    [
+      "held by a claim that only a clock running ahead can have made",
+      { probe_id: "lost", probe_expires_at: iso(NOW_MS + 86_400_000) },
+      true,
+    ],
+    [
+      "held by a replica whose clock is a little ahead",
+      { probe_id: "other", probe_expires_at: iso(NOW_MS + 40_000) },
+      false,
+    ],
+    ["withdrawn from the catalog, and used by nobody", { withdrawn_at: iso(0) }, false],
+  ])("an endpoint that is %s", async (_name, parts, isClaimed) => {
+    await using site = await openSite(newStore);
+    await site.addEndpoint("eu", parts);
+    const claimed = await site.store.write((transaction) => claimEndpoint(transaction, claimAt(NOW_MS, "first")));
+    expect(claimed !== undefined).toBe(isClaimed);
+  });
+
+  it("an endpoint withdrawn from the catalog is probed for as long as a fleet works with it", async () => {
+    await using site = await openSite(newStore);
+    await site.addEndpoint("eu", { withdrawn_at: iso(0) });
+    await addFleet(site.store, { readiness_mode: "on_demand", operating_windows: "[]" });
+    const claim = (probeId: string, nowMs: number) =>
+      site.store.write((transaction) => claimEndpoint(transaction, claimAt(nowMs, probeId)));
+    expect(await claim("first", NOW_MS)).toMatchObject({ region: "eu" });
+    await site.store.write((transaction) =>
+      transaction
+        .updateTable("generations")
+        .set({ superseded_at: iso(NOW_MS) })
+        .execute(),
+    );
+    expect(await claim("second", NOW_MS + 60_000)).toBeUndefined();
+  });
+
+  it("two replicas: each endpoint is probed by one of them", async () => {
+    await using site = await openSite(newStore);
+    await using endpoint = await startEndpoint();
+    const regions = Array.from({ length: 20 }, (_, index) => `region-${index}`);
+    for (const region of regions) await site.addEndpoint(region, { health_url: endpoint.healthUrl(region) });
+    await using first = probing(site.store, PATIENT);
+    await using second = probing(await site.replica(), PATIENT);
+    const isDone = async () => {
+      await Promise.all([first.probe(), second.probe()]);
+      const rows = await site.store.reader.selectFrom("endpoints").select("health").execute();
+      return rows.every(({ health }) => health === "healthy");
+    };
+    await expect.poll(isDone, SOON).toBe(true);
+    expect(regions.map(endpoint.probes)).toEqual(regions.map(() => 1));
+  });
+
+  it("endpoints that hang hold up no other, and no more of them are probed at once than may", async () => {
+    await using site = await openSite(newStore);
+    const hanging = Promise.withResolvers<number>();
+    await using endpoint = await startEndpoint((region) => (region.startsWith("hang") ? hanging.promise : 200));
+    for (let index = 0; index < PROBES_MAXIMUM + 4; index += 1) {
+      await site.addEndpoint(`hang-${index}`, { health_url: endpoint.healthUrl(`hang-${index}`) });
+    }
+    await site.addEndpoint("well", { health_url: endpoint.healthUrl("well"), next_probe_at: iso(NOW_MS) });
+    await using prober = probing(site.store, { probeTimeoutMs: 300, idleMs: 600_000 });
+    const isProbed = async () => {
+      await prober.probe();
+      return (await site.endpoint("well")).health;
+    };
+    await expect.poll(isProbed, SOON).toBe("healthy");
+    expect(endpoint.most()).toBeLessThanOrEqual(PROBES_MAXIMUM);
+    const lastError = "no answer within 300 ms";
+    await expect.poll(() => site.endpoint("hang-0"), SOON).toMatchObject({ last_error: lastError });
+    hanging.resolve(200);
+  });
+
+  it("stopping gives up the probes under way, and their claims", async () => {
+    await using site = await openSite(newStore);
+    const hanging = Promise.withResolvers<number>();
+    await using endpoint = await startEndpoint(() => hanging.promise);
+    await site.addEndpoint("eu", { health_url: endpoint.healthUrl("eu") });
+    {
+      await using prober = probing(site.store, { probeTimeoutMs: 60_000 });
+      await prober.probe();
+      await expect.poll(() => endpoint.probes("eu"), SOON).toBe(1);
+      expect((await site.endpoint("eu")).probe_id).not.toBeNull();
+    }
+    expect(await site.endpoint("eu")).toMatchObject({ probe_id: null, last_probed_at: null, health: "unknown" });
+    hanging.resolve(200);
+  });
+
+  it("an endpoint nobody expects anything of waits the long time; once somebody does, it is due at once", async () => {
+    await using site = await openSite(newStore);
+    await using endpoint = await startEndpoint();
+    await site.addEndpoint("eu", { health_url: endpoint.healthUrl("eu") });
+    await using prober = probing(site.store, { ...PATIENT, expectedMs: 1000 });
+    await prober.probe();
+    await expect.poll(async () => (await site.endpoint("eu")).health, SOON).toBe("healthy");
+    const waitMs = async () => Date.parse((await site.endpoint("eu")).next_probe_at) - Date.now();
+    expect(await waitMs()).toBeGreaterThan(500_000);
+    await prober.expect();
+    expect(await waitMs()).toBeGreaterThan(500_000);
+    await addFleet(site.store, { readiness_mode: "always_ready", operating_windows: "[]" });
+    await prober.expect();
+    expect(await waitMs()).toBeLessThanOrEqual(0);
+  });
+});
+
+/** A fleet without members: somebody who expects capacity. */
+async function addFleet(store: Store, parts: Pick<Tables["fleets"], "readiness_mode" | "operating_windows">) {
+  await store.write(async (transaction) => {
+    const createdAt = iso(0);
+    await transaction
+      .insertInto("organizations")
+      .values({ id: "org_1", name: "org_1", created_at: createdAt })
+      .execute();
+    const ids = { id: "fleet_1", organization_id: "org_1", name: "f", generation_id: "gen_1" };
+    await transaction
+      .insertInto("fleets")
+      .values(fleetRow({ ...ids, ...parts, created_at: createdAt }))
+      .execute();
+    const generation = {
+      id: "gen_1",
+      fleet_id: "fleet_1",
+      subject: "pi",
+      checkpoint_id: CHECKPOINT,
+      created_at: createdAt,
+    };
+    await transaction
+      .insertInto("generations")
+      .values({ ...generation, activated_at: null, superseded_at: null })
+      .execute();
+  });
+}
+
+describeOnEachStore("preparations", (newStore) => {
+  it("the newest of each model are kept", async () => {
+    await using site = await openSite(newStore);
+    const newId = createIds(systemClock, systemRandom);
+    const add = (modelSlug: string, seconds: number) => {
+      const row = {
+        id: newId("prep"),
+        model_slug: modelSlug,
+        checkpoint_id: CHECKPOINT,
+        region: "eu",
+        seconds,
+        observed_at: iso(0),
+      };
+      return site.store.write((transaction) => addPreparations(transaction, [row]));
+    };
+    await add("other", 7);
+    for (let seconds = 1; seconds <= PREPARATIONS_MAXIMUM + 5; seconds += 1) await add("pi", seconds);
+    const kept = await loadPreparations(site.store.reader, ["pi", "other", "none"]);
+    expect(kept.get("other")).toEqual([7]);
+    expect(kept.get("pi")).toEqual(Array.from({ length: PREPARATIONS_MAXIMUM }, (_, index) => index + 6));
+  });
+});
+
+describe("the life of a fleet", () => {
+  describeOnEachStore("step by step", (newStore) => {
+    it("is what an operator would say it is", async () => {
+      const folder = await mkdtemp(join(memoryFolder, "walk-"));
+      const store = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
+      const steps: WalkStep[] = [];
+      for await (const step of walkFleet(store)) steps.push(step);
+      await rm(folder, { recursive: true, force: true });
+      const lines = steps.map(({ title, view: { subject, status, robots, active_model: activeModel, update } }) => {
+        const { ready, waiting, blocked } = robots;
+        return `${title}: ${status}, ${subject} ${activeModel?.status}, update ${update?.status ?? "none"}, ${ready}/${waiting}/${blocked}`;
+      });
+      expect(lines).toMatchInlineSnapshot(`
+        [
+          "created while both servers still load pi0.5: preparing, pi0.5 preparing, update none, 0/3/0",
+          "eu-central-1 has it loaded, us-west-2 has not: preparing, pi0.5 preparing, update none, 2/1/0",
+          "both have it loaded: ready, pi0.5 active, update none, 3/0/0",
+          "one probe of us-west-2 was lost, four more were answered: nothing to see: ready, pi0.5 active, update none, 3/0/0",
+          "us-west-2 is dead: degraded, pi0.5 active, update none, 2/1/0",
+          "us-west-2 is back: ready, pi0.5 active, update none, 3/0/0",
+          "update to pi1, which neither server has loaded: ready, pi0.5 active, update pending, 3/0/0",
+          "both were asked: pi0.5 serves on while pi1 is prepared: ready, pi0.5 active, update preparing, 3/0/0",
+          "both have pi1 loaded: the new generation is active: ready, pi1 active, update none, 3/0/0",
+          "arm-3 registered again, as a type that pi1 cannot drive: degraded, pi1 active, update none, 2/0/1",
+          "arm-1 too, and arm-2 moved where pi1 has no endpoint: blocked, pi1 blocked, update none, 0/0/3",
+        ]
+      `);
+      const generations = steps.map(({ view }) => view.active_model?.generation_id);
+      expect(new Set(generations).size).toBe(2);
+      expect(generations.at(-1)).toBe(steps.find(({ view }) => view.update !== null)?.view.update?.generation_id);
+      expect(steps.map(({ view }) => view.blocker !== null)).toEqual(
+        steps.map(({ view }) => view.status === "blocked"),
+      );
+    });
+  });
+});

@@ -1,0 +1,81 @@
+import { threadCpuUsage } from "node:process";
+
+import { expect, it } from "vitest";
+
+import { BODY_BYTES } from "../../../../src/api/body-bytes.ts";
+import { startService } from "../../../support/service/service.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const SETUP = { name: "r", robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST };
+const FLEET = { name: "f", subject: "pi0.5", selection: { robots: ["a"] }, readiness_mode: "always_ready" };
+
+/** Room for what is around the part that is large. */
+const LARGE = BODY_BYTES.registration - 1024;
+
+interface Attack {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body?: string;
+  readonly isAnonymous?: boolean;
+}
+
+/** A registration with so much in place of its contract. */
+const withContract = (contract: string): Attack => ({
+  method: "POST",
+  path: "/v1/robots/setup",
+  body: `${JSON.stringify(SETUP).slice(0, -1)},"contract":${contract}}`,
+});
+
+const listOf = (item: string, count: number) => `[${Array.from({ length: count }, () => item).join(",")}]`;
+
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  "spaces in place of an integer": {
+    method: "POST",
+    path: "/v1/fleets",
+    body: JSON.stringify({ ...FLEET, peak_active_robots: `x${" ".repeat(LARGE)}x` }),
+  },
+  "spaces in a query": { method: "GET", path: `/v1/robots?limit=x${"+".repeat(15_800)}x` },
+  "a path of many parts": { method: "GET", path: `/v1${"/a".repeat(7000)}`, isAnonymous: true },
+  "a login of a megabyte": {
+    method: "POST",
+    path: "/v1/cli/login/start",
+    body: listOf("{}", 349_000),
+    isAnonymous: true,
+  },
+  "a contract of many values": withContract(`{"a":${listOf("{}", 8000)}}`),
+  "a contract of one text": withContract(`{"a":"${"\\u0041".repeat(LARGE / 6)}"}`),
+  "a contract of long numbers": withContract(`{"a":${listOf("9".repeat(4299), LARGE / 4300)}}`),
+  "a contract that is nested deep": withContract(listOf("[".repeat(500) + "]".repeat(500), 16)),
+  "a contract that is wrong everywhere": withContract(`{"${"sk_".repeat(LARGE / 6)}":${listOf("NaN", 8000)}}`),
+};
+const EACH = 10;
+/** A multiple of what all of it takes together. */
+const CPU_MAXIMUM_S = 5;
+/** A bound of the histogram. A machine that does much else delays a loop that works for milliseconds at a time, but not most of the time. */
+const DELAY_S = 0.25;
+const SHARE = 0.5;
+
+it("no request holds the event loop for long, whoever sends it and however many there are", async () => {
+  await using service = await startService();
+  const { url, key } = service;
+  const statuses = new Set<number>();
+  const begin = threadCpuUsage();
+  for (const { method, path, body, isAnonymous = false } of Object.values(ATTACKS)) {
+    const headers = { "content-type": "application/json", ...(isAnonymous ? {} : { authorization: `Bearer ${key}` }) };
+    const answers = Array.from({ length: EACH }, async () => {
+      const answer = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body }) });
+      statuses.add(answer.status);
+      expect((await answer.text()).length).toBeLessThan(100_000);
+    });
+    await Promise.all(answers);
+  }
+  const { user, system } = threadCpuUsage(begin);
+  expect((user + system) / 1_000_000, "seconds of this thread, with the client's").toBeLessThan(CPU_MAXIMUM_S);
+  expect([...statuses].toSorted()).toEqual([200, 404, 413, 422]);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const count = (bound: string) =>
+    Number(new RegExp(`^robot_policy_service_event_loop_delay_seconds_${bound} (\\d+)$`, "m").exec(metrics)?.[1]);
+  const [quick, all] = [count(`bucket\\{le="${DELAY_S}"\\}`), count("count")];
+  expect(all).toBeGreaterThan(0);
+  expect(quick / all, `${quick} of ${all} delays are short`).toBeGreaterThan(SHARE);
+});

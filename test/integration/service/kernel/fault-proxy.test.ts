@@ -1,0 +1,82 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { robotSetupAnswerSchema } from "../../../../src/api/robot-views.ts";
+import { startFaultProxy } from "../../../support/service/fault-proxy.ts";
+import { startService } from "../../../support/service/service.ts";
+
+const setup = { name: "r1", robot_type_id: "t", region: "x", configuration_digest: `sha256:${"0".repeat(64)}` };
+
+async function world() {
+  const service = await startService();
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const proxy = await startFaultProxy(service.url);
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  const register = () =>
+    fetch(`${proxy.url}/v1/robots/setup`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
+      body: JSON.stringify(setup),
+    });
+  return { service, proxy, register };
+}
+
+describe("startFaultProxy", () => {
+  it("forwards, and remembers what it forwarded", async () => {
+    const { service, proxy, register } = await world();
+    expect((await register()).status).toBe(200);
+    expect(proxy.requests).toMatchObject([{ method: "POST", path: "/v1/robots/setup", body: JSON.stringify(setup) }]);
+    expect(proxy.requests[0]?.headers.authorization).toBe(`Bearer ${service.key}`);
+  });
+
+  it("answer: the service never sees it", async () => {
+    const { service, proxy, register } = await world();
+    proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": "7" }, body: "busy" }, 2);
+    const first = await register();
+    expect([first.status, first.headers.get("retry-after"), await first.text()]).toEqual([503, "7", "busy"]);
+    expect((await register()).status).toBe(503);
+    expect(await service.robots()).toEqual([]);
+    expect((await register()).status).toBe(200);
+  });
+
+  it("drop-before: nothing happened", async () => {
+    const { service, proxy, register } = await world();
+    proxy.inject({ kind: "drop-before" });
+    await expect(register()).rejects.toThrow("fetch failed");
+    expect(await service.robots()).toEqual([]);
+  });
+
+  it.each(["drop-after", "truncate"] as const)("scenario 9: %s, then again: one robot, not two", async (kind) => {
+    const { service, proxy, register } = await world();
+    proxy.inject({ kind });
+    await expect(register().then((answer) => answer.json())).rejects.toThrow();
+    const [robot] = await service.robots();
+    expect(robotSetupAnswerSchema.parse(await (await register()).json()).robot.id).toBe(robot?.id);
+    expect(await service.robots()).toHaveLength(1);
+  });
+
+  it("hold: the service acted, the answer comes when released", async () => {
+    const { service, proxy, register } = await world();
+    proxy.inject({ kind: "hold" });
+    const answer = register();
+    await proxy.arrived(1);
+    await expect.poll(() => service.robots()).toHaveLength(1);
+    proxy.release();
+    expect((await answer).status).toBe(200);
+  });
+
+  it("delay: answers late", async () => {
+    const { proxy, register } = await world();
+    proxy.inject({ kind: "delay", delayMs: 150 });
+    const begin = performance.now();
+    expect((await register()).status).toBe(200);
+    expect(performance.now() - begin).toBeGreaterThan(140);
+  });
+
+  it("refuse and listen: the service is gone, and comes back at the same place", async () => {
+    const { proxy, register } = await world();
+    await proxy.refuse();
+    await expect(register()).rejects.toThrow("fetch failed");
+    await proxy.listen();
+    expect((await register()).status).toBe(200);
+  });
+});

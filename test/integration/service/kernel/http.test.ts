@@ -1,0 +1,398 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+
+import * as z from "zod";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { errorBodySchema } from "../../../../src/api/errors.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";
+import { startService } from "../../../support/service/service.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const setup = { name: "r1", robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST };
+
+/** What we send has every member and no other, though a reader would do with less. */
+const exactViewSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  created_at: z.iso.datetime(),
+  site: z.string().nullable(),
+  labels: z.record(z.string(), z.string()),
+});
+const exactAnswerSchema = z.strictObject({ robot: exactViewSchema });
+
+async function service(options?: ServiceOptions): Promise<RunningService> {
+  const running = await startService(options);
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  return running;
+}
+
+/** Sends bytes as they are, and reads until the service closes the connection. */
+async function raw(url: string, ...parts: readonly string[]): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  // A reset after the answer is the service's right.
+  socket.on("error", () => {});
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    answer += chunk;
+  });
+  for (const part of parts) socket.write(part);
+  await once(socket, "close");
+  return answer;
+}
+
+async function changeKeys(running: RunningService, assignment: string): Promise<void> {
+  using database = new DatabaseSync(join(running.data_directory, "service.db"));
+  // The service, in this thread, writes now and then: to wait for it in SQLite would wait for ever.
+  await expect.poll(() => database.exec(`update api_keys set ${assignment}`)).toBeUndefined();
+}
+
+describe("POST /v1/robots/setup", () => {
+  it("registers, then replaces: id and created_at stay, the rest is as sent", async () => {
+    const { send, robots } = await service();
+    const first = await send("POST", "/v1/robots/setup", {
+      ...setup,
+      site: "lab",
+      labels: { k: "é" },
+      contract: { a: 1 },
+    });
+    expect(first.status).toBe(200);
+    const { robot } = exactAnswerSchema.parse(await first.json());
+    expect(robot).toMatchObject({ id: expect.stringMatching(/^rob_/), name: "r1", site: "lab", labels: { k: "é" } });
+    const second = await send("POST", "/v1/robots/setup", { ...setup, region: "eu" });
+    expect(await second.json()).toEqual({ robot: { ...robot, region: "eu", site: null, labels: {} } });
+    expect(await robots()).toHaveLength(1);
+  });
+
+  it("scenario 9: two of the same at once make one robot", async () => {
+    const { send, robots } = await service();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send("POST", "/v1/robots/setup", setup)));
+    const ids = await Promise.all(answers.map(async (answer) => exactAnswerSchema.parse(await answer.json()).robot.id));
+    expect(new Set(ids).size).toBe(1);
+    expect(await robots()).toHaveLength(1);
+  });
+
+  it("takes the largest body, and refuses one byte more", async () => {
+    const { send } = await service({ limits: { bodyBytes: 10_000 } });
+    const sized = (size: number) => ({ ...setup, zz: "x".repeat(size - JSON.stringify({ ...setup, zz: "" }).length) });
+    expect((await send("POST", "/v1/robots/setup", sized(10_000))).status).toBe(200);
+    const refused = await send("POST", "/v1/robots/setup", sized(10_001));
+    expect(refused.status).toBe(413);
+    expect(await refused.json()).toEqual({
+      detail: "The body is larger than 10000 bytes",
+      message: "The body is larger than 10000 bytes",
+      code: "PayloadTooLarge",
+    });
+  });
+
+  it("refuses a body that grows beyond the limit without having said its length", async () => {
+    const { url, key } = await service({ limits: { bodyBytes: 10_000 } });
+    const chunk = `1000\r\n${"x".repeat(0x1000)}\r\n`;
+    const head = `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`;
+    expect(await raw(url, head, chunk, chunk, chunk)).toMatch(/^HTTP\/1.1 413 .*"code":"PayloadTooLarge"/s);
+  });
+
+  it.each(["json", "*/*", "application/json, text/plain", ""])(
+    "content type %j: the body is a text, said as FastAPI says it",
+    async (contentType) => {
+      const { url, key } = await service();
+      const headers = { authorization: `Bearer ${key}`, "content-type": contentType };
+      const answer = await fetch(`${url}/v1/robots/setup`, { method: "POST", headers, body: "{}" });
+      expect(answer.status).toBe(422);
+      expect(await answer.json()).toMatchObject({
+        detail: [{ type: "model_attributes_type", loc: ["body"], input: "{}" }],
+      });
+    },
+  );
+
+  /** A request without a credential and with a large body. */
+  function sendLarge(url: string) {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      answer += chunk;
+    });
+    const body = Buffer.alloc(64 * 1024 * 1024);
+    socket.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.byteLength}\r\n\r\n`);
+    let isTaken = false;
+    socket.write(body, (error) => void (isTaken = error === undefined || error === null));
+    return { socket, answer: () => answer, isTaken: () => isTaken };
+  }
+
+  it("a large body that is refused is not read to its end", async () => {
+    const { url } = await service({ limits: { lingerMs: 100 } });
+    const { socket, answer, isTaken } = sendLarge(url);
+    await expect.poll(() => socket.closed).toBe(true);
+    expect(answer()).toMatch(/^HTTP\/1\.1 401 .*connection: close\r\n.*"code":"Unauthorized"\}$/s);
+    expect(isTaken()).toBe(false);
+  });
+
+  it("who is refused before a large body was read has time to read the answer before the connection is reset", async () => {
+    const { url } = await service({ limits: { lingerMs: 60_000 } });
+    const { socket, answer } = sendLarge(url);
+    await once(socket, "end");
+    expect(answer()).toMatch(/^HTTP\/1\.1 401 .*"code":"Unauthorized"\}$/s);
+    // Whatever the service did to the connection has arrived when it answers another one.
+    await fetch(`${url}/healthz`);
+    expect(socket.closed).toBe(false);
+  });
+
+  it("a small body that is refused is read, and its connection kept", async () => {
+    const { url } = await service();
+    const body = JSON.stringify(setup);
+    const head = `POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n`;
+    const answers = await raw(url, `${head}\r\n`, body, `${head}connection: close\r\n\r\n`, body);
+    expect(answers.match(/HTTP\/1\.1 401 /g)).toHaveLength(2);
+  });
+
+  it("looks at the credential before the body", async () => {
+    const { url } = await service();
+    const post = (body: string) => fetch(`${url}/v1/robots/setup`, { method: "POST", body });
+    expect((await post("{")).status).toBe(401);
+    expect((await post("x".repeat(2_000_000))).status).toBe(401);
+  });
+});
+
+describe("GET /v1/robots", () => {
+  it("lists oldest first, all seven members of each", async () => {
+    const { send } = await service();
+    for (const name of ["c", "a", "b"]) await send("POST", "/v1/robots/setup", { ...setup, name });
+    const robots = z.array(exactViewSchema).parse(await (await send("GET", "/v1/robots")).json());
+    expect(robots.map(({ name }) => name)).toEqual(["c", "a", "b"]);
+    expect(Object.keys(robots[0] ?? {})).toEqual([
+      "id",
+      "name",
+      "robot_type_id",
+      "region",
+      "created_at",
+      "site",
+      "labels",
+    ]);
+  });
+  it("answers HEAD", async () => {
+    const { send } = await service();
+    const answer = await send("HEAD", "/v1/robots");
+    expect([answer.status, await answer.text()]).toEqual([200, ""]);
+  });
+});
+
+describe("credentials", () => {
+  it.each([
+    ["none", undefined, "Not authenticated"],
+    ["another scheme", "Basic eDp5", "Not authenticated"],
+    ["an empty one", "Bearer ", "Not authenticated"],
+    ["a text that is no key", "Bearer hello", "Invalid API key"],
+    ["a key of nobody", `Bearer ${createApiKey(systemRandom)}`, "Invalid API key"],
+  ])("%s: 401", async (_what, authorization, detail) => {
+    const { url } = await service();
+    const answer = await fetch(`${url}/v1/robots`, { headers: authorization === undefined ? {} : { authorization } });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    expect(await answer.json()).toEqual({ detail, message: detail, code: "Unauthorized" });
+  });
+
+  it.each([
+    ["revoked_at = '2026-01-01T00:00:00.000Z'", 401, "API key has been revoked"],
+    ["expires_at = '2020-01-01T00:00:00.000Z'", 401, "API key has expired"],
+    [`scopes = '["robots:setup"]'`, 403, "The API key lacks the scope robots:read"],
+    [`scopes = '["robots:read"]'`, 200, undefined],
+    ["expires_at = '2999-01-01T00:00:00.000Z'", 200, undefined],
+  ])("a key with %s: %i, on the next request", async (assignment, status, detail) => {
+    const running = await service();
+    expect((await running.send("GET", "/v1/robots")).status).toBe(200);
+    await changeKeys(running, assignment);
+    const answer = await running.send("GET", "/v1/robots");
+    expect(answer.status).toBe(status);
+    if (detail !== undefined) expect(errorBodySchema.parse(await answer.json()).detail).toBe(detail);
+  });
+
+  it("takes any spelling of the scheme", async () => {
+    const { url, key } = await service();
+    const answer = await fetch(`${url}/v1/robots`, { headers: { authorization: `bEARER ${key}` } });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe("routing", () => {
+  it.each<[method: string, path: string, status: number, allow?: string]>([
+    ["GET", "/", 404],
+    ["GET", "/v1/robots/", 404],
+    ["GET", "/v1/robots/rob_1/x", 404],
+    ["GET", "/v1/fleets//", 404],
+    ["POST", "/v1/fleets//model", 404],
+    ["GET", "//v1/robots", 404],
+    ["GET", "/v1/Robots", 404],
+    ["POST", "/v2/robots/setup", 404],
+    ["PROPFIND", "/v1", 404],
+    ["DELETE", "/v1/robots", 405, "GET, HEAD"],
+    ["GET", "/v1/robots/setup?x=1", 405, "POST"],
+    ["HEAD", "/v1/robots/setup", 405, "POST"],
+    ["DELETE", "/v1/robots/rob_1", 405, "GET, HEAD"],
+    ["PUT", "/v1/me/deployments/dep_1", 405, "GET, HEAD, DELETE"],
+    ["POST", "/metrics", 405, "GET, HEAD"],
+    ["POST", "/openapi.json", 405, "GET, HEAD"],
+    ["OPTIONS", "/v1/robots/setup", 405, "POST"],
+    ["PROPFIND", "/v1/robots", 405, "GET, HEAD"],
+    ["POST", "/healthz", 405, "GET, HEAD"],
+  ])("%s %s: %i", async (method, path, status, allow) => {
+    const { url } = await service();
+    const answer = await fetch(url + path, { method });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([status, allow ?? null]);
+    if (method === "HEAD") return;
+    const { detail, message, code } = errorBodySchema.parse(await answer.json());
+    expect([message, code]).toEqual([detail, status === 404 ? "NotFound" : "MethodNotAllowed"]);
+  });
+
+  it("/healthz and /readyz need no key", async () => {
+    const { url } = await service();
+    const answers = await Promise.all(["/healthz", "/readyz"].map(async (path) => (await fetch(url + path)).json()));
+    expect(answers).toEqual([{ status: "ok" }, { status: "ready" }]);
+  });
+});
+
+describe("X-Request-Id", () => {
+  it.each([
+    ["taken over", "abc-123", /^abc-123$/],
+    ["replaced where it is no id", "a b\t{}", /^[0-9a-f]{24}$/],
+    ["replaced where it is too long", "x".repeat(65), /^[0-9a-f]{24}$/],
+  ])("%s", async (_what, given, expected) => {
+    const { url } = await service();
+    const answer = await fetch(`${url}/nowhere`, { headers: { "x-request-id": given } });
+    expect(answer.headers.get("x-request-id")).toMatch(expected);
+  });
+});
+
+describe("hostile connections", () => {
+  const line = "GET /v1/robots HTTP/1.1\r\n";
+  it.each([
+    ["no HTTP", "nonsense\r\n\r\n", 400],
+    ["two lengths", `${line}content-length: 1\r\ncontent-length: 2\r\n\r\n`, 400],
+    ["headers without end", `${line}x: ${"y".repeat(70_000)}`, 431],
+    ["a path that is no path", "GET /v1/%zz HTTP/1.1\r\nconnection: close\r\n\r\n", 400],
+    ["an expectation", `${line}expect: a-miracle\r\nconnection: close\r\n\r\n`, 417],
+    ["no host", "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n", 200],
+    ["two hosts", "GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n", 400],
+    ["another version", "GET /healthz HTTP/2.0\r\nhost: a\r\n\r\n", 505],
+    ["no version", "GET /healthz\r\n\r\n", 505],
+  ])("%s: a JSON object", async (_what, bytes, status) => {
+    const { url } = await service();
+    const [head = "", body = ""] = (await raw(url, bytes)).split("\r\n\r\n");
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head.toLowerCase()).toContain("content-type: application/json");
+    if (status !== 417) expect(head.toLowerCase()).toMatch(/\r\nx-request-id: [0-9a-f]{24}(\r\n|$)/);
+    if (status !== 417) expect(head.toLowerCase()).toMatch(/\r\ndate: .* gmt(\r\n|$)/);
+    expect(JSON.parse(body)).toEqual(expect.any(Object));
+  });
+
+  it.each([
+    ["headers", `${line}x-slow: `],
+    ["a body", "POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{"],
+  ])("%s that never end: 408, within the limit", async (_what, bytes) => {
+    const limits = { headersTimeoutMs: 200, requestTimeoutMs: 300, checkIntervalMs: 50 };
+    const { url, key } = await service({ limits });
+    expect(await raw(url, bytes.replace("KEY", key))).toMatch(/^HTTP\/1.1 408 .*{"detail":/s);
+  });
+
+  it("a client that goes away in the middle of its body harms nobody", async () => {
+    const { url, key, send, log } = await service();
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    const head = `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-length: 100\r\n\r\n{`;
+    await new Promise((resolve) => {
+      socket.write(head, resolve);
+    });
+    socket.resetAndDestroy();
+    expect((await send("GET", "/v1/robots")).status).toBe(200);
+    expect(log()).not.toContain('"level":"error"');
+  });
+});
+
+describe("logs", () => {
+  it("tell what happened, never the key", async () => {
+    const { send, url, key, log } = await service();
+    await send("POST", "/v1/robots/setup", setup);
+    await send("POST", "/v1/robots/setup", { ...setup, name: key.repeat(3) });
+    await fetch(`${url}/v1/robots?key=${key}`, { headers: { authorization: `Bearer ${key}` } });
+    await fetch(`${url}/v1/robots`, { headers: { authorization: `Basic ${key}` } });
+    for (const path of [key, `${"x".repeat(170)}${key}`, "a/".repeat(1000) + key]) {
+      await fetch(`${url}/v1/me/api-keys/${path}`, { method: "DELETE" });
+    }
+    expect(log()).toContain("robot_registered");
+    expect(log()).not.toContain(key.slice(0, 20));
+  });
+});
+
+describe("stopping", () => {
+  it("lets requests in flight finish, takes no new ones, and gives the directory free", async () => {
+    const running = await startService();
+    const { url, key, data_directory: dataDirectory } = running;
+    const { hostname, port } = new URL(url);
+    const body = JSON.stringify(setup);
+    const socket = connect(Number(port), hostname);
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      answer += chunk;
+    });
+    socket.write(
+      `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`,
+    );
+    socket.write(`expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`);
+    // 100 Continue shows that the request is in flight.
+    await once(socket, "data");
+    const stopped = running[Symbol.asyncDispose]();
+    socket.write(body);
+    await once(socket, "close");
+    await stopped;
+    expect(answer).toMatch(/HTTP\/1.1 200 OK.*connection: close.*"robot":/s);
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
+    expect(dataDirectory).not.toBe("");
+  });
+
+  it("/readyz says so, and when to ask again", async () => {
+    const running = await startService();
+    const { hostname, port } = new URL(running.url);
+    const [busy, probing] = [connect(Number(port), hostname), connect(Number(port), hostname)];
+    let answer = "";
+    probing.setEncoding("utf8").on("data", (chunk: string) => {
+      answer += chunk;
+    });
+    const body = JSON.stringify(setup);
+    busy.write(`POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
+    busy.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
+    // The first answer shows that the service has the beginning of the second request too, and does not close the connection as idle.
+    probing.write("GET /readyz HTTP/1.1\r\nhost: x\r\n\r\nGET /readyz HTTP/1.1\r\n");
+    await Promise.all([once(busy, "data"), once(probing, "data")]);
+    const stopped = running[Symbol.asyncDispose]();
+    await expect.poll(() => fetch(running.url).catch(() => "refused")).toBe("refused");
+    probing.write("host: x\r\n\r\n");
+    await once(probing, "close");
+    busy.end(body);
+    await stopped;
+    expect(answer).toMatch(/"ready".*HTTP\/1\.1 503 .*retry-after: 5\r\n.*is stopping/s);
+  });
+
+  it("cuts what does not finish in time", async () => {
+    const running = await startService({ limits: { drainTimeoutMs: 100 } });
+    const { hostname, port } = new URL(running.url);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    socket.write(`POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
+    socket.write("content-length: 10\r\n\r\n");
+    await once(socket, "data");
+    const closed = once(socket, "close");
+    await running[Symbol.asyncDispose]();
+    await closed;
+    expect(running.log()).toContain("drain_cut_short");
+  });
+});

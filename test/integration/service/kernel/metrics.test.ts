@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import type { Clock } from "../../../../src/platform/clock.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { FIGURES_FRESH_MS } from "../../../../src/service/kernel/store/store-figures.ts";
+import type { ServiceConfiguration } from "../../../../src/service/service.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { beginWriting, startService } from "../../../support/service/service.ts";
+
+const setup = {
+  name: "secret-robot-name",
+  robot_type_id: "so101",
+  region: "us-west-2",
+  configuration_digest: `sha256:${"0".repeat(64)}`,
+};
+
+async function service(
+  configuration: Partial<ServiceConfiguration> = {},
+  clock: Clock = systemClock,
+): Promise<RunningService> {
+  const running = await startService({ configuration, clock });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  return running;
+}
+
+const metricsOf = async ({ url }: RunningService) => (await fetch(`${url}/metrics`)).text();
+
+/** Values of a metric by its labels, as they are written. */
+function samplesOf(text: string, name: string): Readonly<Record<string, number>> {
+  const lines = text.split("\n").filter((line) => line.startsWith(name) && "{ ".includes(line.charAt(name.length)));
+  return Object.fromEntries(
+    lines.map((line) => line.slice(name.length).split(" ")).map(([labels, value]) => [labels, Number(value)]),
+  );
+}
+
+describe("GET /metrics", () => {
+  it("counts requests by route, method and status, and never by what clients make up", async () => {
+    const running = await service();
+    const { send, url } = running;
+    await send("POST", "/v1/robots/setup", setup);
+    await send("GET", "/v1/robots/secret-robot-name");
+    await send("GET", "/v1/robots/nobody-of-that-name");
+    await fetch(`${url}/v1/robots`, { headers: { authorization: "Bearer secret-key" } });
+    for (const path of ["/a", "/b", "/v1/c"]) await fetch(url + path, { method: "PROPFIND" });
+    const counts = () =>
+      metricsOf(running).then((text) => samplesOf(text, "robot_policy_service_http_request_duration_seconds_count"));
+    await expect.poll(counts).toMatchObject({
+      '{method="POST",route="/v1/robots/setup",status="200"}': 1,
+      '{method="GET",route="/v1/robots/{robot}",status="200"}': 1,
+      '{method="GET",route="/v1/robots/{robot}",status="404"}': 1,
+      '{method="GET",route="/v1/robots",status="401"}': 1,
+      '{method="other",route="none",status="404"}': 3,
+    });
+    const text = await metricsOf(running);
+    expect(samplesOf(text, "robot_policy_service_robot_setups_total")).toEqual({ "": 1 });
+    expect(samplesOf(text, "robot_policy_service_refused_credentials_total")).toEqual({ "": 1 });
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+    expect(text).not.toContain("secret");
+    expect(text).not.toContain("PROPFIND");
+  });
+
+  it("measures writes and tasks", async () => {
+    const running = await service();
+    await running.send("POST", "/v1/robots/setup", setup);
+    const text = await metricsOf(running);
+    const writes = samplesOf(text, "robot_policy_service_store_write_duration_seconds_count");
+    expect(writes['{outcome="committed"}']).toBeGreaterThan(0);
+    const waiting = async () => samplesOf(await metricsOf(running), "robot_policy_service_store_writes_waiting");
+    await expect.poll(waiting).toEqual({ "": 0 });
+    const runs = async () => samplesOf(await metricsOf(running), "robot_policy_service_task_runs_total");
+    await expect.poll(runs).toMatchObject({ '{task="prune-audit",outcome="succeeded"}': expect.any(Number) });
+  });
+
+  it("counts who was limited", async () => {
+    const few = { per_second: 0.001, burst: 1 };
+    const running = await service({ rateLimit: { credential: few, address: few } });
+    for (let count = 0; count < 3; count += 1) await running.send("GET", "/v1/robots");
+    const limited = samplesOf(await metricsOf(running), "robot_policy_service_limits_met_total");
+    expect(limited).toEqual({ '{limit="rate_limit.credential"}': 2 });
+  });
+
+  it("can be switched off", async () => {
+    const { url } = await service({ metrics: false });
+    expect((await fetch(`${url}/metrics`)).status).toBe(404);
+  });
+
+  it("counts in the store once in a while, however often it is asked", async () => {
+    let nowMs = 0;
+    const running = await service({}, { ...systemClock, monotonicMs: () => nowMs });
+    using database = new DatabaseSync(join(running.data_directory, "service.db"), {
+      enableForeignKeyConstraints: false,
+    });
+    const insert = database.prepare(`
+      insert into endpoints (checkpoint_id, region, url, health_url, health, contrary_probes, next_probe_at)
+      values ('ckpt_a', ?, '', '', 'healthy', 0, ?)`);
+    const later = new Date(Date.now() + 200_000).toISOString();
+    const add = async (region: string) => {
+      await beginWriting(database);
+      insert.run(region, later);
+      database.exec("commit");
+    };
+    const healthy = async () =>
+      samplesOf(await metricsOf(running), "robot_policy_service_endpoints")['{health="healthy"}'];
+    await add("eu");
+    expect(await healthy()).toBe(1);
+    await add("us");
+    expect(await healthy()).toBe(1);
+    nowMs = FIGURES_FRESH_MS;
+    expect(await healthy()).toBe(2);
+  });
+
+  it("answers though the store does not", async () => {
+    const running = await service();
+    using database = new DatabaseSync(join(running.data_directory, "service.db"));
+    await beginWriting(database);
+    database.exec("alter table endpoints rename to elsewhere; commit");
+    const answer = await fetch(`${running.url}/metrics`);
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("http_request_duration")]);
+  });
+});

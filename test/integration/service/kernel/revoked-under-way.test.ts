@@ -1,0 +1,125 @@
+import { Client } from "pg";
+import * as z from "zod";
+import { expect, it, onTestFinished } from "vitest";
+
+import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import { startService } from "../../../support/service/service.ts";
+import { startSlowRequest } from "../../../support/service/slow-request.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import type { NewStore } from "../../../support/service/stores.ts";
+
+const KEYS = "/v1/me/api-keys";
+const DIGEST = `sha256:${"0".repeat(64)}`;
+
+/** A service, and a key of it that may do everything, to be ended while its requests are under way. */
+async function scene(newStore: NewStore) {
+  const store = await newStore();
+  let aheadMs = 0;
+  const monotonicMs = () => systemClock.monotonicMs() + aheadMs;
+  const running = await startService({ store, clock: { ...systemClock, monotonicMs } });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  const made = await running.send("POST", KEYS, { label: "k" });
+  const { id, api_key: apiKey } = apiKeyCreatedSchema.parse(await made.json());
+  return {
+    store,
+    running,
+    id,
+    api_key: apiKey,
+    pass: (ms: number) => void (aheadMs += ms),
+    begin: (path: string, body: object) => startSlowRequest(running.url + path, apiKey, body),
+    revoke: async () => expect((await running.send("DELETE", `${KEYS}/${id}`)).status).toBe(200),
+    /** What the key did, as far as the audit log knows. */
+    deeds: async () => {
+      const { items } = auditSchema.parse(await (await running.send("GET", "/v1/me/audit")).json());
+      return items.filter(({ actor }) => actor.id === id).map(({ action }) => action);
+    },
+  };
+}
+
+const auditSchema = z.object({
+  items: z.array(z.object({ action: z.string(), actor: z.looseObject({ id: z.string() }) })),
+});
+
+describeOnEachStore("a key that is revoked while its request is under way", (newStore) => {
+  it.each([
+    ["/v1/robots/setup", { name: "r", robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST }],
+    [
+      "/v1/fleets",
+      {
+        name: "f",
+        subject: "pi",
+        selection: { robots: ["r"] },
+        peak_active_robots: 1,
+        readiness_mode: "always_ready",
+      },
+    ],
+    ["/v1/fleets/fleet_00000000000000000000000000/model", { subject: "pi" }],
+    ["/v1/me/deployments", { model: "pi", robot: "r" }],
+    [KEYS, { label: "another" }],
+    ["/v1/cli/login/decide", { exchange_id: "login_00000000000000000000000000", decision: "approve" }],
+  ])("POST %s answers 401, and commits nothing", async (path, body) => {
+    const { running, begin, revoke, deeds } = await scene(newStore);
+    const request = await begin(path, body);
+    await revoke();
+    expect(await request.finish()).toMatchObject({
+      status: 401,
+      body: expect.stringContaining("The credential ended while the request was under way"),
+    });
+    expect(await deeds()).toEqual([]);
+    expect(await (await running.send("GET", "/v1/robots")).json()).toEqual([]);
+  });
+
+  it("hears nothing of what it asked for, if the answer took longer than a moment", async () => {
+    const { begin, revoke, pass } = await scene(newStore);
+    const request = await begin("/v1/fleets/preview", { robots: ["r"] });
+    await revoke();
+    pass(100);
+    expect(await request.finish()).toMatchObject({ status: 401 });
+  });
+
+  it("is revoked only once a write that holds it has ended, and noted as used meanwhile", async ({ skip }) => {
+    const { store, running, id, api_key: apiKey, revoke } = await scene(newStore);
+    if (store?.kind !== "postgres") return skip("SQLite has one writer");
+    const [writer, other] = [new Client(store.url), new Client(store.url)];
+    for (const client of [writer, other]) {
+      await client.connect();
+      onTestFinished(() => client.end());
+    }
+    await other.query("begin");
+    await other.query("update api_keys set last_used_at = '2026' where id = $1", [id]);
+    // Nobody who writes with the key waits for that.
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const body = JSON.stringify({ name: "r", robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST });
+    expect((await fetch(`${running.url}/v1/robots/setup`, { method: "POST", headers, body })).status).toBe(200);
+    await other.query("commit");
+    await writer.query("begin");
+    await writer.query("select 1 from api_keys where id = $1 for key share", [id]);
+    let isRevoked = false;
+    const revoked = revoke().then(() => (isRevoked = true));
+    const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    await expect.poll(async () => (await other.query(waits)).rowCount, { timeout: PATIENCE_MS }).toBe(1);
+    expect(isRevoked).toBe(false);
+    await writer.query("commit");
+    await revoked;
+  });
+
+  it("commits nothing beside other writes that are committed", async () => {
+    const { running, begin, revoke, deeds } = await scene(newStore);
+    const setup = (name: string) => ({ name, robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST });
+    const late = await Promise.all(
+      Array.from({ length: 4 }, (_, index) => begin("/v1/robots/setup", setup(`l${index}`))),
+    );
+    await revoke();
+    const [lateAnswers, others] = await Promise.all([
+      Promise.all(late.map((request) => request.finish())),
+      Promise.all(
+        Array.from({ length: 4 }, (_, index) => running.send("POST", "/v1/robots/setup", setup(`r${index}`))),
+      ),
+    ]);
+    expect(lateAnswers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(await deeds()).toEqual([]);
+  });
+});

@@ -1,0 +1,340 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
+
+import { sql } from "kysely";
+import * as z from "zod";
+import { beforeEach, afterEach, describe, expect, it } from "vitest";
+
+import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
+import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
+import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import type { StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
+import { memoryFolder } from "../../../../support/memory.ts";
+import { execute } from "../../../../support/programs/execute.ts";
+import { SERVICE_PROGRAM } from "../../../../support/programs/programs-built.ts";
+import { testMachine } from "../../../../support/robot/machine.ts";
+import { PATIENCE_MS } from "../../../../support/run/patience.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../../../../support/service/postgres.ts";
+import { runServiceCommand, storeFlags } from "../../../../support/service/service-command.ts";
+import { startService } from "../../../../support/service/service.ts";
+import type { RunningService } from "../../../../support/service/service.ts";
+import { newSqliteFolder } from "../../../../support/service/sqlite-folder.ts";
+import { usePostgres } from "../../../../support/service/stores.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const copiedSchema = z.object({ file: z.string(), schema: z.string(), rows: z.record(z.string(), z.int()) });
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(memoryFolder, "backup-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const databases = usePostgres();
+
+/** Between the writes of one client of a storm. */
+const STORM_PAUSE_MS = 20;
+
+const run = runServiceCommand;
+const flagsOf = storeFlags;
+
+interface Kind {
+  readonly kind: string;
+  readonly skip: boolean;
+  /** A place without a store. */
+  locate(): Promise<StoreLocation>;
+  /** A store in which nothing is. */
+  newStore(): Promise<StoreLocation>;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    kind: "SQLite",
+    skip: false,
+    locate: async () => ({ kind: "sqlite", data_directory: join(folder, `data-${Math.random()}`) }),
+    newStore: async () => ({ kind: "sqlite", data_directory: await newSqliteFolder(`${basename(folder)}/store-`) }),
+  },
+  { kind: "PostgreSQL", skip: WITHOUT_POSTGRES, locate: databases.empty, newStore: databases.withSchema },
+];
+
+/** The first service on a store writes its key there; a later one on a copy works with the same. */
+function serve(store: StoreLocation, keyFolder: string): Promise<RunningService> {
+  return startService({ store, data_directory: keyFolder });
+}
+
+const setUp = (service: RunningService, name: string, more: object = {}) =>
+  service.send("POST", "/v1/robots/setup", {
+    name,
+    robot_type_id: "t",
+    region: "x",
+    configuration_digest: DIGEST,
+    ...more,
+  });
+
+describe.each(kinds)("backup of $kind, restored to each", ({ skip, newStore }) => {
+  it.skipIf(skip)("has everything, whatever is in it, and its keys work", async () => {
+    const [source, file] = [await newStore(), join(folder, "backup.db")];
+    const before = await (async () => {
+      await using service = await serve(source, folder);
+      // More than are held at once, and what text can be.
+      await Promise.all(Array.from({ length: 205 }, (_, index) => setUp(service, `r${index}`)));
+      const odd = { site: "\u{10FFFF}", labels: { "ключ 🤖": "\u0001" }, contract: { x: 1e-7 } };
+      expect((await setUp(service, "odd \u{10FFFF} '\"`", odd)).status).toBe(200);
+      const outcome = await run("backup", file, ...flagsOf(source), "--json");
+      expect(outcome).toMatchObject({ code: 0, stderr: "" });
+      const { schema, rows } = copiedSchema.parse(JSON.parse(outcome.stdout));
+      expect([schema, rows["robots"], rows["organizations"], rows["api_keys"]]).toEqual(["0001-initial", 206, 1, 1]);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      return await service.robots();
+    })();
+    for (const to of kinds.filter((each) => !each.skip)) {
+      const target = await to.locate();
+      const restored = await run("restore", file, ...flagsOf(target));
+      expect(restored).toMatchObject({ code: 0, stderr: "" });
+      expect(restored.stdout).toMatch(/robots\s+206\n/);
+      await using service = await serve(target, folder);
+      expect(await service.robots()).toEqual(before);
+      expect((await setUp(service, "r1")).status).toBe(200);
+    }
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("a database URL without a password", () => {
+  it("is told as that", async () => {
+    const { password } = await sharedPostgres();
+    const url = (await databases.empty()).url.replace(`:${password}`, "");
+    const outcome = await run("orgs", "list", "--database", url);
+    expect(outcome.code).toBe(1);
+    expect(outcome.stderr).toContain("The database asks for a password, and its URL has none.");
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes its first row there", () => {
+  it("waits for it, and leaves the store as it is", async () => {
+    const file = join(folder, "backup.db");
+    const source: StoreLocation = {
+      kind: "sqlite",
+      data_directory: await newSqliteFolder(`${basename(folder)}/source-`),
+    };
+    const options = { onProgress() {}, signal: new AbortController().signal };
+    expect((await backUp(source, file, testMachine, options)).state).toBe("copied");
+    const target = await databases.withSchema();
+    await using store = await openStore(target, testMachine);
+    const isWritten = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    const write = store.write(async (transaction) => {
+      await transaction.insertInto("organizations").values({ id: "org_1", name: "o", created_at: "2026" }).execute();
+      isWritten.resolve();
+      await mayCommit.promise;
+    });
+    await isWritten.promise;
+    const restoring = restore(file, target, testMachine, options);
+    const waiting = sql<{ count: number }>`select count(*)::int as count from pg_locks
+      where not granted and database = (select oid from pg_database where datname = current_database())`;
+    await expect
+      .poll(async () => (await waiting.execute(store.reader)).rows[0]?.count, { timeout: PATIENCE_MS })
+      .toBe(1);
+    mayCommit.resolve();
+    await write;
+    expect(await restoring).toMatchObject({ state: "failed", problem: { code: "store-not-empty" } });
+    const rows = await store.reader.selectFrom("organizations").select("id").execute();
+    expect(rows).toEqual([{ id: "org_1" }]);
+  });
+});
+
+for (const { kind, skip, locate, newStore } of kinds) {
+  describe.skipIf(skip)(`backup of ${kind}`, () => {
+    it("while the service takes a storm of writes, is a moment of it: every robot has its entry in the audit log", async () => {
+      const store = await newStore();
+      await using service = await serve(store, folder);
+      const over = new AbortController();
+      const storm = Array.from({ length: 8 }, async (_, client) => {
+        const statuses = new Set<number>();
+        for (let index = 0; !over.signal.aborted; index += 1) {
+          statuses.add((await setUp(service, `r${client}-${index}`)).status);
+          // As fast as it can, it would take the processor from the backup and show nothing more.
+          await setTimeout(STORM_PAUSE_MS);
+        }
+        return [...statuses];
+      });
+      const names = ["a.db", "b.db"];
+      const backups = [];
+      for (const name of names)
+        backups.push(
+          await execute([process.execPath, SERVICE_PROGRAM, "backup", join(folder, name), ...flagsOf(store)]),
+        );
+      over.abort();
+      expect((await Promise.all(storm)).flat()).toEqual(Array.from({ length: 8 }, () => 200));
+      expect(backups.map(({ code, stderr }) => [code, stderr])).toEqual(backups.map(() => [0, ""]));
+      const counts = names.map((name) => {
+        const database = new DatabaseSync(join(folder, name), { readOnly: true });
+        const row = database
+          .prepare(
+            `select (select count(*) from robots) as robots,
+             (select count(*) from robots where id not in (select subject_id from audit_log)) as without_entry,
+             (select count(*) from audit_log where action = 'robot.setup') as entries`,
+          )
+          .get();
+        database.close();
+        return row;
+      });
+      for (const count of counts) expect(count?.["without_entry"]).toBe(0);
+      for (const count of counts) expect(count?.["entries"]).toBe(count?.["robots"]);
+      expect(Number(counts[1]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
+    });
+
+    it("goes into a file, not to stdout", async () => {
+      const outcome = await run("backup", "-", ...flagsOf(await locate()));
+      expect([outcome.code, outcome.stdout]).toEqual([2, ""]);
+    });
+
+    it("never replaces a file, and leaves nothing behind when it fails", async () => {
+      const store = await newStore();
+      await (await serve(store, folder))[Symbol.asyncDispose]();
+      const file = join(folder, "taken");
+      await writeFile(file, "mine");
+      const refused = await run("backup", file, ...flagsOf(store));
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("a backup never replaces one");
+      expect(await readFile(file, "utf8")).toBe("mine");
+      const nowhere = await run("backup", join(folder, "no", "where"), ...flagsOf(store));
+      expect(nowhere.stderr).toContain("The backup cannot be written there");
+      expect((await readdir(folder)).filter((name) => name.endsWith(".new"))).toEqual([]);
+    });
+
+    it("of a place without a store says so", async () => {
+      const store = await locate();
+      const file = join(folder, "backup.db");
+      const outcome = await run("backup", file, ...flagsOf(store));
+      expect(outcome.code).toBe(1);
+      expect(outcome.stderr).toContain("There is no store of robot-policy-service");
+      expect(await readdir(folder)).not.toContain("backup.db");
+    });
+  });
+
+  describe.skipIf(skip)(`restore to ${kind}`, () => {
+    it("touches no store that is there, and no directory a service runs on", async () => {
+      const store = await newStore();
+      const file = join(folder, "backup.db");
+      {
+        await using service = await serve(store, folder);
+        await setUp(service, "r1");
+        await run("backup", file, ...flagsOf(store));
+        const running = await run("restore", file, ...flagsOf(store));
+        expect(running.code).toBe(1);
+        expect(running.stderr).toMatch(/Another robot-policy-service runs|There is a store in that place already/);
+      }
+      const full = await run("restore", file, ...flagsOf(store));
+      expect(full.code).toBe(1);
+      expect(full.stderr).toContain("There is a store in that place already");
+      await using service = await serve(store, folder);
+      expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
+    });
+
+    it.each([
+      ["a file that is not there", undefined, "there is no such file"],
+      ["an empty file", "", "it is empty"],
+      ["something else", "hello ".repeat(1000), "file is not a database"],
+    ])("refuses %s, and the place stays free", async (_name, content, message) => {
+      const store = await locate();
+      const file = join(folder, "backup.db");
+      if (content !== undefined) await writeFile(file, content);
+      const refused = await run("restore", file, ...flagsOf(store));
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain(message);
+      await using service = await serve(store, folder);
+      expect(await service.robots()).toEqual([]);
+    });
+
+    it.each([
+      ["whose seal was dropped", "drop table backup_seal", "its content is not what was backed up"],
+      [
+        "with a view in place of a table",
+        "alter table robots rename to r; create view robots as select * from r",
+        "its tables are not those of the schema that it names",
+      ],
+      [
+        "with a trigger",
+        "create trigger t after insert on robots begin delete from api_keys; end",
+        "its tables are not those of the schema that it names",
+      ],
+    ])("refuses a backup %s", async (_what, text, message) => {
+      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
+      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+      const backup = new DatabaseSync(file);
+      backup.exec(text);
+      backup.close();
+      const refused = await run("restore", file, ...flagsOf(target));
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+    });
+
+    it("refuses a pipe at once", async () => {
+      const [target, pipe] = [await locate(), join(folder, "pipe")];
+      execFileSync("mkfifo", [pipe]);
+      const refused = await run("restore", pipe, ...flagsOf(target));
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("it is no regular file")]);
+    });
+
+    it("refuses a backup in which one byte of content changed", async () => {
+      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
+      {
+        await using service = await serve(store, folder);
+        await setUp(service, "a-name-to-be-damaged");
+      }
+      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+      const bytes = await readFile(file);
+      // The last is in the table itself; the first in an index, or in the audit log.
+      bytes[bytes.lastIndexOf("a-name-to-be-damaged")] = "A".charCodeAt(0);
+      await writeFile(file, bytes);
+      const refused = await run("restore", file, ...flagsOf(target));
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(/it is damaged/);
+      await using service = await serve(target, await mkdtemp(join(folder, "key-")));
+      expect(await service.robots()).toEqual([]);
+    });
+
+    it("fills a store that holds nothing, and that no command but a service's made", async () => {
+      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
+      {
+        await using service = await serve(store, folder);
+        await setUp(service, "r1");
+      }
+      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+      if (target.kind === "sqlite") {
+        // As a restore leaves it that was interrupted.
+        await mkdir(target.data_directory);
+        await writeFile(join(target.data_directory, "service.db"), "");
+      }
+      const commands = [["keys", "list"], ["orgs", "list"], ["models", "list"], ["audit"], ["orgs", "create", "x"]];
+      for (const refused of await Promise.all(commands.map((words) => run(...words, ...flagsOf(target))))) {
+        expect([refused.code, refused.stdout]).toEqual([1, ""]);
+        expect(refused.stderr).toContain("[no-store]");
+      }
+      await (await openStore(target, testMachine))[Symbol.asyncDispose]();
+      const restored = await run("restore", file, ...flagsOf(target));
+      expect(restored).toMatchObject({ code: 0, stderr: "" });
+      expect(restored.stdout).toMatch(/^Restored \d+ rows \(schema \S+\) from \S+backup\.db into \S+$/m);
+      expect((await run("restore", file, ...flagsOf(target))).stderr).toContain(
+        "There is a store in that place already",
+      );
+      await using service = await serve(target, folder);
+      expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
+    });
+
+    it("refuses a backup of a later schema", async () => {
+      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
+      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+      const backup = new DatabaseSync(file);
+      backup.exec("insert into migrations values ('9999-later', '2030')");
+      backup.close();
+      const refused = await run("restore", file, ...flagsOf(target));
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining("a newer robot-policy-service wrote it (schema 9999-later)"),
+      ]);
+    });
+  });
+}

@@ -1,0 +1,325 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { sql } from "kysely";
+import type { Transaction } from "kysely";
+import type { Client } from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+
+import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
+import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";
+import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
+import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
+import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
+import { countBelongings } from "../../../../../src/service/organizations/queries.ts";
+import { testMachine } from "../../../../support/robot/machine.ts";
+import { eventually } from "../../../../support/robot/robot.ts";
+import { times } from "../../../../support/run/tier.ts";
+import type { Postgres } from "../../../../support/service/postgres.ts";
+import { startPostgres, WITHOUT_POSTGRES } from "../../../../support/service/postgres.ts";
+import { startService } from "../../../../support/service/service.ts";
+import { createDatabaseWithSchema } from "../../../../support/service/stores.ts";
+import { acknowledges, lostBy, startStorm } from "../../../../support/service/storm.ts";
+
+let postgres: Postgres;
+let folder: string;
+beforeAll(async () => {
+  // Looking for a ring of locks costs this time in each: dozens of them have to be through before anybody's patience ends.
+  if (!WITHOUT_POSTGRES) postgres = await startPostgres({ settings: { deadlock_timeout: "20ms" } });
+});
+afterAll(() => postgres?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "postgres-test-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const locate = async (): Promise<StoreLocation & { readonly kind: "postgres" }> => ({
+  kind: "postgres",
+  url: await createDatabaseWithSchema(postgres),
+});
+
+const add = (store: Store, id: string, createdAt = "2026") =>
+  store.write((transaction) =>
+    transaction.insertInto("organizations").values({ id, name: id, created_at: createdAt }).execute(),
+  );
+
+const rename = (store: Store, id: string, name: string) =>
+  store.write((transaction) => transaction.updateTable("organizations").set({ name }).where("id", "=", id).execute());
+
+/** Somebody else on the same database. */
+async function someoneElse(url: string): Promise<Client> {
+  const client = await postgres.connect(url);
+  onTestFinished(() => client.end());
+  return client;
+}
+
+describe.skipIf(WITHOUT_POSTGRES)("queries on PostgreSQL", () => {
+  it("are prepared on their connection, however many lists of every length were looked up before", async () => {
+    await using store = await openStore({ ...(await locate()), pool_size: 2 }, testMachine);
+    const organizations = store.reader.selectFrom("organizations").select("id");
+    for (let length = 1; length <= 600; length += 1) {
+      const ids = Array.from({ length }, (_, index) => `org_${index}`);
+      await organizations.where("id", "in", ids).execute();
+    }
+    await organizations.where("name", "=", "a").execute();
+    const { rows } = await sql<{ readonly statement: string }>`
+      select statement from pg_prepared_statements`.execute(store.reader);
+    expect(rows.filter(({ statement }) => statement.includes('where "name" = $1'))).toHaveLength(1);
+    expect(rows.length).toBeLessThan(100);
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
+  it("wait for a row that someone else holds, while other writes go on", async () => {
+    const location = await locate();
+    await using store = await openStore(location, testMachine);
+    await Promise.all([add(store, "a"), add(store, "b")]);
+    const other = await someoneElse(location.url);
+    await other.query("begin");
+    await other.query("select * from organizations where id = 'a' for update");
+    const held = rename(store, "a", "renamed");
+    await Promise.all([rename(store, "b", "renamed b"), add(store, "c")]);
+    await other.query("commit");
+    await held;
+    const names = store.reader.selectFrom("organizations").select("name").orderBy("id").execute();
+    expect((await names).map(({ name }) => name)).toEqual(["renamed", "renamed b", "c"]);
+  });
+
+  it("that end in a deadlock are run again, and happen once", async () => {
+    const location = await locate();
+    await using store = await openStore(location, testMachine);
+    await Promise.all([add(store, "a", "0"), add(store, "b", "0")]);
+    const other = await someoneElse(location.url);
+    let runs = 0;
+    await other.query("begin");
+    await other.query("update organizations set created_at = created_at where id = 'b'");
+    const deadlocked = store.write(async (transaction) => {
+      runs += 1;
+      const increment = sql`created_at::int + 1`;
+      for (const id of ["a", "b"]) {
+        await sql`update organizations set created_at = ${increment} where id = ${id}`.execute(transaction);
+      }
+    });
+    await eventually(async () => {
+      const { rows } = await other.query("select 1 from pg_locks where not granted");
+      return rows.length > 0 && runs > 1 ? true : undefined;
+    }, "the write that waits alone");
+    // The ring is closed; the server breaks it where it likes.
+    await other.query("update organizations set created_at = created_at where id = 'a'").catch(() => {});
+    await other.query("rollback");
+    await deadlocked;
+    const { rows } = await other.query("select created_at from organizations order by id");
+    expect(rows).toEqual([{ created_at: "1" }, { created_at: "1" }]);
+  });
+
+  it("give up on a row nobody lets go of: later, please", async () => {
+    const location = await locate();
+    await using store = await openStore(location, testMachine);
+    await add(store, "a");
+    const other = await someoneElse(location.url);
+    await other.query("begin");
+    await other.query("select * from organizations where id = 'a' for update");
+    await expect(rename(store, "a", "x")).rejects.toThrow(StoreUnavailableError);
+    await other.query("rollback");
+    await rename(store, "a", "x");
+  });
+
+  it.each<[what: string, spoil: (transaction: Transaction<Tables>) => Promise<unknown>]>([
+    [
+      "takes too long",
+      async (transaction) => {
+        await sql`set local statement_timeout = 100`.execute(transaction);
+        await sql`select pg_sleep(60)`.execute(transaction);
+      },
+    ],
+    [
+      "needs more memory than there is",
+      (transaction) => sql`do $$ begin raise exception using errcode = '53200'; end $$`.execute(transaction),
+    ],
+  ])("of one commit with one that %s happen, once", async (_what, spoil) => {
+    await using store = await openStore(await locate(), testMachine);
+    const ids = ["a", "b", "c", "d", "e", "f"];
+    const spoiled = store.write(spoil);
+    const [refused, ...others] = await Promise.allSettled([spoiled, ...ids.map((id) => add(store, id))]);
+    expect(refused).toMatchObject({ status: "rejected", reason: expect.any(StoreUnavailableError) });
+    expect(others.map(({ status }) => status)).toEqual(ids.map(() => "fulfilled"));
+    const rows = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
+    expect(rows.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it("of two stores that hold each other's rows in turn all come through", async () => {
+    const location = await locate();
+    await using first = await openStore(location, testMachine);
+    await using second = await openStore(location, testMachine);
+    const ids = ["a", "b", "c", "d"];
+    await Promise.all(ids.map((id) => add(first, id, "0")));
+    const sweep = (store: Store, order: readonly string[]) =>
+      store.write(async (transaction) => {
+        for (const id of order) {
+          await sql`update organizations set created_at = created_at::int + 1 where id = ${id}`.execute(transaction);
+        }
+      });
+    const sweeps = Array.from({ length: 40 }, (_, index) =>
+      index % 2 === 0 ? sweep(first, ids) : sweep(second, ids.toReversed()),
+    );
+    await Promise.all(sweeps);
+    const rows = await first.reader.selectFrom("organizations").select("created_at").execute();
+    expect(rows.map(({ created_at: createdAt }) => createdAt)).toEqual(["40", "40", "40", "40"]);
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
+  const password = "hunter2";
+
+  it("proves a password that the server keeps as SCRAM", async () => {
+    const url = new URL((await locate()).url);
+    const other = await someoneElse(url.href);
+    await other.query("set password_encryption = 'scram-sha-256'");
+    await other.query(`create role scram superuser login password '${password}'`);
+    url.username = "scram";
+    url.password = password;
+    await using store = await openStore({ kind: "postgres", url: url.href }, testMachine);
+    await add(store, "a");
+    url.password = "";
+    const location: StoreLocation = { kind: "postgres", url: url.href };
+    const error: unknown = await openStore(location, testMachine).catch((reason: unknown) => reason);
+    expect(storeProblem(error, location)).toMatchObject({ code: "database-password-missing" });
+  });
+
+  it.each<[string, (url: URL) => void, string]>([
+    ["a password it does not know", (url) => (url.password = password), "Check user and password"],
+    ["a database that is not there", (url) => (url.pathname = "/nowhere"), "Make the database first"],
+    ["a port nobody listens on", (url) => (url.port = "1"), "Make sure that PostgreSQL runs there"],
+    ["a host that is not there", (url) => (url.hostname = `${"x".repeat(64)}.invalid`), "Check the host"],
+  ])("with %s says what to do, and no password", async (_name, spoil, fix) => {
+    const url = new URL((await locate()).url);
+    url.password = password;
+    if (fix !== "Check user and password") url.password = postgres.password;
+    spoil(url);
+    const location: StoreLocation = { kind: "postgres", url: url.href };
+    const error: unknown = await openStore(location, testMachine).catch((reason: unknown) => reason);
+    const problem = storeProblem(error, location);
+    expect(problem).toMatchObject({ code: "database-unreachable", fix: expect.stringContaining(fix) });
+    expect(JSON.stringify(problem)).not.toContain(url.password);
+    expect(problem?.where).toBe(`postgres://robots@${url.host}${url.pathname}`);
+  });
+});
+
+describe("a connection that the server ends in the moment it is made", () => {
+  const message = (type: string, content: Buffer) => {
+    const head = Buffer.alloc(5);
+    head.write(type);
+    head.writeInt32BE(content.length + 4, 1);
+    return Buffer.concat([head, content]);
+  };
+  const authenticated = message("R", Buffer.alloc(4));
+  const ready = message("Z", Buffer.from("I"));
+  const terminated = message("E", Buffer.from("SFATAL\0C57P01\0Mterminating connection\0\0"));
+
+  it("is a store that is unavailable, and nothing worse", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => socket.end(Buffer.concat([authenticated, ready, terminated])));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const opened = openStore({ kind: "postgres", url: `postgres://robots@127.0.0.1:${port}/robots` }, testMachine);
+    await expect(opened).rejects.toThrow(StoreUnavailableError);
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("among many rows on PostgreSQL", () => {
+  /** How many rows of a table a job looks at, by an index or one after the other. */
+  function rowsRead(store: Store, table: string, job: (transaction: Transaction<Tables>) => Promise<unknown>) {
+    return store.write(async (transaction) => {
+      const soFar = async () => {
+        const { rows } = await sql<{ readonly read: number }>`
+          select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relname = ${table}`.execute(
+          transaction,
+        );
+        return rows[0]?.read ?? 0;
+      };
+      const before = await soFar();
+      await job(transaction);
+      return (await soFar()) - before;
+    });
+  }
+
+  it("a thousand robots are found, and current deployments are counted, without a look at the others", async () => {
+    const { url } = await locate();
+    await using store = await openStore({ kind: "postgres", url }, testMachine);
+    for (const id of ["org_1", "org_2"]) await add(store, id);
+    const other = await someoneElse(url);
+    await other.query(`
+      insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
+        select 'rob_' || n, 'org_1', 'arm-' || n, '', '', '', repeat('x', 400), '', '', '', '', '', '', '' from generate_series(1, 50000) as n;
+      insert into models (slug, display_name, default_checkpoint_id, created_at) values ('pi', '', 'ckpt', '');
+      insert into checkpoints (id, model_slug, requirements, created_at) values ('ckpt', 'pi', '{}', '');
+      insert into deployments (id, organization_id, robot_id, model_slug, checkpoint_id, region, status, generation_id, created_at, retired_at)
+        select 'dep_' || n, case when n > 10000 then 'org_2' else 'org_1' end, 'rob_' || n, 'pi', 'ckpt', '', '', '', '',
+          case when n between 11 and 10000 then '2026' end
+        from generate_series(1, 20000) as n;
+      analyze robots, deployments`);
+    const names = Array.from({ length: 1000 }, (_, index) =>
+      index % 2 === 0 ? `arm-${index * 9}` : `rob_${index * 9}`,
+    );
+    const find = (transaction: Transaction<Tables>) => findRobotIds(transaction, "org_1", names);
+    const count = (transaction: Transaction<Tables>) => countBelongings(transaction, "org_1", "2026");
+    expect([...(await store.write(find)).keys()]).toEqual(expect.arrayContaining(names.slice(1)));
+    expect(await rowsRead(store, "robots", find)).toBeLessThanOrEqual(1000);
+    expect(await store.write(count)).toMatchObject({ deployments: 10 });
+    expect(await rowsRead(store, "deployments", count)).toBeLessThanOrEqual(10);
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
+  it("outlives restarts of the database under load: no 500, no acknowledged setup lost, recovery by itself", async () => {
+    const store = await locate();
+    await using service = await startService({ store, data_directory: folder });
+    const storm = startStorm(service);
+    await acknowledges(storm, 50);
+    for (const end of [postgres.stop, ...Array.from({ length: times(1, 3) }, () => postgres.kill)]) {
+      await end();
+      await eventually(async () => ((storm.statuses.get(503) ?? 0) > 0 ? true : undefined), "a 503");
+      expect((await fetch(`${service.url}/readyz`)).status).toBe(503);
+      storm.statuses.delete(503);
+      await postgres.start();
+      await acknowledges(storm, 50);
+    }
+    await storm.stop();
+    expect([...storm.statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
+    expect(storm.withoutRetryAfter).toBe(0);
+    expect(lostBy(storm, await service.robots())).toEqual([]);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(service.log()).not.toContain(postgres.password);
+  });
+
+  it("whose connections are ended one by one by an administrator goes on", async () => {
+    const store = await locate();
+    await using service = await startService({ store, data_directory: folder });
+    const other = await someoneElse(store.url);
+    const storm = startStorm(service, 8);
+    for (let round = 0; round < times(3, 10); round += 1) {
+      await acknowledges(storm, 20);
+      await other.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'robot-policy-service' and datname = current_database()",
+      );
+    }
+    await acknowledges(storm, 20);
+    await storm.stop();
+    expect([...storm.statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
+    expect(lostBy(storm, await service.robots())).toEqual([]);
+  });
+
+  it("answers what PostgreSQL's text cannot hold like anything else it does not know", async () => {
+    await using service = await startService({ store: await locate(), data_directory: folder });
+    expect((await service.send("GET", "/v1/robots/a%00b")).status).toBe(404);
+  });
+});

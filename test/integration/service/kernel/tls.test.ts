@@ -1,0 +1,220 @@
+import { execFileSync } from "node:child_process";
+import { rename, symlink, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { get } from "node:https";
+import { connect as connectPlain } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import type { SecureVersion } from "node:tls";
+
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { startService } from "../../../support/service/service.ts";
+import type { Certified, Validity } from "../../client/authority.ts";
+import { createAuthority } from "../../client/authority.ts";
+
+/** A folder with `cert.pem` and `key.pem`, and an authority that issues others. */
+function scene() {
+  const authority = createAuthority();
+  onTestFinished(() => authority[Symbol.dispose]());
+  const folder = mkdtempSync(join(tmpdir(), "tls-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
+  const put = async ({ cert, key }: Partial<Certified>): Promise<void> => {
+    // As certbot does: whole files, by rename.
+    for (const [path, text] of [[files.keyFile, key] as const, [files.certFile, cert] as const]) {
+      if (text === undefined) continue;
+      await writeFile(`${path}.new`, text);
+      await rename(`${path}.new`, path);
+    }
+  };
+  return { authority, folder, files, put, issue: (validity?: Validity) => authority.issue("127.0.0.1", validity) };
+}
+
+type Scene = ReturnType<typeof scene>;
+
+async function serve({ files }: Scene, limits: Readonly<Record<string, number>> = {}): Promise<RunningService> {
+  const running = await startService({
+    configuration: { tls: files },
+    limits: { certificateCheckMs: 60_000, ...limits },
+  });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  return running;
+}
+
+interface Offer {
+  readonly minVersion?: SecureVersion;
+  readonly maxVersion?: SecureVersion;
+  readonly ciphers?: string;
+}
+
+/** Serial number of the certificate a new connection is served with, which is checked against the authority. */
+async function servedSerial(url: string, offer: Offer = {}) {
+  const { port } = new URL(url);
+  const socket = connect({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false, ...offer });
+  try {
+    await once(socket, "secureConnect");
+    return socket.getPeerCertificate().serialNumber;
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe("TLS by files", () => {
+  it("serves https with a certificate that clients can check", async () => {
+    const world = scene();
+    await world.put(world.issue());
+    const { url } = await serve(world);
+    expect(url).toMatch(/^https:/);
+    const { readFileSync } = await import("node:fs");
+    const request = get(`${url}/healthz`, { ca: readFileSync(world.authority.ca_file), agent: false });
+    const [answer] = await once(request, "response");
+    expect(answer.statusCode).toBe(200);
+    answer.resume();
+  });
+
+  it("speaks TLS 1.2 and 1.3, nothing older, and not plain HTTP", async () => {
+    const world = scene();
+    await world.put(world.issue());
+    const { url, log } = await serve(world);
+    await servedSerial(url, { maxVersion: "TLSv1.2" });
+    await servedSerial(url, { minVersion: "TLSv1.3" });
+    await expect(servedSerial(url, { minVersion: "TLSv1", maxVersion: "TLSv1.1" })).rejects.toThrow();
+    // Without forward secrecy, or with CBC, each by certificates of both kinds.
+    for (const ciphers of ["AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA256"]) {
+      await expect(servedSerial(url, { maxVersion: "TLSv1.2", ciphers })).rejects.toThrow();
+    }
+    const plain = connectPlain(Number(new URL(url).port), "127.0.0.1");
+    plain.on("error", () => {});
+    plain.write("GET / HTTP/1.1\r\n\r\n");
+    await once(plain, "close");
+    expect((await servedSerial(url)) !== "").toBe(true);
+    expect(log()).not.toContain('"level":"error"');
+  });
+
+  it("a handshake that never comes is not waited for", async () => {
+    const world = scene();
+    await world.put(world.issue());
+    const { url } = await serve(world, { headersTimeoutMs: 200 });
+    const silent = connectPlain(Number(new URL(url).port), "127.0.0.1");
+    silent.on("error", () => {});
+    await once(silent, "close");
+  });
+
+  it("reload takes the new certificate for new connections; open ones go on", async () => {
+    const world = scene();
+    await world.put(world.issue());
+    const { url, reload, log } = await serve(world);
+    const before = await servedSerial(url);
+    const open = connect({ host: "127.0.0.1", port: Number(new URL(url).port), rejectUnauthorized: false });
+    await once(open, "secureConnect");
+    await world.put(world.issue());
+    await reload();
+    expect(await servedSerial(url)).not.toBe(before);
+    expect(log()).toContain("tls_reloaded");
+    open.write("GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n");
+    const [bytes] = await once(open, "data");
+    expect(String(bytes)).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  it("takes renewed files by itself, also where a link is turned to them", async () => {
+    const world = scene();
+    const put = async (name: string) => {
+      const { cert, key } = world.issue();
+      await writeFile(join(world.folder, `${name}.cert`), cert);
+      await writeFile(join(world.folder, `${name}.key`), key);
+      for (const [path, target] of [
+        [world.files.keyFile, `${name}.key`],
+        [world.files.certFile, `${name}.cert`],
+      ] as const) {
+        await symlink(target, `${path}.new`);
+        await rename(`${path}.new`, path);
+      }
+    };
+    await put("first");
+    const { url } = await serve(world, { certificateCheckMs: 50 });
+    const before = await servedSerial(url);
+    await put("second");
+    await expect.poll(() => servedSerial(url), { timeout: PATIENCE_MS }).not.toBe(before);
+  });
+
+  it.each<[string, (world: Scene) => Promise<void>, string]>([
+    ["is gone", async ({ files }) => rename(files.certFile, `${files.certFile}.old`), "tls-certificate-unreadable"],
+    ["is cut off", async ({ put }) => put({ cert: "-----BEGIN CERTIFICATE-----\nMIIB" }), "tls-certificate-invalid"],
+    ["has expired", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired"],
+    ["has another key", async ({ put }) => put({ key: otherKey() }), "tls-pair-mismatch"],
+    ["has a key with a passphrase", async ({ put }) => put({ key: lockedKey() }), "tls-key-invalid"],
+  ])("a new one that %s: the old one stays in force, and the log says why", async (_what, spoil, code) => {
+    const world = scene();
+    await world.put(world.issue());
+    const { url, reload, log } = await serve(world);
+    const before = await servedSerial(url);
+    await spoil(world);
+    await reload();
+    expect(await servedSerial(url)).toBe(before);
+    expect(log()).toContain(`"code":"${code}"`);
+    await world.put(world.issue());
+    await reload();
+    expect(await servedSerial(url)).not.toBe(before);
+  });
+
+  it.each<[string, (world: Scene) => Promise<void>, string]>([
+    ["without files", async () => {}, "tls-certificate-unreadable"],
+    ["without a key", async ({ put, issue }) => put({ cert: issue().cert }), "tls-key-unreadable"],
+    ["with an expired certificate", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired"],
+    ["with the key of another", async ({ put, issue }) => put({ ...issue(), key: otherKey() }), "tls-pair-mismatch"],
+    ["with files that hold something else", async ({ put }) => put({ cert: "x", key: "y" }), "tls-certificate-invalid"],
+  ])("does not start %s", async (_what, prepare, code) => {
+    const world = scene();
+    await prepare(world);
+    await expect(serve(world)).rejects.toThrow(code);
+  });
+
+  it("a certificate that is not valid yet is served, with a warning: the clock may be wrong", async () => {
+    const world = scene();
+    await world.put(world.issue("future"));
+    const { url, log } = await serve(world);
+    expect(await servedSerial(url)).not.toBe("");
+    await expect.poll(log).toContain("tls_certificate_not_valid_yet");
+  });
+
+  it("/metrics tells when the certificate ends", async () => {
+    const world = scene();
+    await world.put(world.issue());
+    const { url } = await serve(world);
+    const ends = async () => /^\w+tls_certificate_not_after_seconds (\d+)$/m.exec(await textOf(`${url}/metrics`))?.[1];
+    await expect.poll(ends).toBe(String(Date.parse("2099-01-01T00:00:00Z") / 1000));
+  });
+});
+
+async function textOf(url: string): Promise<string> {
+  const [answer] = await once(get(url, { rejectUnauthorized: false, agent: false }), "response");
+  let text = "";
+  for await (const chunk of answer) text += String(chunk);
+  return text;
+}
+
+function otherKey(): string {
+  return openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1");
+}
+
+function lockedKey(): string {
+  return openssl(
+    "genpkey",
+    "-algorithm",
+    "EC",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-aes256",
+    "-pass",
+    "pass:x",
+  );
+}
+
+function openssl(...args: readonly string[]): string {
+  return execFileSync("openssl", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+}

@@ -1,0 +1,342 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { modelListSchema, modelViewSchema } from "../../../../src/api/models.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { createLog } from "../../../../src/service/kernel/log.ts";
+import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { applyCatalogFile } from "../../../../src/service/models/apply.ts";
+import { readCatalogFile } from "../../../../src/service/models/catalog-file.ts";
+import { findModel, listModels, resolveSubject } from "../../../../src/service/models/queries.ts";
+import { startWords } from "../../../support/programs/command.ts";
+import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
+import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
+import { startService } from "../../../support/service/service.ts";
+import { usePostgres } from "../../../support/service/stores.ts";
+
+const EXAMPLE = join(import.meta.dirname, "../../../../config/models.example.yaml");
+
+const machine = {
+  clock: systemClock,
+  files: systemFiles,
+  random: systemRandom,
+  log: createLog("silent", { write() {} }),
+};
+const newId = createIds(machine.clock, machine.random);
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "models-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** A model with one checkpoint in region us. */
+function model(slug: string, more = ""): string {
+  return `{slug: ${slug}, checkpoints: [{id: ckpt_${slug}, created_at: 2026-01-01, ${more} endpoints: [{region: us, url: http://${slug}.lab.example}]}]}`;
+}
+
+function yaml(...models: readonly string[]): string {
+  return `models: [${models.join(", ")}]`;
+}
+
+async function writeCatalog(text: string): Promise<string> {
+  const path = join(folder, `${newId("aud")}.yaml`);
+  await writeFile(path, text);
+  return path;
+}
+
+async function applyFile(store: Store, path: string) {
+  const reading = await readCatalogFile(systemFiles, path);
+  if (reading.state === "refused") throw new Error(JSON.stringify(reading.findings));
+  return applyCatalogFile({ store, newId, machine }, reading.file);
+}
+
+async function apply(store: Store, ...models: readonly string[]) {
+  return applyFile(store, await writeCatalog(yaml(...models)));
+}
+
+async function slugs(store: Store): Promise<readonly string[]> {
+  return (await listModels(store.reader)).map(({ slug }) => slug);
+}
+
+async function auditEntries(store: Store) {
+  const entries = await store.reader.selectFrom("audit_log").selectAll().orderBy("id").execute();
+  return entries.map(({ organization_id: organizationId, actor, action, details }) => ({
+    organization_id: organizationId,
+    actor,
+    action,
+    details,
+  }));
+}
+
+const describePostgres = describe.skipIf(WITHOUT_POSTGRES);
+
+describe("on SQLite", () => onStore(async () => ({ kind: "sqlite", data_directory: folder })));
+
+describePostgres("on PostgreSQL", () => {
+  onStore(usePostgres().withSchema);
+});
+
+function onStore(locate: () => Promise<StoreLocation>): void {
+  it("a catalog is offered: its models, and what their slugs and checkpoints stand for", async () => {
+    await using store = await openStore(await locate(), machine);
+    expect(await slugs(store)).toEqual([]);
+    await applyFile(store, EXAMPLE);
+    expect(await slugs(store)).toEqual(["act-aloha", "pi0.5", "smolvla"]);
+    const pi = await findModel(store.reader, "pi0.5");
+    expect(pi?.checkpoints.map(({ id, endpoints }) => [id, endpoints.map(({ region }) => region)])).toEqual([
+      ["ckpt_pi05_base", ["us-west-2"]],
+      ["ckpt_pi05_droid", ["eu-central-1", "us-west-2"]],
+    ]);
+    const subjects = ["pi0.5", "ckpt_pi05_droid", "act-aloha", "none", "ckpt_none", "PI0.5", "", "\0", "' or 1=1"];
+    const resolved = await Promise.all(subjects.map((subject) => resolveSubject(store.reader, subject)));
+    expect(resolved).toEqual([
+      { model_slug: "pi0.5", checkpoint_id: "ckpt_pi05_base" },
+      { model_slug: "pi0.5", checkpoint_id: "ckpt_pi05_droid" },
+      { model_slug: "act-aloha", checkpoint_id: "ckpt_act_packing_2" },
+      ...Array.from({ length: 6 }, () => undefined),
+    ]);
+    const inWrite = await store.write((transaction) => resolveSubject(transaction, "pi0.5"));
+    expect(inWrite).toEqual(resolved[0]);
+  });
+
+  it("each change is in the audit log, and the same catalog again is none", async () => {
+    await using store = await openStore(await locate(), machine);
+    await apply(store, model("a"), model("b"));
+    await apply(store, model("a"), model("b"));
+    await apply(store, model("a", "requirements: {camera_roles: [top]},"));
+    const entry = { organization_id: null, actor: "command", action: "models.apply" };
+    expect(await auditEntries(store)).toEqual([
+      { ...entry, details: '{"added":6,"changed":0,"withdrawn":0}' },
+      { ...entry, details: '{"added":0,"changed":1,"withdrawn":2}' },
+    ]);
+    const { applied_at: appliedAt } = await store.reader.selectFrom("catalogs").selectAll().executeTakeFirstOrThrow();
+    expect(appliedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it("what is withdrawn is not found any more, but kept, and comes back with its first created_at", async () => {
+    await using store = await openStore(await locate(), machine);
+    await apply(store, model("a"), model("b"));
+    const before = await findModel(store.reader, "a");
+    await apply(store, model("b"));
+    expect(await slugs(store)).toEqual(["b"]);
+    expect(await findModel(store.reader, "a")).toBeUndefined();
+    expect(await resolveSubject(store.reader, "a")).toBeUndefined();
+    expect(await resolveSubject(store.reader, "ckpt_a")).toBeUndefined();
+    const kept = await store.reader.selectFrom("checkpoints").select("id").where("id", "=", "ckpt_a").execute();
+    expect(kept).toHaveLength(1);
+    await apply(store, model("a"));
+    expect(await findModel(store.reader, "a")).toEqual(before);
+  });
+
+  it("an endpoint keeps its health until it is probed elsewhere", async () => {
+    await using store = await openStore(await locate(), machine);
+    await apply(store, model("a"));
+    const since = "2026-01-01T00:00:00.000Z";
+    await store.write((transaction) =>
+      transaction
+        .updateTable("endpoints")
+        .set({ health: "healthy", health_since: since, last_probed_at: since })
+        .execute(),
+    );
+    const healths = async () => (await findModel(store.reader, "a"))?.checkpoints[0]?.endpoints;
+    await apply(store, model("a", "requirements: {camera_roles: [top]},"));
+    expect(await healths()).toMatchObject([{ health: "healthy", health_since: since }]);
+    const moved = model("a").replace(
+      "http://a.lab.example",
+      "http://b.lab.example, health_url: http://a.lab.example/health",
+    );
+    await apply(store, moved);
+    expect(await healths()).toMatchObject([{ url: "http://b.lab.example", health: "healthy", last_probed_at: since }]);
+    await apply(store, moved.replace("example/health", "example/other"));
+    expect(await healths()).toMatchObject([{ health: "unknown", health_since: null, last_probed_at: null }]);
+  });
+
+  it("a checkpoint that would move refuses the whole catalog", async () => {
+    await using store = await openStore(await locate(), machine);
+    await apply(store, model("a"), model("b"));
+    const outcome = await apply(store, model("c"), model("b").replace("ckpt_b", "ckpt_a"));
+    expect(outcome).toMatchObject({
+      state: "refused",
+      findings: [{ id: "checkpoint_moved", loc: "/models/1/checkpoints/0/id", line: 1 }],
+    });
+    expect(await slugs(store)).toEqual(["a", "b"]);
+    expect(await auditEntries(store)).toHaveLength(1);
+  });
+
+  it("of catalogs applied by two replicas at once one is offered, whole", async () => {
+    const location = await locate();
+    await using one = await openStore(location, machine);
+    await using other = await openStore(location, machine);
+    for (let round = 0; round < 10; round += 1) {
+      const left = ["l1", "l2", "both"].map((name) => `${name}-${round}`);
+      const right = ["both", "r1", "r2"].map((name) => `${name}-${round}`);
+      await Promise.all([
+        apply(one, ...left.map((slug) => model(slug))),
+        apply(other, ...right.map((slug) => model(slug))),
+      ]);
+      const offered = (await slugs(one)).toSorted();
+      expect([left.toSorted(), right.toSorted()]).toContainEqual(offered);
+    }
+  });
+
+  it("the same catalog applied by many at once is one change", async () => {
+    const location = await locate();
+    await using one = await openStore(location, machine);
+    await using other = await openStore(location, machine);
+    await Promise.all(
+      Array.from({ length: 8 }, (_, index) => apply(index % 2 === 0 ? one : other, model("a"), model("b"))),
+    );
+    expect(await slugs(one)).toEqual(["a", "b"]);
+    expect(await auditEntries(one)).toHaveLength(1);
+  });
+
+  it("the API shows what is offered, and no endpoint's address", async () => {
+    const location = await locate();
+    await using service = await startService({ store: location });
+    // Beside the running service, as the command does it.
+    {
+      await using store = await openStore(location, machine);
+      await applyFile(store, EXAMPLE);
+    }
+    const get = async (path: string) => {
+      const response = await service.send("GET", path);
+      return { status: response.status, text: await response.text() };
+    };
+    const listed = await get("/v1/models");
+    expect(listed.status).toBe(200);
+    const { models } = modelListSchema.parse(JSON.parse(listed.text));
+    expect(models.map(({ slug }) => slug)).toEqual(["act-aloha", "pi0.5", "smolvla"]);
+    const shown = await get("/v1/models/smolvla");
+    const view = modelViewSchema.parse(JSON.parse(shown.text));
+    expect(models).toContainEqual(view);
+    expect(view).toEqual({
+      slug: "smolvla",
+      display_name: "SmolVLA",
+      vendor: "Hugging Face",
+      model_type: "vision-language-action",
+      license_tier: "open",
+      default_checkpoint_id: "ckpt_smolvla_so101",
+      checkpoints: [
+        {
+          id: "ckpt_smolvla_so101",
+          created_at: "2026-02-11T00:00:00.000Z",
+          requirements: {
+            robot_types: ["lerobot.so101-follower.v1"],
+            camera_roles: ["front", "wrist"],
+            state_axes: null,
+            action_axes: {
+              minimum_count: 6,
+              maximum_count: 6,
+              units: [],
+              names: ["arm.shoulder_pan.position", "gripper.gripper.position"],
+            },
+          },
+          regions: ["us-west-2"],
+        },
+      ],
+      created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect(listed.text).not.toMatch(/http|gpu-|127\.0/);
+    const strangers = ["none", "ckpt_smolvla_so101", "SMOLVLA", "%00", "..", "a%2Fb", "%F0%9F%A4%96", "x".repeat(90)];
+    for (const stranger of strangers) {
+      expect(await get(`/v1/models/${stranger}`), stranger).toMatchObject({ status: 404 });
+    }
+    expect((await get("/v1/models/none")).text).toBe(
+      '{"detail":"Model not found","message":"Model not found","code":"NotFound"}',
+    );
+  });
+}
+
+describe("models apply, models list", () => {
+  async function run(...words: readonly string[]) {
+    await using command = startWords([process.execPath, SERVICE_PROGRAM, "models", ...words]);
+    const exitCode = await command.ended();
+    return { exit_code: exitCode, output: command.output().replaceAll(folder, "FOLDER") };
+  }
+
+  async function makeStore(): Promise<void> {
+    await using _ = await openStore({ kind: "sqlite", data_directory: folder }, machine);
+  }
+
+  it("a dry run tells what would change; applying tells what did, and a list shows it", async () => {
+    await makeStore();
+    const path = await writeCatalog(yaml(model("a")));
+    const changes = ["+ model a", "+ checkpoint ckpt_a", "+ endpoint ckpt_a in us"];
+    const counts = "3 added, 0 changed, 0 withdrawn, 0 unchanged";
+    expect(await run("apply", path, "--data", folder, "--dry-run")).toEqual({
+      exit_code: 0,
+      output: `${[...changes, `would apply: ${counts}`].join("\n")}\n`,
+    });
+    expect(await run("list", "--data", folder)).toEqual({
+      exit_code: 0,
+      output: "The catalog is empty. Fill it: robot-policy-service models apply FILE --data FOLDER\n",
+    });
+    expect(await run("apply", path, "--data", folder)).toEqual({
+      exit_code: 0,
+      output: `${[...changes, `applied: ${counts}`].join("\n")}\n`,
+    });
+    expect((await run("list", "--data", folder)).output).toBe(
+      "MODEL  CHECKPOINT  DEFAULT  REGION  HEALTH   URL\na      ckpt_a      yes      us      unknown  http://a.lab.example\n",
+    );
+    const { models } = JSON.parse((await run("list", "--data", folder, "--json")).output);
+    expect(models).toMatchObject([{ slug: "a", checkpoints: [{ endpoints: [{ region: "us", health: "unknown" }] }] }]);
+  });
+
+  it("a region without a robot is a warning with what was probably meant, once there are robots", async () => {
+    {
+      await using service = await startService({ data_directory: folder });
+      const robot = {
+        name: "r",
+        robot_type_id: "t",
+        region: "us-west",
+        configuration_digest: `sha256:${"0".repeat(64)}`,
+      };
+      expect((await service.send("POST", "/v1/robots/setup", robot)).status).toBe(200);
+    }
+    const path = await writeCatalog(
+      yaml(model("a"), model("b")).replaceAll("region: us,", "region: US West,").replace("US West", "us-west"),
+    );
+    const { exit_code: exitCode, output } = await run("apply", path, "--data", folder);
+    expect(exitCode).toBe(0);
+    expect(output).toMatch(
+      /1:\d+: warning region_without_robots: no robot is in the region "?US West"?; did you mean us-west\?/,
+    );
+    expect(output.match(/region_without_robots/g)).toHaveLength(1);
+    expect(output).toContain("applied: 6 added");
+  });
+
+  it("a bad catalog is shown with its places, and nothing of it is applied", async () => {
+    await makeStore();
+    const path = await writeCatalog("models:\n- slug: Pi\n  checkpoints: []\n");
+    const { exit_code: exitCode, output } = await run("apply", path, "--data", folder);
+    expect(exitCode).toBe(3);
+    expect(output.replace(path.replace(folder, "FOLDER"), "models.yaml")).toMatch(
+      /^models\.yaml:2:9: error name_format: .*\n {4}- slug: Pi\n {12}\^\n.*:3:16: error list_length: /,
+    );
+    const json = await run("apply", path, "--data", folder, "--json");
+    expect(JSON.parse(json.output)).toMatchObject({
+      applied: false,
+      changes: [],
+      findings: [{ line: 2 }, { line: 3 }],
+    });
+  });
+
+  it.each([
+    ["a file that is not there", ["apply", "/nowhere/models.yaml", "--data", "/nowhere"], 3, "file_missing"],
+    ["a folder", ["apply", "/", "--data", "/nowhere"], 3, "file_not_regular"],
+    ["a directory that is not there", ["list", "--data", "/nowhere"], 1, "/nowhere"],
+    ["no store", ["list"], 2, "--data DIR"],
+    ["two stores", ["list", "--data", "/nowhere", "--database", "postgres://h/d"], 2, "--database"],
+  ])("%s is told, with a remedy", async (_, words, exitCode, text) => {
+    const ended = await run(...words);
+    expect(ended).toMatchObject({ exit_code: exitCode, output: expect.stringContaining(text) });
+  });
+});

@@ -1,0 +1,232 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+
+import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/api-keys.ts";
+import { isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { memoryFolder } from "../../../support/memory.ts";
+import { endWithTest } from "../../../support/programs/children.ts";
+import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
+import { listening, runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
+import type { Ran } from "../../../support/service/service-command.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import type { NewStore } from "../../../support/service/stores.ts";
+
+const auditSchema = z.object({
+  items: z.array(z.object({ actor: z.string(), action: z.string(), subject_id: z.string() })),
+});
+
+const organizationsSchema = z.object({ items: z.array(z.object({ name: z.string() })) });
+
+interface Site {
+  /** What says where the store is. */
+  readonly where: readonly string[];
+  /** Runs a command beside the service. */
+  run(...words: readonly string[]): Promise<Ran>;
+  /** Makes a key with this one. */
+  make(key: string): Promise<string>;
+  status(key: string): Promise<number>;
+}
+
+/** A service that runs in a process of its own, as in the field, and its store. */
+async function openSite(newStore: NewStore, resources: AsyncDisposableStack): Promise<Site> {
+  const folder = await mkdtemp(join(memoryFolder, "orgs-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const where = storeFlags((await newStore()) ?? { kind: "sqlite", data_directory: join(folder, "data") });
+  const keyFile = join(folder, "key");
+  const words = ["serve", ...where, "--listen", "127.0.0.1:0", "--bootstrap-key-file", keyFile];
+  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  endWithTest(child);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  const ended = once(child, "close");
+  resources.defer(async () => {
+    child.kill();
+    await ended;
+  });
+  const service = { stdout: () => output.stdout, stderr: () => output.stderr, ended };
+  const { url, key } = await listening(service, keyFile);
+  expect(isApiKey(key)).toBe(true);
+  return {
+    where,
+    run: (...command) => runServiceCommand(...command, ...where),
+    async make(credential) {
+      const headers = { authorization: `Bearer ${credential}`, "content-type": "application/json" };
+      const body = JSON.stringify({ label: "made over the network" });
+      const made = await fetch(`${url}/v1/me/api-keys`, { method: "POST", headers, body });
+      return apiKeyCreatedSchema.parse(await made.json()).api_key;
+    },
+    async status(credential) {
+      return (await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${credential}` } })).status;
+    },
+  };
+}
+
+describeOnEachStore("robot-policy-service orgs and keys, beside a running service", (newStore) => {
+  const resources = new AsyncDisposableStack();
+  let site: Site;
+  beforeAll(async () => {
+    site = await openSite(newStore, resources);
+  });
+  afterAll(() => resources.disposeAsync());
+
+  it("find the store by the service's configuration file, so that no password stands in the process list", async () => {
+    const { run, where, status } = site;
+    const folder = await mkdtemp(join(memoryFolder, "orgs-config-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const [flag, place = ""] = where;
+    const config = join(folder, "config.yaml");
+    await writeFile(join(folder, "url"), `${place}\n`);
+    await writeFile(config, flag === "--data" ? `data: ${place}\n` : `database: {url_file: ${join(folder, "url")}}\n`);
+    const made = await runServiceCommand(
+      "keys",
+      "create",
+      "--label",
+      "by file",
+      "--org",
+      "default",
+      "--config",
+      config,
+    );
+    expect(made).toMatchObject({ code: 0 });
+    expect(await status(made.stdout.trim())).toBe(200);
+    expect((await run("keys", "list", "--org", "default")).stdout).toContain("by file");
+
+    await writeFile(config, "dta: /srv\n");
+    const refused = await runServiceCommand("keys", "list", "--config", config);
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain(`${config}:1:1: error unknown_key`);
+  });
+
+  it("make an organization and its first key, which works at once and is refused at once", async () => {
+    const { run, status } = site;
+    const made = await run("orgs", "create", "second lab");
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^org_[0-9a-z]{26}\n$/)]);
+    const organizationId = made.stdout.trim();
+    expect((await run("keys", "list", "--org", "second lab")).stderr).toContain(
+      `second lab has no keys yet. Make one: robot-policy-service keys create --label TEXT --org ${organizationId}`,
+    );
+
+    const created = await run("keys", "create", "--label", "arm 3", "--org", "second lab", "--expires", "1d");
+    const key = created.stdout.trim();
+    expect([created.code, created.stdout]).toEqual([0, `${key}\n`]);
+    expect(isApiKey(key)).toBe(true);
+    expect(created.stderr).toContain("may do everything until");
+    expect(created.stderr).not.toContain(key.slice(0, 20));
+    expect(await status(key)).toBe(200);
+
+    const listed = await run("keys", "list", "--org", organizationId, "--json");
+    const [item] = apiKeyListSchema.parse(JSON.parse(listed.stdout)).items;
+    expect(item).toMatchObject({ label: "arm 3", key_last4: key.slice(-4), scopes: null, revoked_at: null });
+    const shown = await run("keys", "list", "--org", organizationId);
+    expect(shown.stdout).toMatch(
+      /^ID +LABEL +KEY +MAY +STATE +LAST USED +MADE WITH\nkey_\S+ +arm 3 +sk_rps_….{4} +everything +works until /,
+    );
+
+    const revoked = await run("keys", "revoke", item?.id ?? "");
+    expect([revoked.code, revoked.stdout]).toEqual([0, ""]);
+    expect(revoked.stderr).toContain("No key of its organization may do everything any more");
+    expect(await status(key)).toBe(401);
+    expect((await run("keys", "revoke", item?.id ?? "")).code).toBe(0);
+
+    const audit = await run("audit", "--json");
+    const entries = auditSchema.parse(JSON.parse(audit.stdout)).items;
+    const own = entries
+      .filter(
+        ({ actor, subject_id: subjectId }) => actor === "command" && [item?.id, organizationId].includes(subjectId),
+      )
+      .map(({ action, subject_id: subjectId }) => [action, subjectId]);
+    expect(own.sort()).toEqual([
+      ["api_key.create", item?.id],
+      ["api_key.revoke", item?.id],
+      ["organization.create", organizationId],
+    ]);
+    expect(audit.stdout).not.toContain(key.slice(0, 20));
+  });
+
+  it("revoke a key that others end with only where told so, and say how many", async () => {
+    const { run, status } = site;
+    const parent = JSON.parse((await run("keys", "create", "--label", "parent", "--org", "default", "--json")).stdout);
+    const child = await site.make(parent.api_key);
+    const refused = await run("keys", "revoke", parent.id);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("With this key end 1 key made with it."),
+    ]);
+    expect([await status(parent.api_key), await status(child)]).toEqual([200, 200]);
+    const revoked = await run("keys", "revoke", parent.id, "--yes");
+    expect([revoked.code, revoked.stderr]).toEqual([0, expect.stringContaining("(parent), and 1 key made with it.")]);
+    expect([await status(parent.api_key), await status(child)]).toEqual([401, 401]);
+  });
+
+  it("a key restricted to scopes, as JSON, may do these and no more", async () => {
+    const { run, status } = site;
+    const words = [
+      "keys",
+      "create",
+      "--json",
+      "--org",
+      "default",
+      "--label",
+      "watcher",
+      "--scope",
+      "fleets:read",
+      "--scope",
+      "models:read",
+    ];
+    const made = await run(...words);
+    const { id, api_key: apiKey, scopes } = apiKeyCreatedSchema.parse(JSON.parse(made.stdout));
+    expect(scopes).toEqual(["fleets:read", "models:read"]);
+    // Where stdout gets lost, this is how to revoke what nobody has seen.
+    expect(made.stderr).toContain(`robot-policy-service keys revoke ${id}`);
+    expect(await status(apiKey)).toBe(403);
+  });
+
+  it("say what is wrong, and change nothing", async () => {
+    const { run, where } = site;
+    const [flag = "", place = ""] = where;
+    const pasted = `${flag} ${place.replace(/:[^:/@]+@/, ":PASSWORD@")}`;
+    await run("orgs", "create", "taken");
+    const names = async () => {
+      const { stdout } = await run("orgs", "list", "--json");
+      return organizationsSchema.parse(JSON.parse(stdout)).items.map(({ name }) => name);
+    };
+    const before = await names();
+    expect(before).toEqual(expect.arrayContaining(["default", "taken"]));
+    const label = ["--label", "x"];
+    const table: readonly (readonly [words: readonly string[], code: number, message: string])[] = [
+      [["orgs", "create", "taken"], 7, "organization-exists"],
+      [["orgs", "create", ""], 2, "organization-name-invalid"],
+      [["orgs", "create", "a\u202eb"], 2, "organization-name-invalid"],
+      [["orgs", "create", "x".repeat(129)], 2, "organization-name-invalid"],
+      [["orgs", "create"], 2, "name"],
+      [["keys", "create", ...label], 1, "organization-ambiguous"],
+      [["keys", "create", ...label, "--org", "nobody"], 1, `robot-policy-service orgs list ${pasted}\n`],
+      [["keys", "create", ...label, "--org", "taken", "--scope", "root"], 2, "There is no such scope"],
+      [["keys", "create", ...label, "--org", "taken", "--scope", "robots:read,fleets:read"], 2, "Repeat the flag"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "yesterday"], 2, "not written as a time"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "2020-01-31"], 2, "no moment in the future"],
+      [["keys", "create", "--label", "", "--org", "taken"], 2, "A label has"],
+      [["keys", "create", "--org", "taken"], 2, "--label"],
+      [["keys", "revoke", "key_00000000000000000000000000"], 1, `robot-policy-service keys list ${pasted}\n`],
+      [["keys", "list"], 1, "organization-ambiguous"],
+    ];
+    const outcomes = await Promise.all(table.map(([words]) => run(...words)));
+    for (const [index, [words, code, message]] of table.entries()) {
+      const { stdout, stderr, ...ended } = outcomes[index] ?? { code: -1, stdout: "", stderr: "" };
+      expect([words, ended.code, stdout]).toEqual([words, code, ""]);
+      expect(stderr).toContain(message);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    }
+    expect(await names()).toEqual(before);
+  });
+});

@@ -1,0 +1,464 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import type { RobotContract } from "../../../../src/api/contract.ts";
+import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
+import { registrationViewSchema } from "../../../../src/api/registrations.ts";
+import { robotSetupAnswerSchema, robotViewSchema } from "../../../../src/api/robot-views.ts";
+import type { RobotView } from "../../../../src/api/robot-views.ts";
+import type { RobotSetup } from "../../../../src/api/robots.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
+import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
+import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { readRobotHistory } from "../../../../src/service/robots/history-queries.ts";
+import { setupRobot } from "../../../../src/service/robots/operations.ts";
+import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
+import { anyCharacter } from "../../../support/any-character.ts";
+import { memoryFolder } from "../../../support/memory.ts";
+import { testMachine } from "../../../support/robot/machine.ts";
+import { eventually } from "../../../support/robot/robot.ts";
+import { times } from "../../../support/run/tier.ts";
+import { openBackstage } from "../../../support/service/organizations.ts";
+import type { Backstage } from "../../../support/service/organizations.ts";
+import { PRINCIPAL } from "../../../support/service/service-parts.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { startService } from "../../../support/service/service.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const newId = createIds(systemClock, systemRandom);
+
+function setupOf(name: string, rest: Partial<RobotSetup> = {}): RobotSetup {
+  return { name, robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST, ...rest };
+}
+
+describeOnEachStore("robots", (newStore) => {
+  async function service(): Promise<RunningService & { readonly location: StoreLocation }> {
+    const store = await newStore();
+    const running = await startService({ store });
+    onTestFinished(() => running[Symbol.asyncDispose]());
+    const location: StoreLocation = store ?? { kind: "sqlite", data_directory: running.data_directory };
+    return { ...running, location };
+  }
+
+  async function backstage(location: StoreLocation): Promise<Backstage> {
+    const opened = await openBackstage(location);
+    onTestFinished(() => opened[Symbol.asyncDispose]());
+    return opened;
+  }
+
+  async function register({ send }: RunningService, setup: RobotSetup): Promise<RobotView> {
+    const answer = await send("POST", "/v1/robots/setup", setup);
+    expect(answer.status).toBe(200);
+    return robotSetupAnswerSchema.parse(await answer.json()).robot;
+  }
+
+  /** Puts robots into the store as setups would, without a request for each. */
+  async function fill(
+    { location }: { readonly location: StoreLocation },
+    names: readonly string[],
+    rest: Partial<RobotSetup> = {},
+  ): Promise<void> {
+    const { store } = await backstage(location);
+    const { id: organizationId } = await store.reader
+      .selectFrom("organizations")
+      .select("id")
+      .executeTakeFirstOrThrow();
+    const [first = "", ...others] = names;
+    const now = new Date().toISOString();
+    const identity = {
+      id: newId("rob"),
+      now,
+      auditId: newId("aud"),
+      recentChanges: "[]",
+      madeBy: "key_1",
+      keepsEntry: 0 as const,
+    };
+    const registration = registrationOf(setupOf(first, rest));
+    await store.write((transaction) => upsertRobot(transaction, organizationId, registration, identity));
+    const added = store.reader.selectFrom("robots").selectAll().where("id", "=", identity.id);
+    const row = await added.executeTakeFirstOrThrow();
+    const like = (name: string) => ({ ...row, id: newId("rob"), name, audit_id: newId("aud") });
+    for (let start = 0; start < others.length; start += 500) {
+      const rows = others.slice(start, start + 500).map(like);
+      await store.write((transaction) => transaction.insertInto("robots").values(rows).execute());
+    }
+  }
+
+  it("a setup of the same name keeps id and created_at, and clears what it does not say", async () => {
+    const running = await service();
+    const first = await register(running, setupOf("arm", { site: "lab", labels: { k: "v" }, contract: { a: 1 } }));
+    const second = await register(running, setupOf("arm", { region: "eu" }));
+    expect(second).toEqual({ ...first, region: "eu", site: null, labels: {} });
+    expect(await running.robots()).toEqual([second]);
+    const { store } = await backstage(running.location);
+    expect(await store.reader.selectFrom("robots").select("contract").execute()).toEqual([{ contract: null }]);
+  });
+
+  it("a setup that changes nothing moves the time of the registration, not that of the last change", async () => {
+    const running = await service();
+    const path = "/v1/robots/arm/registration";
+    const registration = async () => registrationViewSchema.parse(await (await running.send("GET", path)).json());
+    await register(running, setupOf("arm"));
+    const { changed_at: changedAt, registered_at: registeredAt } = await registration();
+    expect(registeredAt).toBe(changedAt);
+    await expect.poll(() => new Date().toISOString()).not.toBe(changedAt);
+    await register(running, setupOf("arm"));
+    expect(await registration()).toMatchObject({
+      changed_at: changedAt,
+      registered_at: expect.not.stringMatching(changedAt),
+    });
+  });
+
+  it("a contract that says it is ours is one, or the robot is not registered", async () => {
+    const running = await service();
+    const example = new URL("../../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
+    const contract: RobotContract = JSON.parse(await readFile(example, "utf8"));
+    const { robot_type_id: robotTypeId } = contract;
+    const cameras = contract.cameras.map((camera) => Object.assign({}, camera, { fps: 0 }));
+    const wrong = setupOf("arm", { robot_type_id: robotTypeId, contract: { ...contract, cameras } });
+    const refused = await running.send("POST", "/v1/robots/setup", wrong);
+    expect(refused.status).toBe(422);
+    const fault = { type: "greater_than", msg: "Input should be greater than 0", input: 0, ctx: { gt: 0 } };
+    expect(await refused.json()).toEqual({
+      detail: [
+        { ...fault, loc: ["body", "contract", "cameras", 0, "fps"] },
+        { ...fault, loc: ["body", "contract", "cameras", 1, "fps"] },
+      ],
+    });
+    expect(await running.robots()).toEqual([]);
+    await register(running, setupOf("arm", { robot_type_id: robotTypeId, contract: { ...contract } }));
+    const { store } = await backstage(running.location);
+    const [stored] = await store.reader.selectFrom("robots").select("contract").execute();
+    expect(JSON.parse(stored?.contract ?? "")).toEqual(contract);
+  });
+
+  it("a full organization takes no new name, and every setup of those it has", async () => {
+    const folder = await mkdtemp(join(memoryFolder, "full-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const { store, organizations } = await backstage((await newStore()) ?? { kind: "sqlite", data_directory: folder });
+    await organizations(2);
+    const rows = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
+    const [full = "", other = ""] = rows.map(({ id }) => id);
+    // Two replicas, each of which counts by itself.
+    const [first, second] = [3, 3].map((maximum) =>
+      setupRobot(
+        { store, newId, machine: testMachine, nudge() {}, limitsMet: { note() {} } },
+        {
+          ...HTTP_LIMITS,
+          robots: { ...HTTP_LIMITS.robots, organization: maximum },
+        },
+      ),
+    );
+    const status = async (handler: typeof first, organizationId: string, name: string) => {
+      const principal = { ...PRINCIPAL, organization_id: organizationId };
+      const write: typeof store.write = (job) => store.write(job);
+      const call = { principal: { ...principal, scopes: null, expires_at: null }, path: {}, query: null, url: "/" };
+      const answer = await handler?.({ ...call, write, body: setupOf(name), request_id: "r", address: "10.0.0.4" });
+      return answer !== undefined && "json" in answer ? [answer.status, answer.json] : [];
+    };
+    for (const name of ["a", "b"]) expect(await status(first, full, name)).toMatchObject([200, expect.anything()]);
+    expect(await status(second, full, "c")).toMatchObject([200, expect.anything()]);
+    const refusal = expect.stringContaining('"An organization has 3 robots at most"');
+    for (const replica of [first, second]) expect(await status(replica, full, "d")).toEqual([409, refusal]);
+    for (const replica of [first, second])
+      expect(await status(replica, full, "a")).toMatchObject([200, expect.anything()]);
+    expect(await status(first, other, "d")).toMatchObject([200, expect.anything()]);
+    const names = await store.reader.selectFrom("robots").select("name").where("organization_id", "=", full).execute();
+    expect(names.map(({ name }) => name).toSorted()).toEqual(["a", "b", "c"]);
+  });
+
+  it("every setup is in the audit log, with who asked for it", async () => {
+    const running = await service();
+    const { id } = await register(running, setupOf("arm"));
+    await register(running, setupOf("arm"));
+    const { store } = await backstage(running.location);
+    const entries = await store.reader
+      .selectFrom("audit_log")
+      .selectAll()
+      .where("action", "=", "robot.setup")
+      .execute();
+    expect(entries).toHaveLength(2);
+    const [key] = await store.reader.selectFrom("api_keys").select(["id", "organization_id"]).execute();
+    for (const entry of entries) {
+      expect(entry).toMatchObject({ subject_id: id, actor: key?.id, organization_id: key?.organization_id });
+      expect(JSON.parse(entry.details)).toMatchObject({ name: "arm", configuration_digest: DIGEST });
+    }
+  });
+
+  it("a history reaches as far back as the audit log, and is nobody else's", async () => {
+    const running = await service();
+    const { id } = await register(running, setupOf("arm"));
+    await register(running, setupOf("other"));
+    await register(running, setupOf("arm", { site: "lab" }));
+    await register(running, setupOf("arm", { region: "eu" }));
+    const { store } = await backstage(running.location);
+    const { id: organizationId } = await store.reader
+      .selectFrom("organizations")
+      .select("id")
+      .executeTakeFirstOrThrow();
+    const changes = async (organization: string, count = 10) =>
+      (await readRobotHistory(store.reader, organization, id, count)).map(({ changed }) => changed);
+    expect(await changes(organizationId)).toEqual([["region", "site"], ["site"], null]);
+    expect(await changes(organizationId, 1)).toEqual([["region", "site"]]);
+    expect(await changes("org_other")).toEqual([]);
+    const setups = store.reader.selectFrom("audit_log").where("subject_id", "=", id);
+    const { oldest } = await setups.select(({ fn }) => fn.min("id").as("oldest")).executeTakeFirstOrThrow();
+    await store.write((transaction) => transaction.deleteFrom("audit_log").where("id", "<=", oldest).execute());
+    expect(await changes(organizationId)).toEqual([["region", "site"], null]);
+  });
+
+  it("tells what a setup changed: fleets care for type, region and contract", async () => {
+    const { store, organization } = await backstage((await service()).location);
+    await organization();
+    const { id: organizationId } = await store.reader
+      .selectFrom("organizations")
+      .select("id")
+      .executeTakeFirstOrThrow();
+    const changes: string[] = [];
+    for (const [index, setup] of [
+      setupOf("arm"),
+      setupOf("arm"),
+      setupOf("arm", { site: "lab", labels: { k: "v" }, configuration_digest: DIGEST.replace("0", "1") }),
+      setupOf("arm", { region: "eu" }),
+      setupOf("arm", { region: "eu", contract: {} }),
+      setupOf("arm", { region: "eu", contract: {} }),
+      setupOf("arm", { region: "eu", contract: { a: 1 } }),
+      setupOf("arm", { region: "eu" }),
+      setupOf("arm", { region: "eu", robot_type_id: "aloha" }),
+    ].entries()) {
+      const now = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
+      const identity = {
+        id: newId("rob"),
+        now,
+        auditId: newId("aud"),
+        recentChanges: "[]",
+        madeBy: "key_1",
+        keepsEntry: 0 as const,
+      };
+      const { change } = await store.write((transaction) =>
+        upsertRobot(transaction, organizationId, registrationOf(setup), identity),
+      );
+      changes.push(change);
+    }
+    expect(changes).toEqual([
+      "added",
+      "replaced",
+      "replaced",
+      "refitted",
+      "refitted",
+      "replaced",
+      "refitted",
+      "refitted",
+      "refitted",
+    ]);
+  });
+
+  it("scenario 9: two hundred of seven names at once make seven robots, whichever replica was asked", async () => {
+    const store = await newStore();
+    const one = await startService({ store });
+    onTestFinished(() => one[Symbol.asyncDispose]());
+    // A data directory is one service's; there the same one is asked twice.
+    const other = store === undefined ? one : await startService({ store, data_directory: one.data_directory });
+    if (other !== one) onTestFinished(() => other[Symbol.asyncDispose]());
+    const setups = Array.from({ length: 200 }, (_, index) => ({
+      running: index % 2 === 0 ? one : other,
+      setup: setupOf(`arm-${index % 7}`),
+    }));
+    const views = await Promise.all(setups.map(({ running, setup }) => register(running, setup)));
+    const ids = new Map(views.map(({ name, id }) => [name, id]));
+    for (const { name, id } of views) expect(ids.get(name)).toBe(id);
+    for (const running of [one, other]) {
+      expect((await running.robots()).map(({ id }) => id).toSorted()).toEqual([...ids.values()].toSorted());
+    }
+  });
+
+  it("shows any text as it was sent, in the bytes of JSON.stringify", async () => {
+    const running = await service();
+    const unit = fc.oneof(fc.constantFrom(..."\"\\/\b\f\n\r\t'<&%\u007f\u2028\u{10FFFF}"), anyCharacter);
+    const text = (maxLength: number) =>
+      fc.string({ unit, maxLength, minLength: 1 }).filter((value) => value.isWellFormed() && !value.includes("\0"));
+    const setups = fc.record({
+      name: text(30),
+      robot_type_id: text(10),
+      region: text(10),
+      configuration_digest: fc.constant(DIGEST),
+      site: fc.option(text(10)),
+      labels: fc.dictionary(text(10), text(10), { maxKeys: 5, noNullPrototype: true }),
+    });
+    const expected = new Map<string, string>();
+    await fc.assert(
+      fc.asyncProperty(setups, async (setup) => {
+        const { id, name, created_at: createdAt } = await register(running, setup);
+        const { robot_type_id: robotTypeId, region, site, labels } = setup;
+        expect(name).toBe(setup.name);
+        expected.set(
+          id,
+          JSON.stringify({ id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels }),
+        );
+      }),
+      { numRuns: times(30, 300) },
+    );
+    const list = await (await running.send("GET", "/v1/robots")).text();
+    const views = [...expected].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, view]) => view);
+    expect(list).toBe(`[${views.join(",")}]`);
+  });
+
+  it("a list that is sent in parts is whole, oldest first", async () => {
+    const running = await service();
+    const names = Array.from({ length: 4000 }, (_, index) => `arm-${index}`);
+    await fill(running, names, { site: "s".repeat(128) });
+    const text = await (await running.send("GET", "/v1/robots")).text();
+    expect(text.length).toBeGreaterThan(PART_CHARACTERS);
+    const robots = robotViewSchema.array().parse(JSON.parse(text));
+    expect(robots.map(({ id }) => id)).toEqual(robots.map(({ id }) => id).toSorted());
+    expect(robots.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+  });
+
+  it("the moment a setup is acknowledged, every replica lists it", async () => {
+    const store = await newStore();
+    const one = await startService({ store });
+    onTestFinished(() => one[Symbol.asyncDispose]());
+    const other = store === undefined ? one : await startService({ store, data_directory: one.data_directory });
+    if (other !== one) onTestFinished(() => other[Symbol.asyncDispose]());
+    for (let index = 0; index < times(15, 50); index += 1) {
+      const [writer, reader] = index % 2 === 0 ? [one, other] : [other, one];
+      const robot = await register(writer, setupOf(`arm-${index % 5}`, { site: `lab ${index}` }));
+      for (const running of [reader, writer]) expect(await running.robots()).toContainEqual(robot);
+    }
+    // While others write: a list is never older than what was acknowledged before it was asked for.
+    const storm = Array.from({ length: 8 }, async (_, client) => {
+      for (let index = 0; index < times(5, 20); index += 1) {
+        const [writer, reader] = (client + index) % 2 === 0 ? [one, other] : [other, one];
+        const robot = await register(writer, setupOf(`storm-${client}`, { site: `lab ${index}` }));
+        expect(await reader.robots()).toContainEqual(robot);
+      }
+    });
+    await Promise.all(storm);
+  });
+
+  it("robots that are long by themselves come in shorter pages and parts, and none is left out", async () => {
+    const running = await service();
+    const labels = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`k${index}`, "é".repeat(1000)]));
+    const names = Array.from({ length: 90 }, (_, index) => `arm-${index}`);
+    await fill(running, names, { labels });
+    expect((await running.robots()).map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+    const seen: string[] = [];
+    let pages = 0;
+    for (let path: string | null = "/v1/robots?limit=1000"; path !== null; pages += 1) {
+      const answer: Response = await running.send("GET", path);
+      const text = await answer.text();
+      expect(text.length).toBeLessThan(PART_CHARACTERS * 1.1);
+      seen.push(
+        ...robotViewSchema
+          .array()
+          .parse(JSON.parse(text))
+          .map(({ name }) => name),
+      );
+      path = /^<(.*)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1] ?? null;
+    }
+    expect(pages).toBe(2);
+    expect(seen.toSorted()).toEqual(names.toSorted());
+  });
+
+  it("more bodies at once than it may hold: some are asked to come again, and then taken", async () => {
+    const running = await startService({
+      store: await newStore(),
+      limits: { inFlightBytes: { ...HTTP_LIMITS.inFlightBytes, all: 1 } },
+    });
+    onTestFinished(() => running[Symbol.asyncDispose]());
+    const names = Array.from({ length: 50 }, (_, index) => `arm-${index}`);
+    const setup = (name: string) => running.send("POST", "/v1/robots/setup", setupOf(name));
+    // Whether two of them meet is chance; sooner or later they do.
+    const refused = await eventually(async () => {
+      const answers = await Promise.all(names.map(setup));
+      expect(answers.some(({ status }) => status === 200)).toBe(true);
+      return answers.find(({ status }) => status !== 200);
+    }, "a refusal");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    for (const name of names) expect((await setup(name)).status).toBe(200);
+  });
+
+  it("pages: a walk sees every robot once, and those that come meanwhile", async () => {
+    const running = await service();
+    await fill(
+      running,
+      Array.from({ length: 25 }, (_, index) => `arm-${index}`),
+    );
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    for (let path: string | null = "/v1/robots?limit=10&verbose=1"; path !== null;) {
+      const answer = await running.send("GET", path);
+      expect(answer.status).toBe(200);
+      const page = robotViewSchema.array().parse(await answer.json());
+      seen.push(...page.map(({ name }) => name));
+      sizes.push(page.length);
+      if (sizes.length === 1) await register(running, setupOf("late"));
+      const next = /^<(\/v1\/robots\?limit=10&verbose=1&cursor=[\w-]+)>; rel="next"$/.exec(
+        answer.headers.get("link") ?? "",
+      );
+      path = next?.[1] ?? null;
+    }
+    expect(sizes).toEqual([10, 10, 6]);
+    expect(seen).toEqual((await running.robots()).map(({ name }) => name));
+  });
+
+  describe("asked for", () => {
+    let running: RunningService;
+    beforeAll(async () => {
+      running = await startService({ store: await newStore() });
+    });
+    afterAll(() => running[Symbol.asyncDispose]());
+
+    it.each(["limit=0", "limit=1001", "limit=ten", "cursor=cm9iXw", "limit=5&cursor=%00"])(
+      "a list with ?%s: refused where it stands",
+      async (query) => {
+        const answer = await running.send("GET", `/v1/robots?${query}`);
+        expect(answer.status).toBe(422);
+        const { detail } = validationErrorBodySchema.parse(await answer.json());
+        expect(detail.map(({ loc }) => loc)).toEqual([["query", query.includes("cursor") ? "cursor" : "limit"]]);
+      },
+    );
+
+    it.each(["arm", "Zoë 🤖", "a/b", "100%", "setup", "..a", "?#&", "🤖".repeat(64)])(
+      "a robot called %s: found by name and by id",
+      async (name) => {
+        const robot = await register(running, setupOf(name));
+        // `setup` is the path of another operation: such a robot is found by its id.
+        const paths = [robot.id, ...(name === "setup" ? [] : [encodeURIComponent(name)])];
+        for (const path of paths) {
+          const answer = await running.send("GET", `/v1/robots/${path}`);
+          expect([answer.status, await answer.json()]).toEqual([200, robot]);
+        }
+      },
+    );
+  });
+
+  it("an id is found before a name that looks like it", async () => {
+    const running = await service();
+    const first = await register(running, setupOf("arm"));
+    const impostor = await register(running, setupOf(first.id));
+    expect(await (await running.send("GET", `/v1/robots/${first.id}`)).json()).toEqual(first);
+    expect(await (await running.send("GET", `/v1/robots/${impostor.id}`)).json()).toEqual(impostor);
+  });
+
+  it("knows no robot of another organization, nor one that is not there", async () => {
+    const running = await service();
+    const { id } = await register(running, setupOf("arm"));
+    const stranger = await (await backstage(running.location)).organization();
+    const headers = { authorization: `Bearer ${stranger}` };
+    for (const path of [id, "arm"]) {
+      expect((await fetch(`${running.url}/v1/robots/${path}`, { headers })).status).toBe(404);
+    }
+    expect(await (await fetch(`${running.url}/v1/robots`, { headers })).json()).toEqual([]);
+    for (const path of ["other", "%00", "a%00b", "%F4%8F%BF%BF0"]) {
+      expect((await running.send("GET", `/v1/robots/${path}`)).status).toBe(404);
+    }
+  });
+});

@@ -1,0 +1,139 @@
+import { expect, it } from "vitest";
+
+import type { FleetCreate } from "../../../../src/api/fleets.ts";
+import { loadDemands } from "../../../../src/service/endpoints/demands.ts";
+import { makeFleet } from "../../../../src/service/fleets/changes.ts";
+import { selectRobotIds } from "../../../../src/service/fleets/member-queries.ts";
+import { findFleetFacts } from "../../../../src/service/fleets/queries.ts";
+import { robotRow } from "../../../support/service/rows.ts";
+import type { ServiceParts } from "../../../support/service/service-parts.ts";
+import { openServiceParts } from "../../../support/service/service-parts.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+
+type Selector = NonNullable<FleetCreate["selection"]["selector"]>;
+
+const HOUR_MS = 3_600_000;
+
+const FLEET: Omit<FleetCreate, "name"> = {
+  subject: "grasp",
+  selection: { selector: { region: "here" }, membership: "snapshot" },
+  operating_windows: [],
+  peak_active_robots: 1,
+  readiness_mode: "always_ready",
+};
+
+async function namesMatching({ store }: ServiceParts, selector: Selector, maximum = 1000): Promise<readonly string[]> {
+  const ids = await selectRobotIds(store.reader, "org_1", selector, maximum);
+  if (ids.length === 0) return [];
+  const rows = await store.reader.selectFrom("robots").select(["id", "name"]).where("id", "in", ids).execute();
+  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  return ids.map((id) => names.get(id) ?? "");
+}
+
+describeOnEachStore("selectors", (newStore) => {
+  it("match labels exactly, by name and value, and all of them", async () => {
+    await using parts = await openServiceParts(await newStore());
+    await parts.register("plain");
+    await parts.register("a", { labels: { line: "3", cell: "x" } });
+    await parts.register("b", { labels: { line: "3" }, site: "hall", region: "there" });
+    await parts.register("c", { labels: { line: "33", note: 'line":"3' } });
+    await parts.register("d", { labels: { Line: "3", "%": "_" } });
+    const names = (labels: Record<string, string>, more: Selector = {}) => namesMatching(parts, { ...more, labels });
+    expect(await names({ line: "3" })).toEqual(["a", "b"]);
+    expect(await names({ line: "3", cell: "x" })).toEqual(["a"]);
+    expect(await names({ cell: "x", line: "4" })).toEqual([]);
+    expect(await names({ "%": "_" })).toEqual(["d"]);
+    expect(await names({ line: "3" }, { site: "hall" })).toEqual(["b"]);
+    expect(await names({ line: "3" }, { region: "here" })).toEqual(["a"]);
+    expect(await names({}, { site: "hall" })).toEqual(["b"]);
+    expect(await names({})).toEqual(["plain", "a", "b", "c", "d"]);
+  });
+
+  it("match the labels of the last registration, and those of the organization alone", async () => {
+    await using parts = await openServiceParts(await newStore());
+    await parts.register("a", { labels: { line: "1", cell: "x" } });
+    parts.pass(1000);
+    await parts.register("a", { labels: { line: "2" } });
+    expect(await namesMatching(parts, { labels: { line: "1" } })).toEqual([]);
+    expect(await namesMatching(parts, { labels: { cell: "x" } })).toEqual([]);
+    expect(await namesMatching(parts, { labels: { line: "2" } })).toEqual(["a"]);
+    expect(await selectRobotIds(parts.store.reader, "org_2", { labels: { line: "2" } }, 10)).toEqual([]);
+    parts.pass(1000);
+    await parts.register("a");
+    expect(await namesMatching(parts, { labels: { line: "2" } })).toEqual([]);
+  });
+
+  it("find those who match among many who do not, oldest first, and no more than one beyond the maximum", async () => {
+    await using parts = await openServiceParts(await newStore());
+    const robots = Array.from({ length: 4500 }, (_, index) => {
+      const id = `rob_${String(index).padStart(5, "0")}`;
+      const site = index % 1500 === 1499 ? "rare" : null;
+      return robotRow({ id, organization_id: "org_1", name: `r${index}`, site });
+    });
+    await parts.store.write(async (transaction) => {
+      for (let start = 0; start < robots.length; start += 500) {
+        await transaction
+          .insertInto("robots")
+          .values(robots.slice(start, start + 500))
+          .execute();
+      }
+    });
+    expect(await namesMatching(parts, { site: "rare" })).toEqual(["r1499", "r2999", "r4499"]);
+    expect(await namesMatching(parts, { site: "rare" }, 1)).toEqual(["r1499", "r2999"]);
+    expect(await namesMatching(parts, { site: "nowhere" })).toEqual([]);
+  });
+});
+
+describeOnEachStore("demands of fleets", (newStore) => {
+  it("tell of scheduled fleets when the first of their windows opens that is not over, on its boundaries as well", async () => {
+    await using parts = await openServiceParts(await newStore());
+    await parts.addModel("grasp");
+    await parts.register("r1");
+    const beginMs = parts.context.machine.clock.wallMs();
+    const window = (startH: number, endH: number) => ({
+      starts_at: new Date(beginMs + startH * HOUR_MS).toISOString(),
+      ends_at: new Date(beginMs + endH * HOUR_MS).toISOString(),
+    });
+    const plans = [[window(5, 6), window(1, 2)], [window(2, 3)]];
+    for (const [index, operatingWindows] of plans.entries()) {
+      const body: FleetCreate = {
+        ...FLEET,
+        name: `f${index}`,
+        readiness_mode: "scheduled",
+        operating_windows: operatingWindows,
+      };
+      const author = { organizationId: "org_1", at: parts.at(), audit_id: `a${index}`, actor: "k", requestId: "r" };
+      const ids = { fleetId: `fleet_${index}`, generationId: `gen_${index}` };
+      await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
+    }
+    const opens = async (hours: number) => {
+      const demands = await loadDemands(parts.store.reader, ["ckpt_grasp"], beginMs + hours * HOUR_MS);
+      return demands.map((demand) =>
+        demand.kind === "fleets" && demand.opensMs !== null ? (demand.opensMs - beginMs) / HOUR_MS : null,
+      );
+    };
+    expect([await opens(0), await opens(1), await opens(1.9)]).toEqual([[1], [1], [1]]);
+    expect([await opens(2), await opens(3), await opens(5.5)]).toEqual([[2], [5], [5]]);
+    expect(await opens(6)).toEqual([null]);
+  });
+});
+
+describeOnEachStore("fleets", (newStore) => {
+  it("members whose contracts differ only in what no model asks for are one group, judged alike", async () => {
+    await using parts = await openServiceParts(await newStore());
+    await parts.addModel("grasp");
+    await parts.require("grasp", { camera_roles: ["wrist"] });
+    const contractOf = (serial: number, role: string) => ({ serial, cameras: [{ role, serial }] });
+    for (const serial of [1, 2, 3]) await parts.register(`r${serial}`, { contract: contractOf(serial, "wrist") });
+    await parts.register("blind", { contract: contractOf(4, "top") });
+    const body: FleetCreate = { ...FLEET, name: "f" };
+    const author = { organizationId: "org_1", at: parts.at(), audit_id: "aud_1", actor: "key_1", requestId: "r" };
+    const ids = { fleetId: "fleet_1", generationId: "gen_1" };
+    await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
+    const facts = await findFleetFacts(parts.store.reader, "org_1", "fleet_1");
+    expect(facts?.members).toMatchObject([
+      { count: 1, example: "blind", obstacle: "needs a camera with role wrist; the robot has top" },
+      { count: 3, example: "r1", obstacle: null },
+    ]);
+  });
+});

@@ -1,0 +1,153 @@
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+
+import * as z from "zod";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { usageSummarySchema } from "../../../../src/api/usage.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { WAITING_SUMMARIES_MAXIMUM } from "../../../../src/service/usage/summary.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { beginWriting, startService } from "../../../support/service/service.ts";
+
+const HOUR_MS = 3_600_000;
+const NOW_MS = Date.parse("2026-05-31T12:00:00Z");
+
+/** A service whose ledger has an entry for each robot and each of the last hours, or each of the last days. */
+async function scene(robots: number, hours: number, stepHours: 1 | 24 = 1): Promise<RunningService> {
+  const running = await startService({ clock: { ...systemClock, wallMs: () => NOW_MS } });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  using database = new DatabaseSync(join(running.data_directory, "service.db"));
+  const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
+  await beginWriting(database);
+  database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, site, labels, contract, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
+      values ('rob_1', '${organizationId}', 'r', 't', 'eu', 'd', null, '{}', null, '', '', '', '', '', '', '')`);
+  database.exec(`insert into models (slug, display_name, default_checkpoint_id, created_at) values ('m', 'm', 'c', '');
+    insert into checkpoints (id, model_slug, requirements, created_at) values ('c', 'm', '{}', '');
+    insert into deployments (id, organization_id, robot_id, model_slug, checkpoint_id, region, status, generation_id, created_at, retired_at)
+      values ('dep_1', '${organizationId}', 'rob_1', 'm', 'c', 'eu', 'retired', 'g', '', '')`);
+  const insert = database.prepare(
+    "insert into usage_records values (?, ?, 'dep_1', ?, ?, 't', 's', 3600, 'second', ?, ?, ?)",
+  );
+  for (let hour = hours; hour > 0; hour -= stepHours) {
+    const startMs = NOW_MS - hour * HOUR_MS;
+    const newId = createIds(
+      { wallMs: () => startMs, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+      systemRandom,
+    );
+    const [start, end] = [new Date(startMs).toISOString(), new Date(startMs + HOUR_MS).toISOString()];
+    for (let robot = 0; robot < robots; robot += 1) {
+      insert.run(newId("use"), organizationId, `arm-${robot}`, robot % 2 === 0 ? "pi" : "act", start, end, start);
+    }
+  }
+  database.exec("commit");
+  return running;
+}
+
+/** Puts one more period into the ledger, of a robot of its own. */
+async function enterPeriod(
+  { data_directory: dataDirectory }: RunningService,
+  start: string,
+  end: string,
+): Promise<void> {
+  using database = new DatabaseSync(join(dataDirectory, "service.db"));
+  const startMs = Date.parse(start);
+  const newId = createIds(
+    { wallMs: () => startMs, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+    systemRandom,
+  );
+  const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
+  const seconds = (Date.parse(end) - startMs) / 1000;
+  await beginWriting(database);
+  database
+    .prepare("insert into usage_records values (?, ?, 'dep_1', 'arm-late', 'pi', 't', 's', ?, 'second', ?, ?, ?)")
+    .run(newId("use"), organizationId, seconds, start, end, start);
+  database.exec("commit");
+}
+
+const summary = async ({ send }: RunningService, query: string) =>
+  usageSummarySchema.parse(await (await send("GET", `/v1/me/usage/summary${query}`)).json());
+
+describe("GET /v1/me/usage/summary", () => {
+  it("reaches over the last thirty days, by day, and over any other time that is asked for", async () => {
+    const running = await scene(3, 24 * 40);
+    const month = await summary(running, "");
+    expect(month).toMatchObject({
+      since: "2026-05-01T12:00:00.000Z",
+      until: "2026-05-31T12:00:00.000Z",
+      by: "day",
+      unit: "second",
+      total: 3 * 30 * 24 * 3600,
+    });
+    expect(month.items).toHaveLength(31);
+    expect(month.items[0]).toEqual({ day: "2026-05-01", robot: null, model_slug: null, quantity: 3 * 12 * 3600 });
+    const query = "?since=2026-04-25T00:00:00Z&until=2026-04-25T01:30:00.9%2B00:00&by=model";
+    expect((await summary(running, query)).items).toEqual([
+      { day: null, robot: null, model_slug: "act", quantity: 5400 },
+      { day: null, robot: null, model_slug: "pi", quantity: 2 * 5400 },
+    ]);
+    const everything = await summary(running, "?since=2026-01-01T00:00:00Z&by=robot");
+    expect(everything.items.map(({ robot, quantity }) => [robot, quantity])).toEqual(
+      ["arm-0", "arm-1", "arm-2"].map((robot) => [robot, 24 * 40 * 3600]),
+    );
+    const list = z.object({ items: z.array(z.object({ quantity: z.number() })) });
+    const { items } = list.parse(await (await running.send("GET", "/v1/me/usage")).json());
+    expect(everything.total).toBe(items.reduce((sum, { quantity }) => sum + quantity, 0));
+  });
+
+  it.each([
+    ["?by=week", "by"],
+    ["?by=robot,day", "by"],
+    ["?since=yesterday", "since"],
+    ["?since=2026-05-01T00:00:00", "since"],
+    ["?until=2026-05-01T00:00:00Z&since=2026-05-01T00:00:00.5Z", "until"],
+    ["?since=2020-01-01T00:00:00Z", "since"],
+  ])("%s: 422 at %s", async (query, member) => {
+    const running = await scene(1, 1);
+    const answer = await running.send("GET", `/v1/me/usage/summary${query}`);
+    expect(answer.status).toBe(422);
+    expect(await answer.json()).toMatchObject({ detail: [{ loc: ["query", member] }] });
+  });
+
+  it("more sums than anybody looks at are refused, with what to do", async () => {
+    const running = await scene(101, 101 * 24, 24);
+    const answer = await running.send("GET", "/v1/me/usage/summary?by=day,robot&since=2026-02-20T00:00:00Z");
+    expect(answer.status).toBe(422);
+    expect(await answer.text()).toContain("this comes to more than 10000 sums; ask for a shorter time");
+  });
+
+  it("what an outage of days left in one period counts on each of its days, however late the summary begins", async () => {
+    const running = await scene(1, 24);
+    await enterPeriod(running, "2026-05-20T10:00:00.000Z", "2026-05-30T09:00:00.000Z");
+    const { items } = await summary(running, "?since=2026-05-28T00:00:00Z&until=2026-05-30T12:00:00Z&by=day,robot");
+    expect(items).toEqual([
+      { day: "2026-05-28", robot: "arm-late", model_slug: null, quantity: 24 * 3600 },
+      { day: "2026-05-29", robot: "arm-late", model_slug: null, quantity: 24 * 3600 },
+      { day: "2026-05-30", robot: "arm-late", model_slug: null, quantity: 9 * 3600 },
+    ]);
+    const whole = await summary(running, "?since=2026-05-01T00:00:00Z&by=robot");
+    expect(whole.items).toContainEqual({ day: null, robot: "arm-late", model_slug: null, quantity: 239 * 3600 });
+  });
+
+  it("of many that ask at once a few wait for their turn, and the others are asked to come again", async () => {
+    const running = await scene(100, 200);
+    const count = WAITING_SUMMARIES_MAXIMUM.own + 5;
+    const answers = await Promise.all(
+      Array.from({ length: count }, () => running.send("GET", "/v1/me/usage/summary?by=robot")),
+    );
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused).toHaveLength(4);
+    for (const { headers } of refused) expect(headers.get("retry-after")).toBe("5");
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(count - 4);
+  });
+
+  it("a key without usage:read may not see it", async () => {
+    const running = await scene(1, 1);
+    const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes: ["robots:read"] });
+    const { api_key: apiKey } = z.object({ api_key: z.string() }).parse(await made.json());
+    const headers = { authorization: `Bearer ${apiKey}` };
+    expect((await fetch(`${running.url}/v1/me/usage/summary`, { headers })).status).toBe(403);
+  });
+});

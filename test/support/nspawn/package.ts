@@ -1,0 +1,120 @@
+/** Debian packages of this checkout. */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import manifest from "../../../package.json" with { type: "json" };
+import { execute, locked } from "../programs/execute.ts";
+import { cacheFolder } from "./root.ts";
+
+export const PACKAGE = "robot-policy-agent";
+/** Of the package to upgrade to. */
+export const NEWER_VERSION = "9.0.0";
+
+const root = join(import.meta.dirname, "../../..");
+/** What a package is made of. */
+const SOURCES = ["src", "scripts", "systemd", "config", "package.json", "package-lock.json", "LICENSE"];
+/** Debian's word for this machine's. */
+const ARCHITECTURE = process.arch === "arm64" ? "arm64" : "amd64";
+/** Seconds on a quiet machine; the first of all downloads Node. */
+const BUILD_LIMIT_MS = 600_000;
+/** Of how many states of the sources packages are kept, of 250 MB each. */
+const KEPT = 2;
+
+/** Where a disk with the layer has the package. */
+const STICK = "media";
+
+/** By version; of this process. */
+const made = new Map<string, Promise<DebianPackage>>();
+
+export interface DebianPackage {
+  /** The path of the file. */
+  readonly file: string;
+  /** For a computer whose disk has it, as from a memory stick: nothing is copied. */
+  readonly layer: string;
+  /** The path of the file on a disk with this layer. */
+  readonly path: string;
+}
+
+/**
+ * The package as `scripts/package` makes it, not compressed. Built where there is none of these sources yet, by one process alone.
+ *
+ * @param version another than the checkout's, to upgrade to.
+ */
+export function debianPackage(version: string = manifest.version): Promise<DebianPackage> {
+  const path = made.get(version) ?? findOrMake(version);
+  made.set(version, path);
+  return path;
+}
+
+async function findOrMake(version: string): Promise<DebianPackage> {
+  const own = version === manifest.version ? null : await debianPackage();
+  const packages = await cacheFolder("package-layers");
+  return locked(join(packages, "lock"), async () => {
+    const sources = await digestOf(SOURCES.map((name) => join(root, name)));
+    const layer = join(packages, sources, version);
+    const path = `/${STICK}/${PACKAGE}_${version}_${ARCHITECTURE}.deb`;
+    if (!existsSync(layer)) {
+      await removeOldest(packages);
+      const unfinished = `${layer}.unfinished`;
+      await rm(unfinished, { recursive: true, force: true });
+      await mkdir(join(unfinished, STICK), { recursive: true });
+      if (own === null) await makePackage(join(unfinished, STICK));
+      else await makeOtherVersion(own.file, version, join(unfinished, path));
+      await rename(unfinished, layer);
+    }
+    return { file: join(layer, path), layer, path };
+  });
+}
+
+async function makePackage(folder: string): Promise<void> {
+  const flags = ["--arch", ARCHITECTURE, "--fast", "--out", folder];
+  await execute([join(root, "scripts/package"), ...flags], { limitMs: BUILD_LIMIT_MS });
+}
+
+/** As `scripts/package --version` does, from a package that is there: the version is in its control file and once in the program. */
+async function makeOtherVersion(own: string, version: string, deb: string): Promise<void> {
+  const tree = `${deb}.tree`;
+  await execute(["dpkg-deb", "--raw-extract", own, tree]);
+  const program = `usr/lib/${PACKAGE}/lib/${PACKAGE}.cjs`;
+  await replaceOnce(join(tree, "DEBIAN/control"), `Version: ${manifest.version}\n`, `Version: ${version}\n`);
+  const before = await md5Of(join(tree, program));
+  await replaceOnce(join(tree, program), `version:"${manifest.version}"`, `version:"${version}"`);
+  await replaceOnce(join(tree, "DEBIAN/md5sums"), before, await md5Of(join(tree, program)));
+  await execute(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, deb], { limitMs: BUILD_LIMIT_MS });
+  await rm(tree, { recursive: true });
+}
+
+async function replaceOnce(path: string, from: string, to: string): Promise<void> {
+  const parts = (await readFile(path, "utf8")).split(from);
+  if (parts.length !== 2) throw new Error(`${path} has ${from.trim()} ${parts.length - 1} times, not once`);
+  await writeFile(path, parts.join(to));
+}
+
+async function md5Of(path: string): Promise<string> {
+  return createHash("md5")
+    .update(await readFile(path))
+    .digest("hex");
+}
+
+/** The newest stay: another run may be at work with them. */
+async function removeOldest(packages: string): Promise<void> {
+  const names = (await readdir(packages)).filter((name) => name !== "lock");
+  const dated = await Promise.all(
+    names.map(async (name) => ({ path: join(packages, name), madeAtMs: (await stat(join(packages, name))).mtimeMs })),
+  );
+  const old = dated.toSorted((one, other) => other.madeAtMs - one.madeAtMs).slice(KEPT);
+  for (const { path } of old) await rm(path, { recursive: true, force: true });
+}
+
+async function digestOf(paths: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const path of paths) {
+    const { stdout } = await execute(["find", path, "-type", "f", "-print0"]);
+    for (const file of stdout.split("\0").toSorted()) {
+      if (file !== "") hash.update(`${file}\n`).update(await readFile(file));
+    }
+  }
+  return hash.digest("hex").slice(0, 16);
+}

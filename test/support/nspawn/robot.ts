@@ -1,0 +1,125 @@
+/** A robot computer under Debian's systemd: ours is installed from its package, provisioned, and runs as its unit. */
+import { askDaemon } from "../../../src/agent/control/client.ts";
+import { isStatusDocument } from "../../../src/agent/status.ts";
+import type { StatusDocument } from "../../../src/agent/status.ts";
+import type { Executed } from "../programs/execute.ts";
+import { eventually } from "../robot/robot.ts";
+import { PATIENCE_MS } from "../run/patience.ts";
+import type { Computer, ComputerOptions, Shell } from "./nspawn.ts";
+import { createComputer } from "./nspawn.ts";
+import type { DebianPackage } from "./package.ts";
+import { PACKAGE } from "./package.ts";
+import type { SiteService } from "./service.ts";
+import type { ScriptOptions } from "./session.ts";
+import type { Site } from "./site.ts";
+
+export const UNIT = `${PACKAGE}.service`;
+export const STATE_FILE = `/var/lib/${PACKAGE}/registration.json`;
+export const CONFIGURATION_FILE = `/etc/${PACKAGE}/config.yaml`;
+export const MANIFEST_FILE = `/etc/${PACKAGE}/robot-manifest.yaml`;
+const CONTROL_SOCKET = `/run/${PACKAGE}/control.sock`;
+export const KEY_FILE = `/etc/${PACKAGE}/api-key`;
+/** What the robot is made of, in digest order. */
+export const ROBOT_FILES = ["/opt/yam/configs/yam_left.yaml", "/opt/yam/configs/yam_right.yaml"];
+
+const INSTALL_LIMIT_MS = 120_000;
+
+export interface RobotComputer extends Computer {
+  /** `robot-policy-agent WORDS`, as root. */
+  agent(words: string): Promise<Executed>;
+  /** A property of the unit, as systemd has it. */
+  show(property: string): Promise<string>;
+  /** What the running agent says of itself. */
+  status(): Promise<StatusDocument>;
+  /** Resolves with the first status of the running agent for which the condition holds. */
+  until(condition: (status: StatusDocument) => boolean): Promise<StatusDocument>;
+  /** `sha256sum … | cut -c1-64 | sha256sum` over the robot's files as they are. */
+  digest(): Promise<string>;
+  /** Resolves when the journal has such a message of the unit. It comes there by itself, after what happened. */
+  wroteToJournal(message: RegExp): Promise<void>;
+  /** Resolves when the unit is active, by a process other than this one. */
+  restartedAfter(processId: string): Promise<void>;
+}
+
+export async function createRobotComputer(site: Site, options: ComputerOptions): Promise<RobotComputer> {
+  const computer = await createComputer(site, options);
+  // From here: a program of Node for each look would be most of what the tests cost.
+  const askStatus = async () => {
+    const answer = await askDaemon(computer.live(CONTROL_SOCKET), "GET", "/status", new AbortController().signal);
+    return answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : undefined;
+  };
+  const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
+  return {
+    ...computer,
+    agent: (words) => computer.run(`${PACKAGE} ${words}`, { may_fail: true }),
+    show,
+    status: () => eventually(askStatus, "an answer of the agent"),
+    until: (condition) => untilStatus(askStatus, condition),
+    async digest() {
+      const words = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
+      return `sha256:${words.slice(0, 64)}`;
+    },
+    wroteToJournal: (message) => wroteToJournal(computer, UNIT, message),
+    async restartedAfter(processId) {
+      await untilStatus(askStatus, ({ daemon }) => `${daemon?.process_id}` !== processId);
+      await eventually(async () => {
+        // Of one moment: the process of before is still "active" for a while.
+        const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
+        const [other, state] = words.split("\n");
+        return state === "active" && other !== "0" && other !== processId ? true : undefined;
+      }, "another process of the agent to be ready");
+    },
+    [Symbol.asyncDispose]: () => computer[Symbol.asyncDispose](),
+  };
+}
+
+async function untilStatus(
+  askStatus: () => Promise<StatusDocument | undefined>,
+  condition: (status: StatusDocument) => boolean,
+): Promise<StatusDocument> {
+  let last: StatusDocument | undefined;
+  try {
+    return await eventually(async () => {
+      last = await askStatus();
+      return last !== undefined && condition(last) ? last : undefined;
+    }, "the awaited status");
+  } catch (error) {
+    throw new Error(`${String(error)}\nlast status: ${JSON.stringify(last, null, 2)}`, { cause: error });
+  }
+}
+
+/** Resolves when the condition, words of a shell, holds. Asked inside, and not too often: each look starts programs. */
+export async function untilTrue(computer: Shell, condition: string): Promise<void> {
+  await computer.run(`until ${condition}; do sleep 0.1; done`, { limitMs: PATIENCE_MS });
+}
+
+/** Resolves when the journal has such a message of the unit. */
+export async function wroteToJournal(computer: Shell, unit: string, message: RegExp): Promise<void> {
+  const look = async () => message.test(await computer.ask(`journalctl -u ${unit} -o cat --no-pager`)) || undefined;
+  await eventually(look, `a message ${String(message)} in the journal`);
+}
+
+/** Installs a package in a system whose disk has its layer. */
+export function installPackage(computer: Shell, { path }: DebianPackage, options?: ScriptOptions): Promise<Executed> {
+  return computer.run(`dpkg --install ${path}`, { limitMs: INSTALL_LIMIT_MS, ...options });
+}
+
+/** Writes both files by `init`, puts the key in place, and the robot's own files. Nothing is registered by it. */
+export async function provision(computer: Shell, service: SiteService): Promise<void> {
+  for (const path of ROBOT_FILES) await computer.write(path, `# ${path}\noffsets: [0.0, 0.1, -0.2]\n`);
+  await computer.write(`/etc/${PACKAGE}/site-ca.pem`, service.ca);
+  const files = ROBOT_FILES.map((path) => `--file ${path}`).join(" ");
+  await computer.run(
+    `${PACKAGE} init --force --no-test --url ${service.url} --region eu-central-1 --type yam.bimanual-joint-position.v1 ${files}
+    sed -i 's|^service:|service:\\n  ca_file: /etc/${PACKAGE}/site-ca.pem|' ${CONFIGURATION_FILE}`,
+  );
+  await putKey(computer, service.key);
+}
+
+/** Replaced as a whole, as `robot-policy-agent` documents it. */
+export async function putKey(computer: Shell, key: string): Promise<void> {
+  await computer.run(
+    `umask 077; cat >${KEY_FILE}.new; chown ${PACKAGE}: ${KEY_FILE}.new; mv ${KEY_FILE}.new ${KEY_FILE}`,
+    { input: `${key}\n` },
+  );
+}

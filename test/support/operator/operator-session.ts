@@ -1,0 +1,218 @@
+/** Every command of robot-policy, one after the other, as an operator types them: on a terminal of 80 columns, and as JSON. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { endpointListSchema } from "../../../src/api/fleet-details.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
+import type { Surroundings } from "../programs/in-process.ts";
+import type { OperatorSite } from "./operator.ts";
+import { openOperatorSite } from "./operator.ts";
+
+export interface SessionStep {
+  readonly words: readonly string[];
+  /** Printed as JSON too. */
+  readonly json?: true;
+  /** What it prints depends on the hour of the day, or on how fast the machine is. */
+  readonly unsteady?: true;
+  /** A table with paths below the home folder: where that has a longer name, the terminal is wider, so that the same is cut off. */
+  readonly hasPaths?: true;
+}
+
+/** One command and what came of it, as text. */
+export interface SessionEntry {
+  readonly words: readonly string[];
+  readonly exit_code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly isSteady: boolean;
+}
+
+const COLUMNS = 80;
+/** Of `/tmp/operator-home-` and six more. */
+const HOME_LENGTH = 25;
+const HOUR_MS = 3_600_000;
+
+/** What an operator does in an afternoon; every command is in it. `HOME` stands for the person's home folder. */
+export const SESSION: readonly SessionStep[] = [
+  { words: ["whoami"], json: true },
+  { words: ["robots", "list"], json: true },
+  { words: ["robots", "list", "--site", "hall-3"] },
+  {
+    words: [
+      "robots",
+      "setup",
+      "--name",
+      "arm-4",
+      "--type",
+      ROBOT_TYPE,
+      "--region",
+      REGION,
+      "--file",
+      "HOME/limits.yaml",
+    ],
+    json: true,
+  },
+  {
+    words: [
+      "robots",
+      "setup",
+      "--name",
+      "arm-5",
+      "--type",
+      ROBOT_TYPE,
+      "--region",
+      REGION,
+      "--file",
+      "HOME/limits.yaml",
+      "--dry-run",
+    ],
+  },
+  { words: ["robots", "show", "arm-4", "--history"], json: true },
+  { words: ["robots", "show", "nobody"] },
+  { words: ["models", "list"], json: true },
+  { words: ["models", "show", "pi0.5"], json: true },
+  { words: ["models", "show", "no-such-model"] },
+  { words: ["deployments", "list"], json: true },
+  { words: ["deployments", "show", "arm-1"], json: true },
+  { words: ["deployments", "retire", "arm-1", "--dry-run"], json: true },
+  { words: ["deployments", "retire", "arm-1"] },
+  { words: ["deployments", "list", "--all"] },
+  { words: ["usage"], unsteady: true },
+  { words: ["usage", "--by", "robot"], json: true },
+  { words: ["usage", "--by", "model", "--csv"] },
+  { words: ["deploy", "pi0.5", "--robot", "arm-2", "--dry-run"] },
+  { words: ["deploy", "pi0.5", "--robot", "arm-2", "--wait"], unsteady: true },
+  { words: ["deploy", "no-such-model", "--robot", "nobody"] },
+  { words: ["fleets", "list"] },
+  {
+    words: [
+      "fleets",
+      "create",
+      "--name",
+      "packing",
+      "--model",
+      "pi0.5",
+      "--site",
+      "hall-2",
+      "--peak",
+      "2",
+      "--dry-run",
+    ],
+    json: true,
+  },
+  {
+    words: ["fleets", "create", "--name", "packing", "--model", "pi0.5", "--site", "hall-2", "--peak", "2", "--wait"],
+    unsteady: true,
+  },
+  { words: ["fleets", "create", "--name", "empty", "--model", "pi0.5", "--robot", "nobody", "--peak", "0"] },
+  { words: ["fleets", "list"], json: true },
+  { words: ["fleets", "show", "packing"] },
+  { words: ["fleets", "update-model", "packing", "picky-vla", "--dry-run"] },
+  { words: ["fleets", "update-model", "packing", "dead-vla", "--wait", "--timeout", "1s"], unsteady: true },
+  { words: ["fleets", "show", "nobody"] },
+  { words: ["keys", "create", "cell 4", "--scope", "robots:setup", "--expires", "2030-01-31", "--dry-run"] },
+  {
+    words: [
+      "keys",
+      "create",
+      "cell 4",
+      "--scope",
+      "robots:setup",
+      "--expires",
+      "2030-01-31",
+      "--out",
+      "HOME/cell-4.key",
+    ],
+  },
+  { words: ["keys", "create", "cell 5", "--scope", "robot:setup"] },
+  { words: ["keys", "list"], json: true },
+  { words: ["keys", "revoke", "cell 4"] },
+  { words: ["audit", "--robot", "arm-4"], json: true },
+  { words: ["api", "/v1/robots", "--field", "limit=2", "--paginate"] },
+  { words: ["api", "GET", "/v1/robots/nobody", "--include"] },
+  { words: ["contexts", "add", "lab", "--url", "SERVICE", "--key-file", "HOME/cell-4.key"] },
+  { words: ["contexts", "list"], json: true, hasPaths: true },
+  { words: ["contexts", "use", "lab"] },
+  { words: ["contexts", "show"] },
+  { words: ["robots", "list", "--context", "lab"] },
+  { words: ["contexts", "remove", "lab"] },
+  { words: ["logout"] },
+  { words: ["robots", "lst"] },
+  { words: ["deployments", "shw"] },
+];
+
+/** Runs the session against the whole service, or against one with the documented operations alone. */
+export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<SessionEntry> {
+  // So long ago that a slow machine makes no difference to what is written of times.
+  let aheadMs = -3.5 * HOUR_MS;
+  const clock: Clock = {
+    ...systemClock,
+    wallMs: () => systemClock.wallMs() + aheadMs,
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
+  };
+  await using site = await openOperatorSite({ clock });
+  for (const name of ["arm-1", "arm-2", "arm-3"]) await site.register(name, { site: "hall-2" });
+  await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
+  await writeFile(join(site.home, "limits.yaml"), "limits: { velocity: 1.2 }\n");
+  await endpointsAreKnown(site, 0);
+  // Two hours of use.
+  aheadMs = -1.5 * HOUR_MS;
+  await endpointsAreKnown(site, clock.wallMs());
+  const url = site.urls[which];
+  const fill = (word: string) => word.replace("HOME", site.home).replace("SERVICE", url);
+  const environment = { ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: site.service.key };
+  for (const { words, json, unsteady, hasPaths } of SESSION) {
+    const isSteady = unsteady !== true;
+    const filled = words.map(fill);
+    const columns = COLUMNS + (hasPaths === true ? site.home.length - HOME_LENGTH : 0);
+    yield { ...(await record(site, { environment, columns }, filled)), isSteady };
+    if (json === true) yield { ...(await record(site, { environment }, [...filled, "--json"])), isSteady };
+  }
+}
+
+/** Waits until every endpoint was looked at since then and is known to be healthy or not. */
+async function endpointsAreKnown(site: OperatorSite, sinceMs: number): Promise<void> {
+  for (;;) {
+    const { items } = endpointListSchema.parse(await (await site.service.send("GET", "/v1/endpoints")).json());
+    const isKnown = items.every(
+      ({ status, checked_at: checkedAt }) => status !== "unknown" && Date.parse(checkedAt ?? "") >= sinceMs,
+    );
+    if (isKnown) return;
+    await sleep(20);
+  }
+}
+
+/** The same text for every run: what is new each time has one name. */
+export function steadyText({ words, exit_code: exitCode, out, err }: SessionEntry): string {
+  const command = `$ robot-policy ${words.map((word) => (/[\s']/.test(word) ? `'${word}'` : word)).join(" ")}`;
+  const text = [command, out.trimEnd(), err.trimEnd(), `→ ${exitCode}`].filter((part) => part !== "").join("\n");
+  return REPLACED.reduce((steady, [pattern, name]) => steady.replaceAll(pattern, name), text);
+}
+
+const REPLACED: readonly (readonly [RegExp, string])[] = [
+  [/http:\/\/127\.0\.0\.1:\d+/g, "http://127.0.0.1:PORT"],
+  [/\b(org|rob|key|dep|gen|use|ses|aud|fleet)_[0-9a-z]{26}\b/g, "$1_00000000000000000000000000"],
+  [/\bsk_rps_[0-9A-Za-z]{28}\b/g, "sk_rps_KEY"],
+  [/(…|"key_last4": ")[0-9A-Za-z]{4}\b/g, "$1LAST"],
+  [/\b20[12]\d-\d{2}-\d{2}(?:([T ])\d{2}:\d{2}(?::\d{2}(?:\.\d+)?Z?)?)?/g, "DATE"],
+  [/(?:\bx-request-id: )\w+/g, "x-request-id: ID"],
+  [/^date: .*$/gm, "date: DATE"],
+  [/("quantity": )\d+/g, "$1N"],
+  [/("last_used_at": )(?:null|"DATE")/g, "$1WHEN"],
+  [/,\d+,second,/g, ",N,second,"],
+  // Of the key that is used: written down at times.
+  [/(^bootstrap .* ago  )(?:[13] h ago|never  )/gm, "$1WHEN   "],
+];
+
+async function record(
+  site: OperatorSite,
+  surroundings: Surroundings,
+  words: readonly string[],
+): Promise<Omit<SessionEntry, "isSteady">> {
+  const { exit_code: exitCode, out, err } = await site.runWith(surroundings, ...words);
+  const withoutHome = (text: string) => text.replaceAll(site.home, "HOME");
+  return { words: words.map(withoutHome), exit_code: exitCode, out: withoutHome(out), err: withoutHome(err) };
+}

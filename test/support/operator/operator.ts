@@ -1,0 +1,103 @@
+/** robot-policy at a terminal: a service with models, robots and endpoints, and a person's home folder. The program runs in this process. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { endpointListSchema } from "../../../src/api/fleet-details.ts";
+import { runOperatorProgram } from "../../../src/cli/operator-program.ts";
+import type { ProcessContext } from "../../../src/cli/process-context.ts";
+import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { systemMachine } from "../../../src/platform/machine.ts";
+import { catalogText, REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
+import type { InferenceServer } from "../../conformance/api/inference.ts";
+import { startInferenceServer } from "../../conformance/api/inference.ts";
+import { eventually } from "../eventually.ts";
+import type { Ran, Surroundings } from "../programs/in-process.ts";
+import { runInProcess } from "../programs/in-process.ts";
+import { QUICK } from "../service/replicas.ts";
+import type { RunningService, ServiceOptions } from "../service/service.ts";
+import { startEleven } from "./eleven.ts";
+
+export interface OperatorSite extends AsyncDisposable {
+  readonly service: RunningService;
+  /** The whole service, or the same one with the documented operations alone. */
+  readonly urls: { readonly whole: string; readonly eleven: string };
+  readonly inference: InferenceServer;
+  /** A person's home folder. */
+  readonly home: string;
+  /** Runs a command with the service's address and key in the environment. */
+  run(...words: string[]): Promise<Ran>;
+  /** The same with other variables, a terminal, something on stdin. */
+  runWith(surroundings: OperatorSurroundings, ...words: string[]): Promise<Ran>;
+  register(name: string, more?: object): Promise<void>;
+}
+
+export async function openOperatorSite(options: ServiceOptions = {}): Promise<OperatorSite> {
+  await using stack = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), "operator-home-"));
+  stack.defer(() => rm(home, { recursive: true, force: true }));
+  const inference = stack.use(await startInferenceServer(["cold", "dead"]));
+  const modelsFile = join(home, "models.yaml");
+  await writeFile(modelsFile, catalogText(inference));
+  const configuration = { models_file: modelsFile, rateLimit: null, readiness: QUICK, ...options.configuration };
+  const eleven = stack.use(await startEleven({ ...options, configuration }));
+  const service = eleven.whole;
+  await endpointsProbed(service);
+  const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
+  const runWith = (surroundings: OperatorSurroundings, ...words: string[]) =>
+    runOperator({ ...surroundings, environment: { HOME: home, ...(surroundings.environment ?? environment) } }, words);
+  const owned = stack.move();
+  return {
+    service,
+    urls: { whole: service.url, eleven: eleven.url },
+    inference,
+    home,
+    run: (...words) => runWith({}, ...words),
+    runWith,
+    async register(name, more = {}) {
+      const body = {
+        name,
+        robot_type_id: ROBOT_TYPE,
+        region: REGION,
+        configuration_digest: `sha256:${"0".repeat(64)}`,
+        ...more,
+      };
+      const answer = await service.send("POST", "/v1/robots/setup", body);
+      if (!answer.ok) throw new Error(await answer.text());
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Before their first probe a deployment would be preparing, where a test is about what comes after. */
+async function endpointsProbed(service: RunningService): Promise<void> {
+  await eventually(async () => {
+    const { items } = endpointListSchema.parse(await (await service.send("GET", "/v1/endpoints")).json());
+    return items.every(({ checked_at: checkedAt }) => checkedAt !== null) ? items : undefined;
+  }, "a first probe of every endpoint");
+}
+
+export interface OperatorSurroundings extends Surroundings {
+  /** By which the command waits. */
+  readonly clock?: Clock;
+}
+
+const SHORTEST_LIMIT_MS = Math.min(...Object.values(DEFAULT_TIMEOUTS));
+
+/** Waits between two questions take a fiftieth of their time. The limits of a request keep theirs, which a busy machine needs. */
+export const HASTY_CLOCK: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms < SHORTEST_LIMIT_MS ? ms / 50 : ms, signal),
+};
+
+/** Runs robot-policy in this process. */
+export function runOperator(
+  { clock = systemClock, ...surroundings }: OperatorSurroundings,
+  words: readonly string[],
+): Promise<Ran> {
+  const run = (own: ProcessContext) => runOperatorProgram(words, own, { ...systemMachine({}, own.process_id), clock });
+  const environment = { NO_COLOR: "1", ...surroundings.environment };
+  return runInProcess(`robot-policy ${words.join(" ")}`, run, { ...surroundings, environment });
+}

@@ -1,0 +1,202 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+import { runAgentProgram } from "../../../src/cli/run-agent-program.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { endWithTest } from "../programs/children.ts";
+import { runInProcess } from "../programs/in-process.ts";
+import { AGENT_PROGRAM, COMPILE_CACHE } from "../programs/programs-built.ts";
+import { showOnFailure } from "../run/outputs.ts";
+import { PATIENCE_MS } from "../run/patience.ts";
+import type { Daemon, DaemonProcess } from "./daemon.ts";
+import { startDaemon, startDaemonProcess } from "./daemon.ts";
+import { digestOfFiles } from "./digest.ts";
+
+export { eventually } from "../eventually.ts";
+
+/** Short, so that tests are; long enough to see that it is waited for. */
+export const SETTLE_MS = 150;
+
+export interface RobotOptions {
+  readonly service_url: string;
+  readonly key: string;
+  readonly name?: string;
+  /** Path below the robot's folder → content, in digest order. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Lines of YAML in place of the `watch:` block. */
+  readonly watch?: string;
+  /** More lines of the `service:` block, indented by two spaces. */
+  readonly service?: string;
+}
+
+/** A robot computer's folder: configuration, manifest, configuration files, state. Removed in the end. */
+export interface Robot extends AsyncDisposable {
+  readonly folder: string;
+  readonly config_path: string;
+  readonly manifestPath: string;
+  readonly keyPath: string;
+  readonly state_directory: string;
+  readonly runtime_directory: string;
+  readonly socket_path: string;
+  /** Paths of the configuration files, in digest order. */
+  readonly paths: readonly string[];
+  path(name: string): string;
+  /** Runs a command of the agent to its end, in this process. */
+  run(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<CommandResult>;
+  /**
+   * The same in a process of its own, which is killed when it does not end.
+   *
+   * @param through words before the agent's own, such as `setpriv --reuid 65534`. They end in exec(2), so that the process stays one.
+   */
+  runProcess(
+    args: readonly string[],
+    environment?: Readonly<Record<string, string>>,
+    through?: readonly string[],
+  ): Promise<CommandResult>;
+  /** Starts the daemon in this process. It waits by `clock`. */
+  start(environment?: Readonly<Record<string, string>>, clock?: Clock): Promise<Daemon>;
+  /** The same in a process of its own: for what becomes of processes, and for other users, disks and limits. */
+  startProcess(environment?: Readonly<Record<string, string>>, through?: readonly string[]): Promise<DaemonProcess>;
+  /** Of the files as they are now. */
+  digest(): Promise<string>;
+}
+
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Without a thread for each of its small files: there are hundreds of robots. */
+export async function createRobot(options: RobotOptions): Promise<Robot> {
+  const folder = mkdtempSync(join(tmpdir(), "robot-"));
+  const path = (name: string) => join(folder, name);
+  const files = options.files ?? { "left.yaml": "offset: 1\n", "right.json": '{"offset": 2}\n' };
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), content);
+  }
+  const paths = Object.keys(files).map(path);
+  const robot = {
+    folder,
+    config_path: path("config.yaml"),
+    manifestPath: path("robot-manifest.yaml"),
+    keyPath: path("api-key"),
+    state_directory: path("state"),
+    runtime_directory: path("run"),
+    socket_path: path("run/control.sock"),
+    paths,
+    path,
+  };
+  mkdirSync(robot.state_directory);
+  mkdirSync(robot.runtime_directory);
+  writeFileSync(robot.keyPath, `${options.key}\n`, { mode: 0o600 });
+  writeFileSync(robot.manifestPath, manifestOf(paths));
+  writeFileSync(robot.config_path, configurationOf(options, robot));
+  // The last flag counts: what a test says itself stands behind.
+  const folders = [
+    "--config",
+    robot.config_path,
+    "--state-dir",
+    robot.state_directory,
+    "--runtime-dir",
+    robot.runtime_directory,
+  ];
+  return {
+    ...robot,
+    run: ([command = "", ...args], environment = {}) => runAgent([command, ...folders, ...args], environment),
+    runProcess: ([command = "", ...args], environment = {}, through = []) =>
+      runToEnd([...through, process.execPath, AGENT_PROGRAM, command, ...folders, ...args], environment),
+    start: async (environment = {}, clock) => startDaemon(folders, robot.socket_path, environment, clock),
+    startProcess: async (environment = {}, through = []) =>
+      startDaemonProcess(
+        [...through, process.execPath, AGENT_PROGRAM, "run", ...folders],
+        robot.socket_path,
+        environment,
+      ),
+    digest: () => digestOfFiles(...paths),
+    [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A manifest by id that lists these files. */
+export function manifestOf(paths: readonly string[]): string {
+  const listed = paths.map((path) => `\n  - ${path}`).join("");
+  return `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:${listed === "" ? " []" : listed}\n`;
+}
+
+export function configurationOf(options: RobotOptions, robot: Pick<Robot, "keyPath" | "manifestPath">): string {
+  return [
+    "service:",
+    `  url: ${options.service_url}`,
+    `  key_file: ${robot.keyPath}`,
+    ...(options.service === undefined ? [] : [options.service]),
+    "robot:",
+    `  name: ${options.name ?? "arm-7"}`,
+    "  region: eu-central-1",
+    "  site: hall-2",
+    "  labels: {line: a}",
+    `manifest: ${robot.manifestPath}`,
+    `watch: ${options.watch ?? `{settle_ms: ${SETTLE_MS}}`}`,
+    "log: {level: debug}",
+    "",
+  ].join("\n");
+}
+
+/** Edits a file in place; what is replaced must be there. */
+export async function replaceIn(path: string, from: string, to: string): Promise<void> {
+  const text = await readFile(path, "utf8");
+  if (!text.includes(from)) throw new Error(`${path} does not contain ${JSON.stringify(from)}`);
+  await writeAtOnce(path, text.replace(from, to));
+}
+
+/**
+ * Writes a file in place, in one go. `writeFile` of node:fs/promises empties it first, and writes some turns of the event loop later:
+ * on a busy machine that is longer than an agent lets a file hold still, and it rightly takes it for an empty one.
+ */
+export async function writeAtOnce(path: string, content: string | Uint8Array): Promise<void> {
+  writeFileSync(path, content);
+}
+
+/** `robot-policy-agent WORDS` in this process. */
+export async function runAgent(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const title = `robot-policy-agent ${words.join(" ")}`;
+  const {
+    exit_code: exitCode,
+    out,
+    err,
+  } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
+  return { code: exitCode, stdout: out, stderr: err };
+}
+
+function runToEnd(words: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult> {
+  const [program = "", ...args] = words;
+  return new Promise((resolve) => {
+    const options = {
+      env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
+      maxBuffer: 64 * 1024 * 1024,
+      timeout: PATIENCE_MS,
+      killSignal: "SIGKILL",
+    } as const;
+    const child = execFile(program, args, options, (_error, stdout, stderr) => {
+      showOnFailure(words.join(" "), () => stdout + stderr)();
+      resolve({ code: child.exitCode, stdout, stderr });
+    });
+    endWithTest(child);
+  });
+}
+
+/** The bodies of a fault proxy's POSTs, parsed. */
+export function setupBodies(
+  requests: readonly { readonly method: string; readonly body: string }[],
+): { configuration_digest: string; name: string }[] {
+  return requests
+    .filter(({ method }) => method === "POST")
+    .map(({ body }) => JSON.parse(body) as { configuration_digest: string; name: string });
+}

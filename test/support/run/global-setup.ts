@@ -1,0 +1,66 @@
+/** Builds the programs once for all test files, into a folder of this run, and makes the folder of its databases. */
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { memoryFolder } from "../memory.ts";
+
+/** What the PostgreSQL servers of all workers take at most. Containers often have 64 MiB of shared memory. */
+const CLUSTERS_BYTES = 2 ** 31;
+
+/** Part of the name: the process of a run in another container, which shares the memory, is not seen here though it lives. */
+const NAMESPACE_LINK = "/proc/self/ns/pid";
+const NAMESPACE = existsSync(NAMESPACE_LINK) ? readlinkSync(NAMESPACE_LINK).replaceAll(/\D/g, "") : "0";
+const CLUSTERS_PREFIX = `robot-policy-clusters-${NAMESPACE}-`;
+
+const root = join(import.meta.dirname, "../../..");
+
+/** Of this run. mkdtemp makes it ours alone; tests run programs as other users, too. */
+let folder: string | undefined;
+let clusters: string | undefined;
+
+export function setup(): void {
+  folder = mkdtempSync(join(tmpdir(), "robot-policy-programs-"));
+  chmodSync(folder, 0o755);
+  const words = [join(root, "scripts/build.ts"), "--out", folder];
+  const { status } = spawnSync(process.execPath, words, { stdio: "inherit" });
+  if (status !== 0) throw new Error("The programs cannot be built");
+  process.env["ROBOT_POLICY_TEST_PROGRAMS"] = folder;
+  const compiled = join(folder, "compiled");
+  mkdirSync(compiled);
+  // Node keeps a folder of its own there for each user.
+  chmodSync(compiled, 0o1777);
+  process.env["NODE_COMPILE_CACHE"] = compiled;
+  removeAbandoned();
+  const { bavail, bsize } = statfsSync(memoryFolder);
+  const hasRoom = bavail * bsize > CLUSTERS_BYTES;
+  clusters = mkdtempSync(hasRoom ? join(memoryFolder, `${CLUSTERS_PREFIX}${process.pid}-`) : join(folder, "clusters-"));
+  chmodSync(clusters, 0o755);
+  process.env["ROBOT_POLICY_TEST_CLUSTERS"] = clusters;
+}
+
+/** Databases of runs that were killed: what is in memory goes away with nothing else. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(memoryFolder)) {
+    if (!name.startsWith(CLUSTERS_PREFIX)) continue;
+    const pid = Number.parseInt(name.slice(CLUSTERS_PREFIX.length));
+    const path = join(memoryFolder, name);
+    if (existsSync(`/proc/${pid}`) || lstatSync(path).uid !== process.getuid?.()) continue;
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+export function teardown(): void {
+  for (const path of [clusters, folder]) if (path !== undefined) rmSync(path, { recursive: true, force: true });
+}

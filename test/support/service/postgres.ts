@@ -1,0 +1,287 @@
+/** A real PostgreSQL of the test's own, from the binaries of the machine. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chown, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { setTimeout } from "node:timers/promises";
+import { delimiter, dirname, join } from "node:path";
+
+import { Client } from "pg";
+
+// Has a worker that vitest ends by a signal end in order, so that "exit" comes.
+import "../programs/children.ts";
+
+/** Debian keeps the server's programs here, out of the PATH. */
+const DEBIAN_FOLDER = "/usr/lib/postgresql";
+
+/** Folder of `initdb` and `postgres`; null where PostgreSQL is not installed. */
+export const POSTGRES_PROGRAMS = findPrograms();
+
+/**
+ * Whether tests on PostgreSQL are left out: there is none on this machine. CI never leaves them out, it fails.
+ *
+ * Debian and Ubuntu: `apt-get install postgresql`.
+ */
+export const WITHOUT_POSTGRES = POSTGRES_PROGRAMS === null && (process.env["CI"] ?? "") === "";
+
+/** One that sorts like a dictionary, as most databases in the field do: what relies on the order of bytes has to ask for it. */
+const LOCALE = ["--locale", "C.UTF-8", "--locale-provider", "icu", "--icu-locale", "en"];
+
+export interface PostgresOptions {
+  /** Whether commits reach the disk; tests that kill processes alone do not need it. */
+  readonly fsync?: boolean;
+  /** Further settings, as in postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A cluster on a loopback port. */
+export interface Cluster {
+  readonly port: number;
+  /** The password in every URL, to look for where it must not be. */
+  readonly password: string;
+  /** Makes an empty database, cheaply; resolves with its URL. `options` go into CREATE DATABASE. */
+  createDatabase(options?: string): Promise<string>;
+  /** Ends the connections to databases and removes them. */
+  dropDatabases(urls: readonly string[]): Promise<void>;
+  /** One connection as superuser to the database of `url`, for a look behind the service's back. */
+  connect(url: string): Promise<Client>;
+}
+
+/** A cluster of the test's own, which it may stop. Disposing of it removes it. */
+export interface Postgres extends Cluster, AsyncDisposable {
+  /** Orderly: connections are ended, everything is on the disk. */
+  stop(): Promise<void>;
+  /** As a power cut ends it: every process at once. */
+  kill(): Promise<void>;
+  /** After `stop` or `kill`; recovers what was committed. */
+  start(): Promise<void>;
+}
+
+let shared: Promise<Cluster> | undefined;
+
+/** The cluster that the test files of this worker share: starting one costs more than most tests on it. It ends with the worker. */
+export function sharedPostgres(): Promise<Cluster> {
+  shared ??= startPostgres();
+  return shared;
+}
+
+export async function startPostgres({ fsync = false, settings = {} }: PostgresOptions = {}): Promise<Postgres> {
+  if (POSTGRES_PROGRAMS === null) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
+  const programs = POSTGRES_PROGRAMS;
+  const user = serverUser();
+  const folder = await newFolder(fsync ? tmpdir() : (RUN_FOLDER ?? tmpdir()), user);
+  const data = join(folder, "data");
+  await initialize(data, programs, user);
+  const port = await freePort();
+  const flags = Object.entries({
+    listen_addresses: "127.0.0.1",
+    port: String(port),
+    unix_socket_directories: folder,
+    fsync: fsync ? "on" : "off",
+    full_page_writes: fsync ? "on" : "off",
+    max_connections: "200",
+    // A client that fails before it sent its password leaves its connection behind, and dropping a database waits for that.
+    authentication_timeout: "5s",
+    log_min_messages: "warning",
+    ...settings,
+  }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  let server: ChildProcess | null = null;
+  let databases = 0;
+
+  const urlOf = (database: string) => `postgres://robots:${PASSWORD}@127.0.0.1:${port}/${database}`;
+  const connect = async (url: string) => {
+    const client = new Client({ connectionString: url });
+    // Ended with the server, in tests that end the server.
+    client.on("error", () => {});
+    await client.connect();
+    return client;
+  };
+  const start = async () => {
+    const child = spawn(join(programs, "postgres"), ["-D", data, ...flags], {
+      ...user,
+      cwd: folder,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    server = child;
+    await ready(child);
+  };
+  const end = async (signal: (pid: number) => unknown) => {
+    administrator = null;
+    if (server?.pid === undefined) return;
+    const ended = once(server, "exit");
+    await Promise.all([signal(server.pid), ended]);
+    server = null;
+  };
+  /** Kept open: to connect costs more than most statements. */
+  let administrator: Client | null = null;
+  const administer = async (statements: readonly string[]) => {
+    const client = administrator ?? (await connect(urlOf("postgres")));
+    administrator = client;
+    for (const statement of statements) await client.query(statement);
+  };
+  /** With the process of the tests, where nobody disposes of it. */
+  const removeAtExit = () => {
+    // It ends its processes and frees the shared memory of all, which a kill would leave behind.
+    server?.kill("SIGQUIT");
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  process.once("exit", removeAtExit);
+  await start();
+  return {
+    port,
+    password: PASSWORD,
+    connect,
+    start,
+    async createDatabase(options = "") {
+      databases += 1;
+      const name = `test_${databases}`;
+      // Where nothing is synced, to copy files is cheaper than to log their pages.
+      await administer([`create database ${name} ${options}${fsync ? "" : " strategy file_copy"}`]);
+      return urlOf(name);
+    },
+    dropDatabases: (urls) => administer(urls.map((url) => `drop database ${databaseOf(url)} with (force)`)),
+    stop: () => end((pid) => process.kill(pid, "SIGINT")),
+    kill: () => end(killFamily),
+    async [Symbol.asyncDispose]() {
+      process.off("exit", removeAtExit);
+      await end((pid) => process.kill(pid, "SIGQUIT"));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const PASSWORD = "correct-horse-battery";
+/** Where clusters of this run are: in memory where there is enough of it. Scripts have none. */
+const RUN_FOLDER = process.env["ROBOT_POLICY_TEST_CLUSTERS"];
+
+/** Makes a data directory. In a run of the tests it is a copy of one that is made once: initdb takes longer than most tests. */
+async function initialize(data: string, programs: string, user: ServerUser | null): Promise<void> {
+  if (RUN_FOLDER === undefined) return runInitdb(data, programs, user);
+  const original = join(RUN_FOLDER, "initialized");
+  if (!existsSync(original)) {
+    const folder = await newFolder(RUN_FOLDER, user);
+    await runInitdb(join(folder, "data"), programs, user);
+    // Fails where another worker was faster: its own is as good.
+    await rename(folder, original).catch(() => rm(folder, { recursive: true }));
+  }
+  await runToEnd("cp", ["--archive", join(original, "data"), data], {});
+}
+
+async function runInitdb(data: string, programs: string, user: ServerUser | null): Promise<void> {
+  const passwordFile = `${data}-password`;
+  await writeFile(passwordFile, PASSWORD, { mode: 0o600 });
+  if (user !== null) await chown(passwordFile, user.uid, user.gid);
+  // Cheap where SCRAM takes milliseconds, on both sides, for each of hundreds of connections.
+  const words = ["--pgdata", data, "--username", "robots", "--pwfile", passwordFile, "--auth", "md5"];
+  const cwd = dirname(data);
+  await runToEnd(join(programs, "initdb"), [...words, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
+}
+
+async function newFolder(parent: string, user: ServerUser | null): Promise<string> {
+  const folder = await mkdtemp(join(parent, "postgres-"));
+  if (user !== null) await chown(folder, user.uid, user.gid);
+  return folder;
+}
+
+/** Name of the database of a URL. */
+export function databaseOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+function findPrograms(): string | null {
+  const versions = existsSync(DEBIAN_FOLDER)
+    ? readdirSync(DEBIAN_FOLDER).toSorted((a, b) => Number(b) - Number(a))
+    : [];
+  const folders = [
+    ...versions.map((version) => join(DEBIAN_FOLDER, version, "bin")),
+    ...(process.env["PATH"] ?? "").split(delimiter),
+  ];
+  return folders.find((folder) => ["initdb", "postgres"].every((name) => existsSync(join(folder, name)))) ?? null;
+}
+
+interface ServerUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root; null for this user, who is not. */
+function serverUser(): ServerUser | null {
+  if (process.getuid?.() !== 0) return null;
+  for (const name of ["postgres", "nobody"]) {
+    const entry = readFileSync("/etc/passwd", "utf8").match(new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, "m"));
+    if (entry !== null) return { uid: Number(entry[1]), gid: Number(entry[2]) };
+  }
+  throw new Error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody");
+}
+
+async function runToEnd(program: string, words: readonly string[], options: object): Promise<void> {
+  const child = spawn(program, words, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`${program} ended with ${String(code)}: ${output}`);
+}
+
+/** Resolves when the server accepts connections. */
+function ready(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (output.includes("ready to accept connections")) resolve();
+      output = output.slice(-4096);
+    });
+    child.once("close", () => reject(new Error(`PostgreSQL ended: ${output}`)));
+  });
+}
+
+/** The server's processes are in sessions of their own, so that no signal reaches all of them. Resolves when they are gone. */
+async function killFamily(pid: number): Promise<void> {
+  // Stopped, it starts no further ones meanwhile.
+  process.kill(pid, "SIGSTOP");
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  const family = [...(children === "" ? [] : children.split(" ").map(Number)), pid];
+  for (const each of family) killNow(each);
+  // The server does not start again while one of them holds its shared memory.
+  while (family.some(isRunning)) await setTimeout(5);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended before.
+  }
+}
+
+/** Below those that the kernel gives away (ip_local_port_range): it is still free when the server starts, and when it starts again. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
+}

@@ -1,0 +1,92 @@
+/** Everything an agent meets, for tests that let it fail: a service, a proxy before it that can be told to misbehave, a robot computer. */
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { expect } from "vitest";
+
+import type { StatusDocument } from "../../../src/agent/status.ts";
+import type { Daemon } from "../robot/daemon.ts";
+import type { Robot, RobotOptions } from "../robot/robot.ts";
+import { createRobot, setupBodies } from "../robot/robot.ts";
+import type { FaultProxy } from "./fault-proxy.ts";
+import { startFaultProxy } from "./fault-proxy.ts";
+import type { RunningService, ServiceOptions } from "./service.ts";
+import { startService } from "./service.ts";
+
+export interface Scene extends AsyncDisposable {
+  readonly service: RunningService;
+  readonly proxy: FaultProxy;
+  /** Its service is the proxy. */
+  readonly robot: Robot;
+}
+
+export async function createScene(
+  options: Partial<RobotOptions> = {},
+  serviceOptions: ServiceOptions = {},
+): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const service = stack.use(await startService(serviceOptions));
+  const proxy = stack.use(await startFaultProxy(service.url));
+  const robot = stack.use(await createRobot({ service_url: proxy.url, key: service.key, ...options }));
+  const owned = stack.move();
+  return { service, proxy, robot, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** As `createScene`, with a service that has an endpoint, which nobody listens at, in each of these regions. */
+export async function createSceneWithRegions(regions: readonly string[]): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "models-"));
+  stack.defer(() => rm(folder, { recursive: true }));
+  const modelsFile = join(folder, "models.yaml");
+  const endpoints = regions.map((region) => ({ region, url: "http://127.0.0.1:9" }));
+  const model = { slug: "m", checkpoints: [{ id: "ckpt_m", created_at: "2026-01-01T00:00:00Z", endpoints }] };
+  await writeFile(modelsFile, JSON.stringify({ models: [model] }));
+  const scene = stack.use(await createScene({}, { configuration: { models_file: modelsFile } }));
+  const owned = stack.move();
+  return { ...scene, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/**
+ * What must hold after every fault: the daemon comes to rest, the service holds one robot with the digest of what is on the disk,
+ * and the agent's own state says the same.
+ */
+export async function expectOneRobot(
+  { service, robot }: Pick<Scene, "service" | "robot">,
+  daemon: Daemon,
+  name = "arm-7",
+): Promise<StatusDocument> {
+  const configurationDigest = await robot.digest();
+  const status = await daemon.until(
+    ({ state, registration }) => state === "registered" && registration?.configuration_digest === configurationDigest,
+  );
+  expect(storedRobots(service)).toEqual([{ name, configuration_digest: configurationDigest }]);
+  expect(await savedRegistration(robot)).toMatchObject({
+    request: { name, configuration_digest: configurationDigest },
+  });
+  return status;
+}
+
+/** What is in the service's store, past its API, which does not show digests. */
+export function storedRobots(
+  service: Pick<RunningService, "data_directory">,
+): { name: string; configuration_digest: string }[] {
+  using database = new DatabaseSync(join(service.data_directory, "service.db"), { readOnly: true });
+  const rows = database.prepare("SELECT name, configuration_digest FROM robots ORDER BY id").all();
+  return rows.map((row) => ({ name: String(row["name"]), configuration_digest: String(row["configuration_digest"]) }));
+}
+
+/** The registration as it lies in the state directory; null where none does. */
+export async function savedRegistration(robot: Pick<Robot, "state_directory">): Promise<unknown> {
+  const path = join(robot.state_directory, "registration.json");
+  if (!existsSync(path)) return null;
+  const envelope = JSON.parse(await readFile(path, "utf8")) as { registration: unknown };
+  return envelope.registration;
+}
+
+/** The digests that were sent, oldest first. */
+export function sentDigests(proxy: FaultProxy): readonly string[] {
+  return setupBodies(proxy.requests).map(({ configuration_digest: configurationDigest }) => configurationDigest);
+}

@@ -1,0 +1,99 @@
+/**
+ * robot-policy-service in this process, for what it prints and how it ends. What only a process shows (signals, a kill, systemd) is tested
+ * with SERVICE_PROGRAM.
+ */
+import { readFile } from "node:fs/promises";
+
+import { onTestFinished } from "vitest";
+import * as z from "zod";
+
+import { runServiceProgram } from "../../../src/cli/service-program.ts";
+import { createTerminal } from "../../../src/cli/terminal.ts";
+import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import { eventually } from "../robot/robot.ts";
+
+const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that runs, such as `serve`. */
+export interface RunningServiceCommand {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number>;
+  /** As SIGTERM does. */
+  stop(): void;
+  /** As SIGHUP does. */
+  hangUp(): void;
+}
+
+/** Starts a command, and stops it when the test is over. */
+export function startServiceCommand(...words: readonly string[]): RunningServiceCommand {
+  const output = { stdout: "", stderr: "" };
+  const stopping = new AbortController();
+  let hangUp = () => {};
+  const write = (stream: "stdout" | "stderr") => (text: string) => {
+    output[stream] += text;
+    return true;
+  };
+  const environment = { NO_COLOR: "1" };
+  const ended = runServiceProgram(words, {
+    terminal: createTerminal({ stdout: { write: write("stdout") }, stderr: { write: write("stderr") }, environment }),
+    // A log goes to a stream of the process unless that one is a file; this one is none.
+    stderr: { write: write("stderr"), once() {}, writableLength: 0, isTTY: true },
+    openQuestions: () => null,
+    readSecret: async () => null,
+    readInput: async () => "",
+    environment,
+    signal: stopping.signal,
+    onHangup(callback) {
+      hangUp = callback;
+    },
+    process_id: process.pid,
+    user_id: process.getuid?.() ?? 0,
+  });
+  onTestFinished(async () => {
+    stopping.abort();
+    await ended;
+  });
+  return {
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    ended,
+    stop: () => stopping.abort(),
+    hangUp: () => hangUp(),
+  };
+}
+
+/** Runs a command to its end. */
+export async function runServiceCommand(...words: readonly string[]): Promise<Ran> {
+  const { ended, stdout, stderr } = startServiceCommand(...words);
+  const code = await ended;
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+/** What `serve` says once it listens: its URL, and the key in the bootstrap key file. @throws what it wrote, where it ends instead. */
+export async function listening(
+  { stdout, stderr, ended }: Pick<RunningServiceCommand, "stdout" | "stderr"> & { readonly ended: Promise<unknown> },
+  keyFile: string,
+): Promise<{ url: string; key: string }> {
+  let hasEnded = false;
+  void ended.then(() => (hasEnded = true));
+  const line = await eventually(async () => {
+    if (stdout().includes("\n")) return stdout();
+    if (hasEnded) throw new Error(`It ended: ${stderr()}`);
+    return undefined;
+  }, "the line that tells the URL");
+  const { url } = listeningSchema.parse(JSON.parse(line));
+  return { url, key: (await readFile(keyFile, "utf8")).trim() };
+}
+
+/** The flags that tell a command where the store is. */
+export function storeFlags(location: StoreLocation): readonly string[] {
+  return location.kind === "sqlite" ? ["--data", location.data_directory] : ["--database", location.url];
+}

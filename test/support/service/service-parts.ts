@@ -1,0 +1,168 @@
+import { rm } from "node:fs/promises";
+
+import type { RobotSetup } from "../../../src/api/robots.ts";
+import type { Principal } from "../../../src/service/kernel/auth/authenticate.ts";
+import { ANY_ROBOTS } from "../../../src/service/kernel/auth/key-robots.ts";
+import type { AnyAnswer } from "../../../src/service/kernel/http/answers.ts";
+import { createIds } from "../../../src/service/kernel/ids.ts";
+import type { Call, OperationContext } from "../../../src/service/kernel/operation.ts";
+import { openStore } from "../../../src/service/kernel/store/store.ts";
+import type { Store, StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import type { Tables } from "../../../src/service/kernel/store/tables.ts";
+import type { Requirements } from "../../../src/service/models/requirements.ts";
+import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
+import { setupRobot } from "../../../src/service/robots/operations.ts";
+import { createUsageClock } from "../../../src/service/usage/clock.ts";
+import { testMachine } from "../robot/machine.ts";
+import { newSqliteFolder } from "./sqlite-folder.ts";
+
+/** When the clock of every scene begins. */
+export const BEGIN_MS = Date.parse("2026-06-01T12:00:00.000Z");
+
+/** Whose requests they are, where a test says nothing else. */
+export const PRINCIPAL: Principal = {
+  organization_id: "org_1",
+  credential: "api_key",
+  credential_id: "key_1",
+  key_id: "key_1",
+  scopes: null,
+  robots: ANY_ROBOTS,
+  expires_at: null,
+};
+
+/** The parts of a service without its network and its tasks: a store with two organizations, and a clock that the test sets. */
+export interface ServiceParts extends AsyncDisposable {
+  readonly context: OperationContext;
+  readonly store: Store;
+  /** ISO 8601, of the clock as it is now or by so much later. */
+  at(laterMs?: number): string;
+  /** Lets time pass. */
+  pass(durationMs: number): void;
+  /** How often the tasks were asked to look again. */
+  nudges(): number;
+  /** What an operation is told of a request. */
+  call<Body, Query = null>(
+    parts: Pick<Call<Body, Query>, "body" | "query"> & Partial<Call<Body, Query>>,
+  ): Call<Body, Query>;
+  /** Registers a robot of type `arm` in the region `here`, as its agent does. */
+  register(name: string, parts?: Partial<RobotSetup>): Promise<AnyAnswer>;
+  /** Adds a model with one checkpoint, `ckpt_<slug>`, and one endpoint, in the region `here`, that is healthy and due in five minutes. */
+  addModel(slug: string, endpoint?: Partial<Tables["endpoints"]>): Promise<void>;
+  /** What the catalog asks of the robots of a model. */
+  require(slug: string, requirements: Partial<Requirements>): Promise<void>;
+}
+
+/** @param location of an empty store; SQLite in a folder of its own, when not given. */
+export async function openServiceParts(location?: StoreLocation): Promise<ServiceParts> {
+  const resources = new AsyncDisposableStack();
+  const dataDirectory = await newSqliteFolder("parts-");
+  resources.defer(() => rm(dataDirectory, { recursive: true, force: true }));
+  let passedMs = 0;
+  let nudges = 0;
+  const clock = { ...testMachine.clock, wallMs: () => BEGIN_MS + passedMs, monotonicMs: () => passedMs };
+  const machine = { ...testMachine, clock };
+  const store = resources.use(
+    await openStore(location ?? { kind: "sqlite", data_directory: dataDirectory }, testMachine),
+  );
+  const context: OperationContext = {
+    store,
+    newId: createIds(clock, machine.random),
+    machine,
+    lastUsed: { note() {} },
+    limitsMet: { note() {} },
+    usageClock: createUsageClock(machine),
+    nudge: () => void (nudges += 1),
+  };
+  const at = (laterMs = 0) => new Date(clock.wallMs() + laterMs).toISOString();
+  const call: ServiceParts["call"] = (parts) => ({
+    principal: PRINCIPAL,
+    write: (job) => store.write(job),
+    path: {},
+    url: "/",
+    request_id: "request",
+    address: "10.0.0.4",
+    ...parts,
+  });
+  const setUp = setupRobot(context);
+  const organizations = ["org_1", "org_2"].map((id) => ({ id, name: id, created_at: at() }));
+  await store.write((transaction) => transaction.insertInto("organizations").values(organizations).execute());
+  return {
+    context,
+    store,
+    at,
+    pass: (durationMs) => void (passedMs += durationMs),
+    nudges: () => nudges,
+    call,
+    register(name, parts = {}) {
+      const configurationDigest = `sha256:${"0".repeat(64)}`;
+      const body = { name, robot_type_id: "arm", region: "here", configuration_digest: configurationDigest, ...parts };
+      return setUp(call({ body, query: null }));
+    },
+    async addModel(slug, endpoint = {}) {
+      const [checkpointId, createdAt] = [`ckpt_${slug}`, at()];
+      const requirements = printRequirements(NO_REQUIREMENTS);
+      await store.write(async (transaction) => {
+        const model = { slug, display_name: slug, default_checkpoint_id: checkpointId, created_at: createdAt };
+        await transaction.insertInto("models").values(model).execute();
+        const checkpoint = { id: checkpointId, model_slug: slug, requirements, created_at: createdAt };
+        await transaction.insertInto("checkpoints").values(checkpoint).execute();
+        await transaction
+          .insertInto("endpoints")
+          .values({
+            checkpoint_id: checkpointId,
+            region: "here",
+            url: "http://127.0.0.1:1",
+            health_url: "http://127.0.0.1:1/health",
+            health: "healthy",
+            contrary_probes: 0,
+            next_probe_at: at(300_000),
+            ...endpoint,
+          })
+          .execute();
+      });
+    },
+    async require(slug, requirements) {
+      await store.write((transaction) =>
+        transaction
+          .updateTable("checkpoints")
+          .set({ requirements: printRequirements({ ...NO_REQUIREMENTS, ...requirements }) })
+          .where("model_slug", "=", slug)
+          .execute(),
+      );
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** The same store, in which `change` is committed right after the first query of its reader. */
+export function changedAfterFirstQuery(store: Store, change: () => Promise<unknown>): Store {
+  let isFirst = true;
+  const reader = store.reader.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if (isFirst) {
+        isFirst = false;
+        await change();
+      }
+      return result;
+    },
+  });
+  return { ...store, reader };
+}
+
+/** The same store, in which `change` is committed right before each write. */
+export function changedBeforeWrites(store: Store, change: () => Promise<unknown>): Store {
+  return {
+    ...store,
+    async write(job) {
+      await change();
+      return store.write(job);
+    },
+  };
+}
+
+/** What an operation answered, parsed. */
+export function bodyOf(answer: AnyAnswer): unknown {
+  if (!("json" in answer)) throw new Error("The answer is not one JSON text");
+  return JSON.parse(answer.json);
+}

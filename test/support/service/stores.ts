@@ -1,0 +1,69 @@
+import { afterAll, describe } from "vitest";
+
+import { openStore } from "../../../src/service/kernel/store/store.ts";
+import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import { testMachine } from "../robot/machine.ts";
+import type { Cluster } from "./postgres.ts";
+import { databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
+
+/** Makes a store for one test, in which nothing is: what `startService` takes as `store`. */
+export type NewStore = () => Promise<StoreLocation | undefined>;
+
+/**
+ * Defines the same tests on SQLite and on PostgreSQL, a store of its own for each `newStore()`. The stores of `newPlace` are without
+ * tables, too.
+ *
+ *     describeOnEachStore("POST /v1/fleets", (newStore) => {
+ *       it("…", async () => {
+ *         await using service = await startService({ store: await newStore() });
+ */
+export function describeOnEachStore(name: string, define: (newStore: NewStore, newPlace: NewStore) => void): void {
+  describe(`${name} (SQLite)`, () => define(onSqlite, onSqlite));
+  describe.skipIf(WITHOUT_POSTGRES)(`${name} (PostgreSQL)`, () => {
+    const { withSchema, empty } = usePostgres();
+    define(withSchema, empty);
+  });
+}
+
+const onSqlite: NewStore = () => Promise.resolve(undefined);
+
+/** Databases for the tests of the surrounding `describe`, which are dropped after it. */
+export interface Databases {
+  /** Without a table. */
+  empty(): Promise<PostgresLocation>;
+  /** With the tables of the service, and nothing in them. */
+  withSchema(): Promise<PostgresLocation>;
+}
+
+export type PostgresLocation = Extract<StoreLocation, { readonly kind: "postgres" }>;
+
+/** To be called where tests are defined. */
+export function usePostgres(): Databases {
+  const urls: string[] = [];
+  afterAll(async () => {
+    if (urls.length > 0) await (await sharedPostgres()).dropDatabases(urls);
+  });
+  const droppedLater = (url: string): PostgresLocation => {
+    urls.push(url);
+    return { kind: "postgres", url };
+  };
+  return {
+    empty: async () => droppedLater(await (await sharedPostgres()).createDatabase()),
+    withSchema: async () => droppedLater(await createDatabaseWithSchema(await sharedPostgres())),
+  };
+}
+
+/** A database with the tables of the service, and nothing in them. Cheaper than to make the tables. */
+export async function createDatabaseWithSchema(cluster: Cluster): Promise<string> {
+  const template = templates.get(cluster) ?? makeTemplate(cluster);
+  templates.set(cluster, template);
+  return cluster.createDatabase(`template ${await template}`);
+}
+
+const templates = new WeakMap<Cluster, Promise<string>>();
+
+async function makeTemplate(cluster: Cluster): Promise<string> {
+  const url = await cluster.createDatabase();
+  await (await openStore({ kind: "postgres", url }, testMachine))[Symbol.asyncDispose]();
+  return databaseOf(url);
+}

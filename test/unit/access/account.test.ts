@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+
+import { findServiceAccount } from "../../../src/access/account.ts";
+import type { Files } from "../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../src/platform/files/files.ts";
+import type { RunProgram } from "../../../src/platform/programs.ts";
+
+const STANDARD = "/var/lib/robot-policy-agent";
+const PERSON = { name: "tech", user_id: 1000, group_id: 1000, group_ids: [1000, 27] };
+
+/** id(1) of a machine that knows one person, and no user of the service. */
+const knowsPerson: RunProgram = async ([, , name]) =>
+  name === "1000"
+    ? { kind: "ended", exitCode: 0, stdout: "uid=1000(tech) gid=1000(tech) groups=1000(tech),27(sudo)\n", stderr: "" }
+    : { kind: "ended", exitCode: 1, stdout: "", stderr: "id: no such user\n" };
+
+/** Where nothing of the agent is. */
+const bare: Files = {
+  ...systemFiles,
+  stat: async () => {
+    throw Object.assign(new Error("nothing there"), { code: "ENOENT" });
+  },
+};
+
+describe("findServiceAccount, where nothing is installed", () => {
+  const ask = (stateDirectory: string, userId: number) =>
+    findServiceAccount({
+      files: bare,
+      runProgram: knowsPerson,
+      unit: { kind: "no-systemd" },
+      state_directory: stateDirectory,
+      user_id: userId,
+    });
+
+  test.each([0, 1000])(
+    "standard folders, asked by user %i: nobody is the agent yet, and least of all who asks",
+    async (userId) => {
+      expect(await ask(STANDARD, userId)).toEqual({ kind: "absent", name: "robot-policy-agent" });
+    },
+  );
+
+  test("folders of one's own: who uses them first is the agent", async () => {
+    expect(await ask("/home/tech/state", 1000)).toEqual({ kind: "account", account: PERSON });
+  });
+});

@@ -1,0 +1,455 @@
+import { readFileSync } from "node:fs";
+
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import * as z from "zod";
+
+import type { ConfigurationReading } from "../../../../src/agent/configuration/configuration.ts";
+import { expandName, readConfiguration } from "../../../../src/agent/configuration/configuration.ts";
+import { configurationSchema } from "../../../../src/agent/configuration/schema.ts";
+import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
+import { readManifest } from "../../../../src/manifest/manifest.ts";
+import { times } from "../../../support/run/tier.ts";
+
+const KEY = "sk_acme_0123456789abcdefXYZ";
+const SERVICE = "service: {url: https://policy.example.com}\n";
+const ROBOT = "robot: {region: us-west-2}\n";
+const MINIMAL = SERVICE + ROBOT;
+
+describe("readConfiguration", () => {
+  test("readConfiguration: the least one can write, with every default", async () => {
+    const { findings, configuration } = read(MINIMAL);
+    expect(findings).toEqual([]);
+    expect(configuration).toEqual({
+      service: {
+        url: "https://policy.example.com",
+        key_file: null,
+        ca_file: null,
+        proxy: null,
+        allow_insecure: false,
+        connect_timeout_s: 10,
+        headers_timeout_s: 15,
+        request_timeout_s: 30,
+      },
+      robot: { name: "{hostname}", region: "us-west-2", site: null, labels: {}, home: null },
+      manifest: "/etc/robot-policy-agent/robot-manifest.yaml",
+      watch: { settle_ms: 500, resync_s: 60, poll_s: 5, file_limit_bytes: 1_073_741_824 },
+      log: { level: "info", format: "json" },
+    });
+  });
+
+  test("readConfiguration: everything one can write", async () => {
+    const { findings, configuration } = read(`
+service:
+  url: https://policy.example.com:8443/robots/
+  key_file: /run/key
+  ca_file: /etc/ca.pem
+  proxy: http://me:secret@proxy:3128
+  allow_insecure: false
+  connect_timeout_s: 1
+  headers_timeout_s: 1.5
+  request_timeout_s: 300
+robot:
+  name: "cell-{machine_id}"
+  region: "  eu "
+  site: Werk Süd
+  labels: {line: "4", x-own: "", __proto__: plain}
+  home: /home/robot
+manifest: /srv/manifest.yaml
+watch: {settle_ms: 0, resync_s: 5, poll_s: 1, file_limit_bytes: 64e3}
+log: {level: debug, format: text}
+x-note: whatever
+`);
+    expect(findings).toEqual([]);
+    expect(configuration).toEqual({
+      service: {
+        url: "https://policy.example.com:8443/robots",
+        key_file: "/run/key",
+        ca_file: "/etc/ca.pem",
+        proxy: "http://me:secret@proxy:3128",
+        allow_insecure: false,
+        connect_timeout_s: 1,
+        headers_timeout_s: 1.5,
+        request_timeout_s: 300,
+      },
+      robot: {
+        name: "cell-{machine_id}",
+        region: "eu",
+        site: "Werk Süd",
+        labels: Object.fromEntries([
+          ["line", "4"],
+          ["x-own", ""],
+          ["__proto__", "plain"],
+        ]),
+        home: "/home/robot",
+      },
+      manifest: "/srv/manifest.yaml",
+      watch: { settle_ms: 0, resync_s: 5, poll_s: 1, file_limit_bytes: 64_000 },
+      log: { level: "debug", format: "text" },
+    });
+  });
+
+  test("scenario 29: every mistake of a configuration is found at once, with line and column", async () => {
+    const { findings, configuration } = read(
+      "sevice:\n  url: http://policy.example.com\nrobot:\n  name: '{host}'\n  regoin: us\n  labels:\n    line: 4\nwatch:\n" +
+        "  settle_ms: fast\n  resync_s: 0x10\nlog: {level: verbose}\nservice:\n  url: http://policy.example.com\n  key_file: ~/key\n",
+    );
+    expect(configuration).toBeNull();
+    expect(findings.map(({ line, column, id, loc, message }) => `${line}:${column} ${id} ${loc}: ${message}`)).toEqual([
+      "1:1 unknown_key /sevice: unknown key sevice; did you mean service?",
+      "4:3 missing /robot/region: region is required",
+      "4:9 name_template /robot/name: {host} is no placeholder; use {hostname} or {machine_id}",
+      "5:3 unknown_key /robot/regoin: unknown key regoin; did you mean region?",
+      "7:11 wrong_type /robot/labels/line: expected a text, found a number; write it in quotes",
+      "9:14 wrong_type /watch/settle_ms: expected a number, found a text",
+      "10:13 number_format /watch/resync_s: write 0x10 as a plain decimal number",
+      "11:14 not_allowed /log/level: verbose is not one of debug, info, warn, error",
+      "13:8 insecure_url /service/url: service address would send the API key unencrypted; use https, or set service.allow_insecure",
+      "14:13 path_format /service/key_file: ~/key: not absolute; start it with /",
+    ]);
+  });
+
+  test.each([
+    ["nothing", "", "wrong_type ", "1:1"],
+    ["no service", ROBOT, "missing /service", "1:1"],
+    ["no robot", SERVICE, "missing /robot", "1:1"],
+    ["an empty section", `${MINIMAL}watch:\n`, "wrong_type /watch", "3:1"],
+    ["the same key twice", `${MINIMAL}robot: {}\n`, "yaml_duplicate_key /robot", "3:1"],
+    ["a syntax error", `${MINIMAL}log: [\n`, "yaml_syntax ", "4:1"],
+    ["a number that is too small", `${MINIMAL}watch: {resync_s: 4}\n`, "out_of_range /watch/resync_s", "3:19"],
+    ["a number that is too large", `${MINIMAL}watch: {settle_ms: 60001}\n`, "out_of_range /watch/settle_ms", "3:20"],
+    ["a fraction", `${MINIMAL}watch: {settle_ms: 0.5}\n`, "wrong_type /watch/settle_ms", "3:20"],
+    ["infinity", `${MINIMAL}watch: {poll_s: .inf}\n`, "not_finite /watch/poll_s", "3:17"],
+    ["a negative limit", `${MINIMAL}watch: {file_limit_bytes: -1}\n`, "out_of_range /watch/file_limit_bytes", "3:27"],
+    [
+      "a part longer than the whole",
+      `${ROBOT}service: {url: https://a, request_timeout_s: 5, headers_timeout_s: 6}\n`,
+      "timeout_order /service/headers_timeout_s",
+      "2:68",
+    ],
+    [
+      "a yes that is no boolean",
+      `${ROBOT}service: {url: https://a, allow_insecure: yes}\n`,
+      "wrong_type /service/allow_insecure",
+      "2:43",
+    ],
+    ["plain http to another machine", `${ROBOT}service: {url: http://10.0.0.1}\n`, "insecure_url /service/url", "2:16"],
+    [
+      "a password in the address",
+      `${ROBOT}service: {url: https://me:pw@a}\n`,
+      "secret_in_configuration /service/url",
+      "2:16",
+    ],
+    ["a query in the address", `${ROBOT}service: {url: https://a/?b}\n`, "url_format /service/url", "2:16"],
+    ["a fragment in the address", `${ROBOT}service: {url: "https://a/#b"}\n`, "url_format /service/url", "2:16"],
+    ["a version in the address", `${ROBOT}service: {url: https://a/v1}\n`, "url_format /service/url", "2:16"],
+    ["another scheme", `${ROBOT}service: {url: ftp://a}\n`, "url_format /service/url", "2:16"],
+    ["no address", `${ROBOT}service: {url: policy.example.com}\n`, "url_format /service/url", "2:16"],
+    [
+      "a proxy of another kind",
+      `${ROBOT}service: {url: https://a, proxy: socks5://b}\n`,
+      "url_format /service/proxy",
+      "2:34",
+    ],
+    ["an empty proxy", `${ROBOT}service: {url: https://a, proxy: ""}\n`, "url_format /service/proxy", "2:34"],
+    ["a relative path", `${MINIMAL}manifest: robot.yaml\n`, "path_format /manifest", "3:11"],
+    ["a path with NUL", `${MINIMAL}manifest: "/a\\0"\n`, "path_format /manifest", "3:11"],
+    ["a path that is too long", `${MINIMAL}manifest: /${"a".repeat(4096)}\n`, "path_format /manifest", "3:11"],
+    [
+      "a name that is too long",
+      `${SERVICE}robot: {region: a, name: ${"n".repeat(65)}}\n`,
+      "name_length /robot/name",
+      "2:26",
+    ],
+    [
+      "a name that its placeholders make too long",
+      `${SERVICE}robot: {region: a, name: "${"n".repeat(53)}{machine_id}"}\n`,
+      "name_length /robot/name",
+      "2:26",
+    ],
+    ["a lonely brace", `${SERVICE}robot: {region: a, name: "a}b"}\n`, "name_template /robot/name", "2:26"],
+    ["an empty name", `${SERVICE}robot: {region: a, name: " "}\n`, "text_format /robot/name", "2:26"],
+    [
+      "a region that is too long",
+      `${SERVICE}robot: {region: ${"e".repeat(257)}}\n`,
+      "text_format /robot/region",
+      "2:17",
+    ],
+    [
+      "a site that is too long",
+      `${SERVICE}robot: {region: a, site: ${"🦾".repeat(129)}}\n`,
+      "text_format /robot/site",
+      "2:26",
+    ],
+    ...["https://user:pw@x", "eu central", "-eu", "eu:1", "Zürich"].map((region): [string, string, string, string] => [
+      `the region ${region}`,
+      `${SERVICE}robot: {region: "${region}"}\n`,
+      "region_format /robot/region",
+      "2:17",
+    ]),
+    [
+      "an address with a password as site",
+      `${SERVICE}robot: {region: a, site: https://user:pw@x/y}\n`,
+      "secret_in_configuration /robot/site",
+      "2:26",
+    ],
+    [
+      "an address with a password as label",
+      `${SERVICE}robot: {region: a, labels: {k: https://user@x}}\n`,
+      "secret_in_configuration /robot/labels/k",
+      "2:32",
+    ],
+    [
+      "an address with a password as name",
+      `${SERVICE}robot: {region: a, name: "https://user:pw@x"}\n`,
+      "secret_in_configuration /robot/name",
+      "2:26",
+    ],
+    ["a region left to fill in", `${SERVICE}robot: {region: <region>}\n`, "placeholder /robot/region", "2:17"],
+    [
+      "a label name that is too long",
+      `${SERVICE}robot: {region: a, labels: {${"k".repeat(65)}: v}}\n`,
+      `text_format /robot/labels/${"k".repeat(65)}`,
+      "2:29",
+    ],
+    [
+      "a label that is too long",
+      `${SERVICE}robot: {region: a, labels: {k: ${"v".repeat(257)}}}\n`,
+      "text_format /robot/labels/k",
+      "2:32",
+    ],
+    [
+      "a label set twice by two spellings",
+      `${SERVICE}robot: {region: a, labels: {"é": v, "e\u0301": v}}\n`,
+      "duplicate_name /robot/labels/e\u0301",
+      "2:37",
+    ],
+    [
+      "33 labels",
+      `${SERVICE}robot: {region: a, labels: {${Array.from({ length: 33 }, (_, i) => `k${i}: v`).join(", ")}}}\n`,
+      "list_length /robot/labels",
+      "2:28",
+    ],
+    ["labels as a list", `${SERVICE}robot: {region: a, labels: [a]}\n`, "wrong_type /robot/labels", "2:28"],
+    ["a key of the manifest", `${MINIMAL}robot_type_id: a.b.v1\n`, "unknown_key /robot_type_id", "3:1"],
+  ])("readConfiguration: %s", async (_, text, finding, place) => {
+    const { findings, configuration } = read(text);
+    expect(findings.map(({ message }) => message).join()).not.toContain("pw@");
+    expect(findings.map(({ id, loc }) => `${id} ${loc}`)).toContain(finding);
+    expect(findings.map(({ line, column }) => `${line}:${column}`)).toContain(place);
+    expect(findings).toHaveLength(1);
+    expect(configuration).toBeNull();
+  });
+
+  test.each(["http://localhost:8080", "http://127.0.0.1:8080/a", "http://[::1]:8080", "https://10.0.0.1"])(
+    "readConfiguration: %s is allowed as it is",
+    async (url) => {
+      expect(read(`${ROBOT}service: {url: "${url}"}\n`)).toMatchObject({
+        findings: [],
+        configuration: { service: { url } },
+      });
+    },
+  );
+
+  test("readConfiguration: a name may have any length that a short host name makes fit", async () => {
+    const name = `${"n".repeat(63)}{hostname}`;
+    expect(read(`${SERVICE}robot: {region: a, name: "${name}"}\n`)).toMatchObject({
+      findings: [],
+      configuration: { robot: { name } },
+    });
+  });
+
+  test("readConfiguration: plain http to another machine is a warning once it is allowed", async () => {
+    const { findings, configuration } = read(`${ROBOT}service: {url: http://10.0.0.1, allow_insecure: true}\n`);
+    expect(findings).toMatchObject([{ id: "unencrypted_service", severity: "warning", loc: "/service/url" }]);
+    expect(configuration?.service.allow_insecure).toBe(true);
+  });
+
+  test("readConfiguration: defaults of the parts give way to a short whole", async () => {
+    const { configuration } = read(`${ROBOT}service: {url: https://a, request_timeout_s: 5}\n`);
+    expect(configuration?.service).toMatchObject({ connect_timeout_s: 5, headers_timeout_s: 5, request_timeout_s: 5 });
+  });
+
+  test.each([
+    ["a value", `${SERVICE}robot: {region: ${KEY}}\n`],
+    ["the name", `${SERVICE}robot: {region: a, name: "${KEY}"}\n`],
+    ["the address", `${ROBOT}service: {url: "https://a/${KEY}"}\n`],
+    ["the key file", `${ROBOT}service: {url: https://a, key_file: ${KEY}}\n`],
+    ["a comment", `${MINIMAL}# ${KEY}\n`],
+    ["a label", `${SERVICE}robot: {region: a, labels: {a: ${KEY}}}\n`],
+    ["a label's name", `${SERVICE}robot: {region: a, labels: {${KEY}: a}}\n`],
+    ["a section", `${MINIMAL}watch: ${KEY}\n`],
+    ["an unknown key's value", `${MINIMAL}service_key: ${KEY}\n`],
+    ["a note", `${MINIMAL}x-note: [${KEY}]\n`],
+    ["a password", `${ROBOT}service: {url: https://a, password: 0123456789abcdef}\n`],
+    ["an API key by name", `${ROBOT}service: {url: https://a, api_key: 0123456789abcdef}\n`],
+  ])("scenario 16: a secret as %s is an error and never repeated", async (_, text) => {
+    const { findings, configuration } = read(text);
+    expect(findings.map(({ id }) => id)).toContain("secret_in_configuration");
+    expect(JSON.stringify(findings)).not.toContain("0123456789abcdef");
+    expect(configuration).toBeNull();
+  });
+
+  test("readConfiguration: findings of any mutation lie inside the file", async () => {
+    const base = readFileSync(new URL("../../../../config/config.example.yaml", import.meta.url), "utf8");
+    const mutation = fc.tuple(
+      fc.nat({ max: base.length }),
+      fc.nat({ max: 20 }),
+      fc.constantFrom("", "\n", "  ", ": ", "- ", "{", "[", '"', "#", KEY),
+    );
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
+        const text = mutations.reduce(
+          (text, [at, remove, insert]) => text.slice(0, at) + insert + text.slice(at + remove),
+          base,
+        );
+        const lines = text.split("\n");
+        const { findings, configuration } = read(text);
+        for (const { line, column, message } of findings) {
+          expect(column).toBeLessThanOrEqual((lines[line - 1]?.length ?? -1) + 1);
+          expect(message).not.toContain(KEY);
+        }
+        expect(configuration === null).toBe(findings.some(({ severity }) => severity === "error"));
+      }),
+      { numRuns: times(1000, 5000) },
+    );
+  });
+
+  test("locate: the place of what a service refuses", async () => {
+    const { locate } = read(`${SERVICE}robot:\n  region: us\n  labels:\n    a/b: c\n`);
+    expect(locate("/robot/region")).toEqual({ line: 3, column: 11 });
+    expect(locate("/robot/labels/a~1b")).toEqual({ line: 5, column: 10 });
+    expect(locate("/robot/site")).toEqual({ line: 3, column: 3 });
+  });
+});
+
+describe("expandName", () => {
+  const facts = { hostname: "cell-3", machineId: "0123456789ab" };
+  test.each([
+    ["{hostname}", "cell-3"],
+    ["{hostname}-{machine_id}", "cell-3-0123456789ab"],
+    ["arm", "arm"],
+    ["{hostname}{hostname}", "cell-3cell-3"],
+  ])("expandName: %s becomes %s", async (template, name) => {
+    expect(expandName(template, facts)).toBe(name);
+  });
+
+  test("expandName: what is filled in is not expanded again", async () => {
+    expect(expandName("{hostname}", { hostname: "{machine_id}$&", machineId: "0" })).toBe("{machine_id}$&");
+  });
+});
+
+describe("configurationSchema", () => {
+  const schema = configurationSchema();
+  const validator = z.fromJSONSchema(schema);
+
+  test.each([
+    MINIMAL,
+    `${MINIMAL}x-a: 1\nlog: {level: warn, format: text, x-b: 2}\n`,
+    `${MINIMAL}watch: {settle_ms: 0, resync_s: 3600, poll_s: 1.5, file_limit_bytes: 1}\nmanifest: /a\n`,
+    `${SERVICE}robot: {region: a, name: "a-{hostname}", site: b, labels: {c: d, x-e: ""}, home: /f}\n`,
+    `${ROBOT}service: {url: http://127.0.0.1:80/a, key_file: /k, ca_file: /c, proxy: none, allow_insecure: true, connect_timeout_s: 1}\n`,
+    SERVICE,
+    ROBOT,
+    "- a\n",
+    `${MINIMAL}foo: 1\n`,
+    `${MINIMAL}watch: {foo: 1}\n`,
+    `${MINIMAL}watch: {settle_ms: 60001}\n`,
+    `${MINIMAL}watch: {settle_ms: 0.5}\n`,
+    `${MINIMAL}watch: {resync_s: "5"}\n`,
+    `${MINIMAL}watch:\n`,
+    `${MINIMAL}log: {level: all}\n`,
+    `${MINIMAL}log: {format: xml}\n`,
+    `${MINIMAL}manifest: a\n`,
+    `${MINIMAL}manifest: 7\n`,
+    `${SERVICE}robot: {name: a}\n`,
+    `${SERVICE}robot: {region: ""}\n`,
+    `${SERVICE}robot: {region: a, name: "{foo}"}\n`,
+    `${SERVICE}robot: {region: a, labels: {b: 1}}\n`,
+    `${SERVICE}robot: {region: a, labels: {${"k".repeat(65)}: v}}\n`,
+    `${ROBOT}service: {}\n`,
+    `${ROBOT}service: {url: "https://a/?b"}\n`,
+    `${ROBOT}service: {url: "https://me@a/"}\n`,
+    `${ROBOT}service: {url: ftp://a}\n`,
+    `${ROBOT}service: {url: https://a, allow_insecure: 1}\n`,
+    `${ROBOT}service: {url: https://a, request_timeout_s: 0}\n`,
+    `${ROBOT}service: {url: https://a, proxy: ""}\n`,
+  ])("configurationSchema: agrees with the reader on %j", async (text) => {
+    const isValid = read(text).configuration !== null;
+    expect(validator.safeParse(parse(text)).success).toBe(isValid);
+  });
+
+  test("configurationSchema: has the keys, defaults and descriptions of the reader", async () => {
+    const described = describeSchema(schema);
+    expect(described.every(({ description }) => description !== undefined)).toBe(true);
+    const { configuration } = read(MINIMAL);
+    for (const { path, default: standard } of described.filter(({ default: standard }) => standard !== undefined)) {
+      expect([
+        path,
+        path.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], configuration),
+      ]).toEqual([path, standard]);
+    }
+    const keys = described.map(({ path }) => path.join("."));
+    const sections = Object.entries(configuration ?? {}).filter(([, value]) => typeof value === "object");
+    const members = sections.flatMap(([key, value]) => Object.keys(value).map((member) => `${key}.${member}`));
+    members.push(...Object.keys(configuration ?? {}));
+    expect(keys.toSorted()).toEqual(members.toSorted());
+  });
+});
+
+describe("examples", () => {
+  test("config.example.yaml: reads without a finding, and its switched-off lines show the defaults", async () => {
+    const text = readFileSync(new URL("../../../../config/config.example.yaml", import.meta.url), "utf8");
+    const reading = read(text);
+    expect(reading.findings).toEqual([]);
+    const switchedOn = text
+      .replaceAll(/^( *)# ?((?:  )?[a-z_]+:(?: .*)?)$/gm, "$1$2")
+      .replaceAll(/^( *)#(   ?[a-z_]+: )/gm, "$1$2");
+    const on = read(switchedOn);
+    expect(on.findings).toEqual([]);
+    const { ca_file: caFile, proxy } = on.configuration?.service ?? {};
+    expect({ ca_file: caFile, proxy }).toEqual({
+      ca_file: "/etc/ssl/certs/factory-ca.pem",
+      proxy: "http://proxy.factory.example:3128",
+    });
+    expect(on.configuration?.robot.home).toBe("/home/robot");
+    expect(on.configuration).toMatchObject({
+      ...reading.configuration,
+      service: { ...reading.configuration?.service, ca_file: caFile, proxy },
+      robot: { ...reading.configuration?.robot, home: "/home/robot" },
+    });
+    expect(switchedOn).toContain("\n  settle_ms: 500");
+  });
+
+  test("robot-manifest.example.yaml: reads without a finding", async () => {
+    const { findings, manifest } = await readManifest(
+      readFileSync(new URL("../../../../config/robot-manifest.example.yaml", import.meta.url)),
+      READY_CATALOG,
+    );
+    expect(findings).toEqual([]);
+    expect(manifest?.configuration_files.map(({ label }) => label)).toContain("camera names");
+  });
+});
+
+interface Described {
+  readonly path: readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+}
+
+function describeSchema(schema: Readonly<Record<string, unknown>>, path: readonly string[] = []): readonly Described[] {
+  const described: Described[] = [];
+  for (const [key, property] of Object.entries(
+    (schema["properties"] ?? {}) as Record<string, Record<string, unknown>>,
+  )) {
+    const below = [...path, key];
+    described.push({ path: below, description: property["description"] as string, default: property["default"] });
+    described.push(...describeSchema(property, below));
+  }
+  return described;
+}
+
+function read(text: string): ConfigurationReading {
+  return readConfiguration(Buffer.from(text), { path: "/etc/robot-policy-agent/config.yaml" });
+}

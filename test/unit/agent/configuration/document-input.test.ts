@@ -1,0 +1,238 @@
+import { chmod, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { DocumentInput } from "../../../../src/agent/configuration/document-input.ts";
+import { createDocumentInput } from "../../../../src/agent/configuration/document-input.ts";
+import type { FileStat } from "../../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+
+const SETTLE_MS = 500;
+
+let folder = "";
+let path = "";
+/** Where both clocks stand still: at the last write. */
+let stoppedMs = 0;
+/** Milliseconds added to both clocks. */
+let laterMs = 0;
+let reads = 0;
+let document: DocumentInput<string>;
+/** What somebody does to the file when it is opened, once. */
+let meanwhile: (() => Promise<void>) | null = null;
+/** What the filesystem keeps of a timestamp. */
+let rounding = (stat: FileStat) => stat;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "document-input-"));
+  path = join(folder, "document.yaml");
+  laterMs = 0;
+  reads = 0;
+  rounding = (seen) => seen;
+  meanwhile = null;
+  document = createDocumentInput({
+    files: {
+      ...systemFiles,
+      stat: async (seen) => rounding(await systemFiles.stat(seen)),
+      statNow: (seen) => rounding(systemFiles.statNow(seen)),
+      async openForReading(seen) {
+        const act = meanwhile;
+        meanwhile = null;
+        await act?.();
+        return systemFiles.openForReading(seen);
+      },
+    },
+    clock: {
+      wallMs: () => stoppedMs + laterMs,
+      monotonicMs: () => stoppedMs + laterMs,
+      sleep: () => Promise.reject(new Error("not to be slept")),
+    },
+    path,
+    missingFix: "write it",
+    settleMs: () => SETTLE_MS,
+    read(bytes) {
+      reads += 1;
+      return { findings: [], value: Buffer.from(bytes).toString(), locate: () => ({ line: 1, column: 1 }) };
+    },
+  });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function write(text: string): Promise<void> {
+  await writeFile(path, text);
+  stoppedMs = (await stat(path)).mtimeMs;
+}
+
+describe("document input", () => {
+  test("an old file is read at once", async () => {
+    await write("one");
+    laterMs = 60_000;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("one");
+  });
+
+  test("a fresh file is waited for, exactly as long as it has to hold still", async () => {
+    await write("one");
+    const waitMs = await document.refresh(true);
+    expect(waitMs).toBeGreaterThan(SETTLE_MS - 1);
+    expect(waitMs).toBeLessThanOrEqual(SETTLE_MS);
+    laterMs = waitMs;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("one");
+  });
+
+  test("without settling, a fresh file is read at once", async () => {
+    await writeFile(path, "one");
+    expect(await document.refresh(false)).toBe(0);
+    expect(document.reading.value).toBe("one");
+  });
+
+  test("an unchanged file is not read again", async () => {
+    await write("one");
+    laterMs = 60_000;
+    await document.refresh(false);
+    await document.refresh(false);
+    expect(reads).toBe(1);
+    expect(document.holds()).toBe(true);
+  });
+
+  test("an unchanged file is read again when it is not to be trusted", async () => {
+    await write("one");
+    laterMs = 60_000;
+    await document.refresh(true);
+    document.distrust();
+    expect(document.holds()).toBe(false);
+    await document.refresh(true);
+    expect(reads).toBe(2);
+  });
+
+  test.each([
+    ["the kernel's tick", 0],
+    ["a whole second", 1000],
+    ["an even second, as on FAT", 2000],
+  ])("two edits of equal length within %s: the second is read too", async (_what, granularityMs) => {
+    const round = (timeNs: bigint) => {
+      const stepNs = BigInt(Math.max(granularityMs, 10)) * 1_000_000n;
+      return (timeNs / stepNs) * stepNs + (granularityMs === 0 ? 1n : 0n);
+    };
+    rounding = (seen) => ({ ...seen, mtime_ns: round(seen.mtime_ns), ctime_ns: round(seen.ctime_ns) });
+    await write("one");
+    laterMs = 5;
+    await document.refresh(false);
+    expect(document.reading.value).toBe("one");
+    expect(document.holds()).toBe(false);
+    await writeFile(path, "two");
+    await document.refresh(false);
+    expect(document.reading.value).toBe("two");
+    laterMs = 60_000;
+    await document.refresh(true);
+    expect(document.holds()).toBe(true);
+  });
+
+  test("where timestamps are even seconds, an edit is waited for until another one would show", async () => {
+    rounding = (seen) => ({ ...seen, mtime_ns: 4_000_000_000n, ctime_ns: 4_000_000_000n });
+    stoppedMs = 4000;
+    await writeFile(path, "one");
+    expect(await document.refresh(true)).toBe(2000 + SETTLE_MS);
+    laterMs = 2000 + SETTLE_MS;
+    expect(await document.refresh(true)).toBe(0);
+  });
+
+  test.each([
+    ["written on", () => writeFile(path, "half")],
+    ["replaced", () => writeFile(`${path}.new`, "half").then(() => rename(`${path}.new`, path))],
+    ["removed", () => rm(path)],
+  ])("of a file that is %s while it is read nothing is believed, and the last reading stands", async (_what, act) => {
+    await write("whole");
+    laterMs = 60_000;
+    await document.refresh(true);
+    await write("next");
+    laterMs += 60_000;
+    meanwhile = act;
+    expect(await document.refresh(true)).toBe(SETTLE_MS);
+    expect(document.reading).toMatchObject({ value: "whole", findings: [] });
+    expect(document.holds()).toBe(false);
+    expect(await document.isAsRead()).toBe(false);
+    await write("the end");
+    laterMs += 60_000;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("the end");
+    expect([document.holds(), await document.isAsRead()]).toEqual([true, true]);
+  });
+
+  test("without settling, a file that is written while it is read is a finding", async () => {
+    await write("whole");
+    laterMs = 60_000;
+    meanwhile = () => writeFile(path, "half");
+    expect(await document.refresh(false)).toBe(SETTLE_MS);
+    expect(document.reading).toMatchObject({ value: null, findings: [{ id: "file_unstable" }] });
+  });
+
+  test("a file that cannot be read for a moment is read at the next look, moved or not", async () => {
+    await write("whole");
+    laterMs = 60_000;
+    meanwhile = async () => {
+      throw Object.assign(new Error("EIO"), { code: "EIO" });
+    };
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.findings).toMatchObject([
+      { id: "file_unreadable", message: expect.stringContaining("EIO") },
+    ]);
+    expect(document.holds()).toBe(false);
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("whole");
+  });
+
+  test("a replaced file is noticed and read again", async () => {
+    await writeFile(path, "one");
+    await document.refresh(false);
+    await writeFile(`${path}.new`, "two");
+    await rename(`${path}.new`, path);
+    expect(document.holds()).toBe(false);
+    await document.refresh(false);
+    expect(document.reading.value).toBe("two");
+  });
+
+  test("a stamp from the future is waited out by this process's own watch", async () => {
+    await write("one");
+    laterMs = -3_600_000;
+    expect(await document.refresh(true)).toBeGreaterThan(SETTLE_MS - 1);
+    laterMs += SETTLE_MS;
+    expect(await document.refresh(true)).toBe(0);
+  });
+
+  test("a missing file is a finding that says what to do, once it stayed away", async () => {
+    expect(await document.refresh(true)).toBeGreaterThan(0);
+    laterMs = SETTLE_MS + 1;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBeNull();
+    expect(document.reading.findings).toMatchObject([
+      { id: "file_missing", message: expect.stringContaining("write it") },
+    ]);
+    expect(document.holds()).toBe(true);
+    await writeFile(path, "here");
+    expect(document.holds()).toBe(false);
+  });
+
+  test("a folder in its place is a finding", async () => {
+    await rm(path, { force: true });
+    document = createDocumentInput({
+      files: systemFiles,
+      clock: { wallMs: Date.now, monotonicMs: () => performance.now(), sleep: () => Promise.resolve() },
+      path: folder,
+      missingFix: "",
+      settleMs: () => 0,
+      read: () => ({ findings: [], value: "", locate: () => ({ line: 1, column: 1 }) }),
+    });
+    await document.refresh(false);
+    expect(document.reading.findings).toMatchObject([{ id: "file_not_regular" }]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("a file that may not be read is a finding", async () => {
+    await writeFile(path, "secret");
+    await chmod(path, 0);
+    await document.refresh(false);
+    expect(document.reading.findings).toMatchObject([{ id: "file_unreadable" }]);
+  });
+});

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+
+import { findExposure } from "../../../../src/agent/configuration/exposure.ts";
+import type { FileStat } from "../../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+
+const ROOT = 0;
+const AGENT = 990;
+const STRANGER = 1000;
+
+interface Entry {
+  readonly mode: number;
+  readonly user_id: number;
+}
+
+/** The findings about /etc/a/config.yaml, as `severity: what is wrong`. */
+async function judge(file: Entry, folder: Entry): Promise<readonly string[]> {
+  const some = await systemFiles.stat("/");
+  const stat = async (path: string): Promise<FileStat> => ({ ...some, ...(path.endsWith(".yaml") ? file : folder) });
+  const exposure = { severity: "error", consequence: "bad" } as const;
+  const findings = await findExposure({ ...systemFiles, stat }, "/etc/a/config.yaml", exposure);
+  return findings.map(({ severity, message }) => `${severity}: ${message}`);
+}
+
+const FILE = { mode: 0o644, user_id: ROOT };
+const FOLDER = { mode: 0o755, user_id: ROOT };
+const OPEN_FOLDER = { mode: 0o777, user_id: AGENT };
+const OPEN = "warning: /etc/a has mode 0777: bad; chmod o-w /etc/a";
+
+test.each([
+  ["as it is installed", FILE, FOLDER, []],
+  ["that a group may edit", { ...FILE, mode: 0o664 }, FOLDER, []],
+  ["of a user who keeps it in a closed folder", { ...FILE, user_id: STRANGER }, FOLDER, []],
+  [
+    "that all may edit",
+    { ...FILE, mode: 0o666 },
+    FOLDER,
+    ["error: /etc/a/config.yaml has mode 0666: bad; chmod o-w /etc/a/config.yaml"],
+  ],
+  ["in an open folder", FILE, OPEN_FOLDER, [OPEN]],
+  ["of the owner of an open folder", { ...FILE, user_id: AGENT }, OPEN_FOLDER, [OPEN]],
+  [
+    "of a stranger in an open folder",
+    { ...FILE, user_id: STRANGER },
+    OPEN_FOLDER,
+    [
+      "error: /etc/a/config.yaml was put there by user 1000: bad; look at it, then: chown root /etc/a/config.yaml",
+      OPEN,
+    ],
+  ],
+  ["in a folder like /tmp", FILE, { ...OPEN_FOLDER, mode: 0o1777 }, []],
+])("findExposure: a file %s", async (_name, file, folder, expected) => {
+  expect(await judge(file, folder)).toEqual(expected);
+});

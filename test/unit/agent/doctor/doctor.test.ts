@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+
+import { checkClock, judgeKey } from "../../../../src/agent/doctor/answering.ts";
+import type { Verdict } from "../../../../src/agent/doctor/check.ts";
+import { CHECK_IDS, fail, ok, startExamination } from "../../../../src/agent/doctor/check.ts";
+import { readTimeService } from "../../../../src/agent/doctor/time-service.ts";
+import type { Registration } from "../../../../src/agent/registration/registration.ts";
+import type { Clock } from "../../../../src/platform/clock.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { RELEASED_AT_MS } from "../../../../src/platform/release.ts";
+import { HeldClock } from "../robot-in-process.ts";
+
+function clockAt(wall: string): Clock {
+  return { ...systemClock, wallMs: () => Date.parse(wall) };
+}
+
+const LATE: Verdict = fail(4, "nothing within 0.02 s", "wait");
+
+describe("judgeKey", () => {
+  const request = { name: "arm-7", robot_type_id: "t", region: "r", configuration_digest: `sha256:${"a".repeat(64)}` };
+  const registration: Registration = {
+    service_url: "https://policy.example",
+    machine: null,
+    request,
+    in_doubt: false,
+    files: [],
+    robot: { ...request, id: "rob_1", created_at: "", site: null, labels: {} },
+    registered_at: "2026-01-31T08:00:00.000Z",
+  };
+  const judged = (status: number, detail: string, registered: boolean) => {
+    const result = {
+      kind: "refused",
+      status,
+      detail,
+      validation: null,
+      retry_after_ms: null,
+      request_id: null,
+    } as const;
+    return judgeKey({ result, dated: null }, registered ? registration : null);
+  };
+
+  test.each([
+    ["a key for setup alone, of a registered robot", 403, "The API key lacks the scope robots:read", true, "ok"],
+    ["a key for setup alone, before setup", 403, "The API key lacks the scope robots:read", false, "ok"],
+    ["refused for another reason, but registered", 403, "not with this key", true, "warn"],
+    ["refused for another reason", 403, "not with this key", false, "fail"],
+    ["revoked", 401, "Invalid API key", true, "fail"],
+  ] as const)("judgeKey: %s", (_case, status, detail, registered, verdict) => {
+    expect(judged(status, detail, registered).status).toBe(verdict);
+  });
+
+  test("judgeKey: names the program that makes keys", () => {
+    expect(judged(401, "Invalid API key", true)).toMatchObject({
+      remedy: expect.stringContaining("robot-policy-service keys create"),
+    });
+  });
+});
+
+describe("startExamination", () => {
+  test("run: gives the verdict to whoever shows it, and the value to later checks", async () => {
+    const examination = startExamination(systemClock, new AbortController().signal);
+    const value = await examination.run("dns", { limitMs: 1000, late: LATE }, async () => ({
+      verdict: ok("found"),
+      value: 7,
+    }));
+    expect(value).toBe(7);
+    expect(await examination.result("dns")).toMatchObject({ id: "dns", verdict: { status: "ok", what: "found" } });
+  });
+
+  test("run: a check that hangs has the verdict for that when its time is up, and its signal aborts", async () => {
+    const clock = new HeldClock();
+    const examination = startExamination(clock, new AbortController().signal);
+    let aborted = false;
+    const running = examination.run("dns", { limitMs: 1000, late: LATE }, (signal) => {
+      signal.addEventListener("abort", () => {
+        aborted = true;
+      });
+      return new Promise<never>(() => {});
+    });
+    clock.step(1000);
+    expect(await running).toBeNull();
+    expect((await examination.result("dns")).verdict).toBe(LATE);
+    expect(aborted).toBe(true);
+  });
+
+  test("run: a check that gives up because its time is up is late as well", async () => {
+    const clock = new HeldClock();
+    const examination = startExamination(clock, new AbortController().signal);
+    const running = examination.run("tcp", { limitMs: 1000, late: LATE }, async (signal) => {
+      await clock.sleep(10_000, signal);
+      return { verdict: ok("never"), value: null };
+    });
+    clock.step(1000);
+    await running;
+    expect((await examination.result("tcp")).verdict).toBe(LATE);
+  });
+
+  test("run: an interrupt ends it at once", async () => {
+    const interrupt = new AbortController();
+    const examination = startExamination(systemClock, interrupt.signal);
+    const running = examination.run("dns", { limitMs: 60_000, late: LATE }, () => new Promise<never>(() => {}));
+    interrupt.abort(new Error("interrupted"));
+    await expect(running).rejects.toThrow("interrupted");
+  });
+
+  test("run: an error of the system is a verdict, a bug is not", async () => {
+    const examination = startExamination(systemClock, new AbortController().signal);
+    const limit = { limitMs: 1000, late: LATE };
+    await examination.run("disk", limit, () => Promise.reject(Object.assign(new Error("no"), { code: "EIO" })));
+    expect((await examination.result("disk")).verdict).toMatchObject({ status: "fail", exitCode: 1 });
+    await expect(examination.run("state", limit, () => Promise.reject(new TypeError("bug")))).rejects.toThrow("bug");
+  });
+
+  test("CHECK_IDS: no two alike, and none that a script could not match by word", () => {
+    expect(new Set(CHECK_IDS).size).toBe(CHECK_IDS.length);
+    for (const id of CHECK_IDS) expect(id).toMatch(/^[a-z]+$/);
+  });
+});
+
+describe("checkClock", () => {
+  test("scenario 3: a clock that lost its battery, without any answer to compare with", () => {
+    expect(checkClock(clockAt("1970-01-01T00:01:00Z"), null, "unknown")).toMatchObject({
+      status: "fail",
+      exitCode: 4,
+      what: "the clock says 1970-01-01T00:01, before this program was written",
+    });
+  });
+
+  test.each([
+    ["unknown", "skip"],
+    ["synchronized", "skip"],
+    ["not-synchronized", "warn"],
+    ["not-installed", "warn"],
+  ] as const)(
+    "checkClock: a plausible one cannot be judged alone; a time service that is %s: %s",
+    (service, status) => {
+      expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null, service).status).toBe(status);
+    },
+  );
+
+  test.each([
+    ["NTPSynchronized=yes\nCanNTP=yes\n", "synchronized"],
+    ["CanNTP=yes\nNTPSynchronized=no\n", "not-synchronized"],
+    ["CanNTP=no\nNTPSynchronized=no\n", "not-installed"],
+    // Set by a program that systemd does not know.
+    ["CanNTP=no\nNTPSynchronized=yes\n", "synchronized"],
+    ["", "unknown"],
+  ])("readTimeService: %j is %s", (shown, service) => {
+    expect(readTimeService(shown)).toBe(service);
+  });
+
+  test("checkClock: where no time service is installed, the remedy names the package", () => {
+    for (const now of ["1970-01-01T00:01:00Z", "2030-01-01T00:00:00Z"]) {
+      expect(checkClock(clockAt(now), null, "not-installed")).toMatchObject({
+        remedy: expect.stringContaining("sudo apt install systemd-timesyncd"),
+      });
+    }
+  });
+
+  test("checkClock: the day this program was written is in the past", () => {
+    expect(RELEASED_AT_MS).toBeLessThan(Date.now());
+  });
+});

@@ -1,0 +1,183 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { hiddenBy, parseUnit } from "../../../../src/access/unit.ts";
+import { credentialsOfUnit } from "../../../../src/agent/access/check-access.ts";
+import { judgeRoom } from "../../../../src/agent/doctor/keeping.ts";
+import { howToStart, judgeUnit } from "../../../../src/agent/doctor/unit.ts";
+import { findWornDisk } from "../../../../src/agent/doctor/wear.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+
+const RUNNING = `LoadState=loaded
+ActiveState=active
+SubState=running
+UnitFileState=enabled
+Result=success
+ExecMainStatus=0
+NRestarts=0
+NeedDaemonReload=no
+ConditionResult=yes
+ConditionTimestampMonotonic=1234
+DropInPaths=
+User=robot-policy-agent
+SupplementaryGroups=
+ProtectHome=read-only
+PrivateTmp=yes
+InaccessiblePaths=
+StatusText=Registered as arm=7
+`;
+
+const here = { isOfTheseFolders: true, hasConfiguration: true };
+
+function judge(changes: Readonly<Record<string, string>>, hasConfiguration = true) {
+  const text = Object.entries(changes).reduce(
+    (lines, [name, value]) => lines.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=${value}`),
+    RUNNING,
+  );
+  return judgeUnit({ kind: "unit", unit: parseUnit(text) }, { isOfTheseFolders: true, hasConfiguration });
+}
+
+describe("credentialsOfUnit: where the key is that systemd handed over", () => {
+  const folder = "/run/credentials/robot-policy-agent.service";
+  const stopped = RUNNING.replace("ActiveState=active", "ActiveState=inactive");
+  test.each([
+    ["of the service that runs", RUNNING, "/var/lib/robot-policy-agent", folder],
+    ["of a stopped service: nowhere", stopped, "/var/lib/robot-policy-agent", null],
+    ["of an agent with folders of its own: nowhere", RUNNING, "/home/tech/state", null],
+  ])("%s", (_name, text, stateDirectory, expected) => {
+    const unit = { kind: "unit", unit: parseUnit(text) } as const;
+    const vantage = { unit, account: null, standing: "root", judge: null, agent_name: "" } as const;
+    expect(credentialsOfUnit({ state_directory: stateDirectory }, vantage)).toBe(expected);
+  });
+});
+
+describe("howToStart: what brings up an agent that is down", () => {
+  const unit = (text: string) => ({ kind: "unit", unit: parseUnit(text) }) as const;
+  const masked = RUNNING.replace("LoadState=loaded", "LoadState=masked");
+  const stopped = RUNNING.replace("ActiveState=active", "ActiveState=inactive");
+  test.each([
+    ["with folders of its own", unit(RUNNING), false, "robot-policy-agent run, with the same folders"],
+    ["without systemd", { kind: "no-systemd" }, true, "robot-policy-agent run, under what starts services here"],
+    ["with a masked unit", unit(masked), true, "systemctl unmask robot-policy-agent"],
+    ["with a stopped unit", unit(stopped), true, "systemctl start robot-policy-agent"],
+    ["that runs, and is not heard", unit(RUNNING), true, "systemctl restart robot-policy-agent"],
+  ] as const)("%s", (_name, found, isOfTheseFolders, command) => {
+    expect(howToStart(found, { isOfTheseFolders, hasConfiguration: true })).toBe(command);
+  });
+});
+
+describe("judgeUnit", () => {
+  test.each([
+    ["running", {}, "ok", "enabled and running"],
+    ["with a drop-in", { DropInPaths: "/usr/lib/y.conf /etc/x.conf" }, "ok", "running, changed by /etc/x.conf"],
+    ["not installed", { LoadState: "not-found" }, "warn", "there is no unit"],
+    ["masked", { LoadState: "masked", UnitFileState: "masked" }, "fail", "masked"],
+    ["broken", { LoadState: "bad-setting" }, "fail", "bad-setting"],
+    ["edited and not read again", { NeedDaemonReload: "yes" }, "warn", "has not read it yet"],
+    ["down", { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "3" }, "fail", "exit code 3"],
+    [
+      "of a user that is not there",
+      { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "217" },
+      "fail",
+      "its user is not there (217)",
+    ],
+    [
+      "about to be started again for the first time",
+      { ActiveState: "activating", SubState: "auto-restart", Result: "exit-code", ExecMainStatus: "1" },
+      "fail",
+      "it ends and is started again: exit code 1",
+    ],
+    ["ended by the watchdog", { ActiveState: "failed", Result: "watchdog" }, "fail", "watchdog"],
+    [
+      "starting over and over",
+      { ActiveState: "activating", SubState: "auto-restart", Result: "oom-kill", NRestarts: "7" },
+      "fail",
+      "7 times so far: it used more memory than it may",
+    ],
+    [
+      "without configuration",
+      { ActiveState: "inactive", ConditionResult: "no" },
+      "warn",
+      "configuration was not there",
+    ],
+    ["stopped", { ActiveState: "inactive" }, "warn", "not running"],
+    [
+      "stopped and disabled",
+      { ActiveState: "inactive", UnitFileState: "disabled" },
+      "warn",
+      "not started with the robot",
+    ],
+    ["disabled", { UnitFileState: "disabled" }, "warn", "not after the next boot"],
+    ["started again by systemd", { NRestarts: "1" }, "warn", "start it again once"],
+  ] as const)("a unit that is %s", (_name, changes, status, what) => {
+    const verdict = judge(changes);
+    expect(verdict.status).toBe(status);
+    expect(verdict.what.replace("does not after", "not after")).toContain(what);
+  });
+
+  test.each([
+    ["masked", "masked", "systemctl unmask robot-policy-agent"],
+    ["masked until the next boot", "masked-runtime", "systemctl unmask --runtime robot-policy-agent"],
+  ])("a unit that is %s: the command that undoes just that", (_name, UnitFileState, remedy) => {
+    expect(judge({ LoadState: "masked", UnitFileState })).toMatchObject({ remedy });
+  });
+
+  test.each([
+    ["is there now", true, "it is there now: systemctl start robot-policy-agent"],
+    ["is not there yet", false, "write it with robot-policy-agent init, then: systemctl start robot-policy-agent"],
+  ])("a unit that was skipped for want of a configuration, which %s", (_name, hasConfiguration, remedy) => {
+    expect(judge({ ActiveState: "inactive", ConditionResult: "no" }, hasConfiguration)).toMatchObject({ remedy });
+  });
+
+  test("no systemd, and an agent that somebody runs by hand: nothing to judge", () => {
+    expect(judgeUnit({ kind: "no-systemd" }, here).status).toBe("skip");
+    expect(judgeUnit({ kind: "unit", unit: parseUnit(RUNNING) }, { ...here, isOfTheseFolders: false }).status).toBe(
+      "skip",
+    );
+    expect(judgeUnit({ kind: "silent", detail: "no answer" }, here).status).toBe("warn");
+  });
+});
+
+test.each([
+  ["ProtectHome=yes", "/home/ann/a.json", "ProtectHome=yes"],
+  ["ProtectHome=tmpfs", "/root/a.json", "ProtectHome=tmpfs"],
+  ["ProtectHome=read-only", "/home/ann/a.json", null],
+  ["ProtectHome=yes", "/homes/ann/a.json", null],
+  ["PrivateTmp=yes", "/tmp/a.json", "PrivateTmp=yes"],
+  ["PrivateTmp=no", "/tmp/a.json", null],
+  ["InaccessiblePaths=-/srv /opt/closed", "/srv/a.json", "InaccessiblePaths=/srv"],
+])("hiddenBy: %s and %s", (setting, path, hidden) => {
+  expect(hiddenBy(parseUnit(setting), path)).toBe(hidden);
+});
+
+test.each([
+  [{ bavail: 1000, ffree: 1_000_000 }, null, "warn", "df -h"],
+  [{ bavail: 1_000_000, ffree: 12 }, null, "warn", "df -i"],
+  [{ bavail: 1_000_000, ffree: 0, files: 0 }, null, "ok", ""],
+  [{ bavail: 1_000_000, ffree: 1_000_000 }, "mmcblk0", "warn", "life_time"],
+  [{ bavail: 1_000_000, ffree: 1_000_000 }, null, "ok", ""],
+] as const)("judgeRoom: %j, worn: %s", (room, worn, status, remedy) => {
+  const verdict = judgeRoom("/state", { bsize: 4096, files: 1_000_000, ...room }, worn);
+  expect(verdict.status).toBe(status);
+  expect("remedy" in verdict ? verdict.remedy : "").toContain(remedy);
+});
+
+test("findWornDisk: an eMMC that has used nine tenths of its life, and no other disk", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "block-"));
+  for (const [name, life] of [
+    ["mmcblk0", "0x02 0x03"],
+    ["mmcblk1", "0x01 0x0b"],
+    ["mmcblk0p1", "0x0b 0x0b"],
+  ] as const) {
+    mkdirSync(join(folder, name, "device"), { recursive: true });
+    writeFileSync(join(folder, name, "device/life_time"), `${life}\n`);
+  }
+  expect(await findWornDisk(systemFiles, folder)).toBe("mmcblk1");
+  rmSync(join(folder, "mmcblk1"), { recursive: true });
+  expect(await findWornDisk(systemFiles, folder)).toBeNull();
+  expect(await findWornDisk(systemFiles, join(folder, "absent"))).toBeNull();
+  rmSync(folder, { recursive: true });
+});

@@ -1,0 +1,172 @@
+/** What a person who answers `init` is asked, and what comes of the answers. */
+import { expect, test } from "vitest";
+
+import type { Answers } from "../../../../src/agent/init/interview.ts";
+import { interview } from "../../../../src/agent/init/interview.ts";
+import type { ServiceFailure } from "../../../../src/agent/init/service-test.ts";
+import { chooseType } from "../../../../src/agent/init/type-choice.ts";
+import { createTerminal } from "../../../../src/cli/terminal.ts";
+import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
+
+const NOTHING: Answers = { url: null, caFile: null, region: null, type: null, files: [] };
+const URL = "https://policy.example.com";
+const YAM = "yam.bimanual-joint-position.v1";
+/** Enter alone. */
+const ENTER = "";
+
+interface Told {
+  readonly answers: Answers | null;
+  /** Everything a person saw, questions and what was typed included. */
+  readonly seen: string;
+}
+
+interface Surroundings {
+  readonly files?: readonly string[];
+  test?(url: string, caFile: string | null): ServiceFailure | null;
+  /** Of the service. */
+  readonly regions?: readonly string[];
+}
+
+/** The input ends behind the last answer. */
+async function tell(lines: readonly string[], surroundings: Surroundings = {}): Promise<Told> {
+  const { files = [], test: examine, regions = [] } = surroundings;
+  let seen = "";
+  const output = {
+    write(text: string) {
+      seen += text;
+    },
+  };
+  const left = [...lines];
+  const answers = await interview(NOTHING, {
+    questions: {
+      async ask(question) {
+        const line = left.shift() ?? null;
+        seen += `${question}${line ?? ""}\n`;
+        return line;
+      },
+      close() {},
+    },
+    terminal: createTerminal({ stdout: output, stderr: output, environment: { NO_COLOR: "1" } }),
+    signal: new AbortController().signal,
+    isFile: async (path) => files.includes(path),
+    test: examine === undefined ? null : async (url, caFile) => examine(url, caFile),
+    regions: () => regions,
+  });
+  expect(left).toEqual([]);
+  return { answers, seen };
+}
+
+test("interview: a wrong answer is asked for again, however often, and never lands in the next field", async () => {
+  const wrong = ["policy", "ftp://policy", "https://policy/v1", "https://u:p@policy"];
+  const regions = ["https://user:pw@x", "eu west", "-", "ü"];
+  const { answers, seen } = await tell([...wrong, URL, ENTER, ...regions, "eu-west", "6", ENTER, ENTER]);
+  expect(answers).toEqual({ ...NOTHING, url: URL, region: "eu-west", type: YAM });
+  expect(seen.match(/expected the code of a region/g)).toHaveLength(regions.length);
+});
+
+test("interview: what is no person comes to an end", async () => {
+  const { answers } = await tell(Array.from({ length: 20 }, () => "nonsense"));
+  expect(answers).toBeNull();
+});
+
+test.each([0, 1, 2, 3, 4, 5, 6])(
+  "interview: an input that ends after %i answers leaves nothing to write",
+  async (count) => {
+    const { answers } = await tell([URL, ENTER, "eu-west", "yam", "/etc/arm.yaml", ENTER].slice(0, count));
+    expect(answers).toBeNull();
+  },
+);
+
+test("interview: Enter alone leaves everything for later", async () => {
+  const { answers, seen } = await tell([ENTER, ENTER, ENTER, ENTER, ENTER]);
+  expect(answers).toEqual(NOTHING);
+  expect(seen).toMatch(/address {2}\(later\)\n.*region {3}\(later\)\n.*type {5}\(later\)\n.*files {4}\(later\)\n/);
+});
+
+test("interview: a path is corrected at once, taken back, or kept although nothing is there yet", async () => {
+  const paths = ["/a/*.yaml", "/typo", "/arm.yaml", "/second.yaml", "-", "/later.yaml", ENTER, ENTER];
+  const { answers, seen } = await tell([URL, ENTER, "eu", "yam", ...paths, ENTER], {
+    files: ["/arm.yaml", "/second.yaml"],
+  });
+  expect(answers?.files).toEqual(["/arm.yaml", "/later.yaml"]);
+  expect(seen).toContain(
+    "There is no such file now: /typo\nThe right path (Enter alone: list it all the same): /arm.yaml",
+  );
+});
+
+test("interview: each answer can be corrected before anything is written", async () => {
+  const corrections = ["9", "2", "eu-north", "4", "/right.yaml", ENTER, ENTER];
+  const { answers, seen } = await tell([URL, ENTER, "eu-west", "yam", "/wrong.yaml", ENTER, ...corrections], {
+    files: ["/wrong.yaml", "/right.yaml"],
+  });
+  expect(answers).toEqual({ url: URL, caFile: null, region: "eu-north", type: YAM, files: ["/right.yaml"] });
+  expect(seen).toContain("There is no number 9: 1 to 4.");
+});
+
+const REST = ["eu", "yam", ENTER, ENTER];
+const FAILURE = { id: "dns", what: "no address", remedy: "check it", isAboutAuthority: false } as const;
+
+test("interview: an unknown authority is told, and its certificate asked for until it is the right one", async () => {
+  const tested: unknown[] = [];
+  const { answers, seen } = await tell([URL, "ca.pem", "/etc/ca.pem", ...REST], {
+    test(url, caFile) {
+      tested.push([url, caFile]);
+      return caFile === "/etc/ca.pem" ? null : { ...FAILURE, what: "it comes from Factory CA", isAboutAuthority: true };
+    },
+  });
+  expect(answers).toMatchObject({ url: URL, caFile: "/etc/ca.pem" });
+  expect(tested).toEqual([
+    [URL, null],
+    [URL, expect.stringMatching(/^\/.*\/ca\.pem$/)],
+    [URL, "/etc/ca.pem"],
+  ]);
+  expect(seen).toContain("it comes from Factory CA\n  → check it\nCertificate of that authority");
+  expect(seen).toContain(`${URL} answers, and its certificate is trusted.`);
+});
+
+test("interview: an address that does not answer is corrected, or kept", async () => {
+  const right = "https://right.example.com";
+  const examine = (url: string) => (url === right ? null : FAILURE);
+  expect((await tell([URL, right, ...REST], { test: examine })).answers).toMatchObject({ url: right });
+  expect((await tell([URL, ENTER, ...REST], { test: examine })).answers).toMatchObject({ url: URL });
+});
+
+test.each([
+  ["6", { kind: "type", id: YAM }],
+  [YAM, { kind: "type", id: YAM }],
+  ["Two YAM", { kind: "type", id: YAM }],
+  ["widowx", { kind: "type", id: "bridge.widowx-250.v1" }],
+  ["g1", { kind: "open", lines: [expect.stringContaining("dex3"), expect.stringContaining("dex1")] }],
+  ["0", { kind: "open", lines: ["There is no number 0: 1 to 10."] }],
+  ["11", { kind: "open", lines: ["There is no number 11: 1 to 10."] }],
+  ["acme.cell.v1", { kind: "unlisted" }],
+])("chooseType: %j", (answer, choice) => {
+  expect(chooseType(answer, READY_CATALOG)).toEqual(choice);
+});
+
+test("interview: a type that nothing matches is an id of one's own, or asked for again", async () => {
+  const { answers, seen } = await tell([URL, ENTER, "eu", "nonsense", "g1", "acme.cell.v1", ENTER, ENTER]);
+  expect(answers?.type).toBe("acme.cell.v1");
+  expect(seen).toContain("Nothing in the list matches, and as an id:");
+});
+
+test.each([
+  ["2", "eu-west-3"],
+  ["eu-west-3", "eu-west-3"],
+])("interview: a region is chosen from the service's, by %s", async (answer, region) => {
+  const regions = ["eu-central-1", "eu-west-3"];
+  const { answers, seen } = await tell([URL, ENTER, "3", "e u", answer, "yam", ENTER, ENTER], { regions });
+  expect(answers?.region).toBe(region);
+  expect(seen).toContain(
+    "  1  eu-central-1\n  2  eu-west-3\nCloud region nearest to the robot (a number or a code): 3",
+  );
+  expect(seen).toContain("There is no number 3: 1 to 2.");
+  expect(seen).toContain("expected the code of a region");
+  expect(seen).not.toContain("no endpoint");
+});
+
+test("interview: a region that the service does not list is pointed out, and taken", async () => {
+  const { answers, seen } = await tell([URL, ENTER, "eu-west-4", "yam", ENTER, ENTER], { regions: ["eu-west-3"] });
+  expect(answers?.region).toBe("eu-west-4");
+  expect(seen).toContain("the service has no endpoint in the region eu-west-4 (did you mean eu-west-3?).\n");
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+
+import type { Verdict } from "../../../../src/agent/registration/confirmation.ts";
+import { createConfirmations, judgeHeld } from "../../../../src/agent/registration/confirmation.ts";
+import type { Registration } from "../../../../src/agent/registration/registration.ts";
+import type { CallResult } from "../../../../src/client/client.ts";
+import type { HeldRegistration } from "../../../../src/client/held-registration.ts";
+import { SteppedClock } from "../../fingerprint/machine.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const registration: Registration = {
+  service_url: "https://policy.example",
+  machine: null,
+  request: {
+    name: "arm-7",
+    robot_type_id: "type",
+    region: "eu",
+    configuration_digest: digest,
+    contract: { a: [1], b: null },
+  },
+  in_doubt: false,
+  files: [],
+  robot: {
+    id: "rob_1",
+    name: "arm-7",
+    robot_type_id: "type",
+    region: "eu",
+    created_at: "2026-01-01T00:00:00Z",
+    site: null,
+    labels: {},
+  },
+  registered_at: "2026-02-02T12:00:00.000Z",
+};
+const view: HeldRegistration = {
+  robot_id: "rob_1",
+  robot: "arm-7",
+  configuration_digest: digest,
+  registered_at: "2026-02-02T12:00:00.010Z",
+  robot_type_id: "type",
+  region: "eu",
+  site: null,
+  labels: {},
+  contract: { b: null, a: [1] },
+  contested_since: null,
+};
+const LATER = "2026-02-03T00:00:00Z";
+const EARLIER = "2026-02-01T00:00:00Z";
+
+const ok = (changes: Partial<HeldRegistration>): CallResult<HeldRegistration> => {
+  return { kind: "ok", status: 200, value: { ...view, ...changes } };
+};
+const refused = (status: number, retryAfterMs: number | null = null): CallResult<HeldRegistration> => {
+  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms: retryAfterMs, request_id: null };
+};
+
+const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] = [
+  ["everything as registered", ok({}), "held"],
+  ["another digest, registered since", ok({ configuration_digest: "sha256:b", registered_at: LATER }), "replaced"],
+  ["another digest, registered before", ok({ configuration_digest: "sha256:b", registered_at: EARLIER }), "lost"],
+  ["another type", ok({ robot_type_id: "other", registered_at: LATER }), "replaced"],
+  ["another region", ok({ region: "us", registered_at: LATER }), "replaced"],
+  ["a site", ok({ site: "hall-2", registered_at: LATER }), "replaced"],
+  ["a label", ok({ labels: { line: "a" }, registered_at: LATER }), "replaced"],
+  ["no contract", ok({ contract: null, registered_at: LATER }), "replaced"],
+  ["another robot of this name", ok({ robot_id: "rob_2" }), "lost"],
+  ["an answer about another name", ok({ robot: "arm-8" }), "unanswered"],
+  ["401: the key is no longer accepted, which registering shows", refused(401), "untold"],
+  ["403: a key that may not ask", refused(403), "untold"],
+  ["404: no robot, or no such operation", refused(404), "untold"],
+  ["405", refused(405), "untold"],
+  ["429", refused(429, 5000), "unanswered"],
+  ["503", refused(503), "unanswered"],
+  ["a captive portal", { kind: "undecodable", status: 200, detail: "a web page" }, "unanswered"],
+  ["no network", { kind: "unreachable", reason: "dns", code: "ENOTFOUND", detail: "no address" }, "unanswered"],
+  [
+    "no key",
+    {
+      kind: "no-credential",
+      problem: { kind: "credential-problem", code: "key-missing", what: "there is none", where: "", fix: "" },
+    },
+    "untold",
+  ],
+];
+
+describe("judgeHeld", () => {
+  test.each(cases)("%s → %o", (_what, result, kind) => {
+    expect(judgeHeld(result, registration).kind).toBe(kind);
+  });
+});
+
+describe("createConfirmations", () => {
+  const MINUTE_MS = 60_000;
+  const HOUR_MS = 60 * MINUTE_MS;
+
+  /** With the dice at one end of their range, and the wait until the next question. */
+  function start(unit: number) {
+    const clock = new SteppedClock();
+    const confirmations = createConfirmations({ clock, random: { unit: () => unit, bytes: () => new Uint8Array() } });
+    return { clock, confirmations, waitMs: () => Math.round(confirmations.current.dueMs - clock.monotonicMs()) };
+  }
+
+  test.each([
+    [0, 4, 0.9],
+    [1, 10, 1.1],
+  ])("dice at %i: %i minutes after a start, and %f days after each answer and registration", (unit, minutes, days) => {
+    const { confirmations, waitMs } = start(unit);
+    expect(waitMs()).toBe(minutes * MINUTE_MS);
+    const verdicts: readonly Verdict[] = [
+      { kind: "held", contestedSince: null },
+      { kind: "lost", detail: "" },
+      { kind: "untold", detail: "" },
+      { kind: "replaced", at: LATER, configuration_digest: digest },
+    ];
+    for (const verdict of verdicts) {
+      confirmations.take({ kind: "unanswered", detail: "", retryAfterMs: null });
+      confirmations.take(verdict);
+      expect([verdict.kind, waitMs()]).toEqual([verdict.kind, Math.round(days * 24 * HOUR_MS)]);
+    }
+    confirmations.take({ kind: "unanswered", detail: "", retryAfterMs: null });
+    confirmations.registered();
+    expect(waitMs()).toBe(Math.round(days * 24 * HOUR_MS));
+  });
+
+  test("a contested name is remembered until the service no longer says so", () => {
+    const { confirmations } = start(1);
+    const told = [EARLIER, null].map((contestedSince) => {
+      confirmations.take(judgeHeld(ok({ contested_since: contestedSince }), registration));
+      return confirmations.current.contestedSince;
+    });
+    expect(told).toEqual([EARLIER, null]);
+  });
+
+  test("without an answer: a minute, then less and less often, at most an hour; Retry-After is waited out", () => {
+    const { confirmations, waitMs } = start(1);
+    const waits = Array.from({ length: 9 }, () => {
+      confirmations.take({ kind: "unanswered", detail: "503", retryAfterMs: null });
+      return waitMs() / MINUTE_MS;
+    });
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(confirmations.current).toMatchObject({ confirmedAt: null, problem: "503" });
+    confirmations.take({ kind: "held", contestedSince: null });
+    expect(confirmations.current).toMatchObject({ confirmedAt: expect.any(String), problem: null });
+    confirmations.take({ kind: "unanswered", detail: "503", retryAfterMs: 10 * MINUTE_MS });
+    expect(waitMs()).toBe(11 * MINUTE_MS);
+    expect(confirmations.current.confirmedAt).not.toBeNull();
+  });
+});

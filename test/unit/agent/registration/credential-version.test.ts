@@ -1,0 +1,89 @@
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { expect, onTestFinished, test } from "vitest";
+
+import { createCredentialVersions } from "../../../../src/agent/registration/credential-version.ts";
+import type { FileStat } from "../../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+
+const SECOND_NS = 1_000_000_000n;
+const toSeconds = (ns: bigint) => ns - (ns % SECOND_NS);
+
+/** A key file on a filesystem that keeps whole seconds, or nanoseconds, and both clocks at its last write. */
+async function keyFile(keepsNanoseconds: boolean) {
+  const folder = await mkdtemp(join(tmpdir(), "credential-version-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "api-key");
+  await writeFile(path, "sk_test_one");
+  const written = await stat(path);
+  let nowMs = written.mtimeMs;
+  /** The kernel's tick did not move between two edits, or the filesystem forgets that it did. */
+  const frozen = await systemFiles.stat(path);
+  const times = keepsNanoseconds
+    ? frozen
+    : { mtime_ns: toSeconds(frozen.mtime_ns), ctime_ns: toSeconds(frozen.ctime_ns) };
+  const coarse = (seen: FileStat): FileStat => ({ ...seen, mtime_ns: times.mtime_ns, ctime_ns: times.ctime_ns });
+  const versions = createCredentialVersions({
+    files: {
+      ...systemFiles,
+      stat: async (seen) => coarse(await systemFiles.stat(seen)),
+      statNow: (seen) => coarse(systemFiles.statNow(seen)),
+    },
+    clock: {
+      wallMs: () => nowMs,
+      monotonicMs: () => nowMs,
+      sleep: () => Promise.reject(new Error("not to be slept")),
+    },
+  });
+  return {
+    path,
+    look: () => versions.look([path]),
+    holds: () => versions.holds([path]),
+    pass(ms: number) {
+      nowMs += ms;
+    },
+  };
+}
+
+test.each([
+  ["whole seconds", false, 4000],
+  ["nanoseconds, within one tick", true, 30],
+])(
+  "credential version: an edit that leaves the same stat is seen until the file has rested: %s",
+  async (_name, nanos, restMs) => {
+    const key = await keyFile(nanos);
+    const first = await key.look();
+    expect([await key.look(), key.holds()]).toEqual([first, false]);
+    await writeFile(key.path, "sk_test_two");
+    const second = await key.look();
+    expect([second === first, key.holds()]).toEqual([false, false]);
+    await writeFile(key.path, "sk_test_six");
+    key.pass(restMs);
+    const last = await key.look();
+    expect([last === second, key.holds()]).toEqual([false, true]);
+    key.pass(restMs);
+    expect(await key.look()).toBe(last);
+  },
+);
+
+test.each([
+  ["another length", (path: string) => writeFile(path, "sk_test_longer")],
+  ["its removal", (path: string) => rm(path)],
+])("credential version: changes with %s", async (_name, change) => {
+  const key = await keyFile(false);
+  key.pass(10_000);
+  const before = await key.look();
+  expect(key.holds()).toBe(true);
+  await change(key.path);
+  expect(key.holds()).toBe(false);
+  expect(await key.look()).not.toBe(before);
+});
+
+test("credential version: a key that rests after it was seen fresh is the same key", async () => {
+  const key = await keyFile(true);
+  const fresh = await key.look();
+  key.pass(1000);
+  expect([await key.look(), key.holds()]).toEqual([fresh, true]);
+});

@@ -1,0 +1,128 @@
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { Registration } from "../../../../src/agent/registration/registration.ts";
+import {
+  loadRegistration,
+  registrationPath,
+  saveRegistration,
+  setAside,
+} from "../../../../src/agent/registration/registration.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "registration-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function example(): Promise<Registration> {
+  const stat = await systemFiles.stat(import.meta.filename);
+  return {
+    service_url: "https://policy.example",
+    machine: "ab".repeat(32),
+    request: {
+      name: "arm-7",
+      robot_type_id: "yam.bimanual-joint-position.v1",
+      region: "eu",
+      configuration_digest: `sha256:${"c".repeat(64)}`,
+      labels: { line: "a" },
+      contract: { schema: "robot-contract/v1", nested: [1, { a: null }] },
+    },
+    in_doubt: false,
+    files: [
+      {
+        label: "left",
+        path: import.meta.filename,
+        sha256: "d".repeat(64),
+        bytes: 12,
+        trusted: true,
+        suspect: false,
+        stat,
+      },
+    ],
+    robot: {
+      id: "rob_1",
+      name: "arm-7",
+      robot_type_id: "t",
+      region: "eu",
+      created_at: "2026-01-01T00:00:00Z",
+      site: null,
+      labels: {},
+    },
+    registered_at: "2026-01-01T00:00:01Z",
+  };
+}
+
+describe("registration", () => {
+  test("what is saved is loaded, to the nanosecond", async () => {
+    const saved = await example();
+    await saveRegistration(systemFiles, folder, saved);
+    expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
+  });
+
+  test("saving leaves nothing beside the file", async () => {
+    await saveRegistration(systemFiles, folder, await example());
+    await saveRegistration(systemFiles, folder, await example());
+    expect(await readdir(folder)).toEqual(["registration.json"]);
+  });
+
+  test("scenario 34: a leftover of a power cut is replaced", async () => {
+    await writeFile(`${registrationPath(folder)}.new`, "half of a regis");
+    await saveRegistration(systemFiles, folder, await example());
+    expect(await readdir(folder)).toEqual(["registration.json"]);
+    expect((await loadRegistration(systemFiles, folder)).kind).toBe("registration");
+  });
+
+  test("no file: none", async () => {
+    expect(await loadRegistration(systemFiles, folder)).toEqual({ kind: "none" });
+  });
+
+  test("scenario 34: torn at any byte, nothing is believed", async () => {
+    await saveRegistration(systemFiles, folder, await example());
+    const whole = await readFile(registrationPath(folder));
+    // The last byte is a line feed that nobody misses.
+    for (let length = 0; length < whole.byteLength - 1; length += 7) {
+      await writeFile(registrationPath(folder), whole.subarray(0, length));
+      expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "damaged" });
+    }
+  });
+
+  test("a changed byte: damaged", async () => {
+    await saveRegistration(systemFiles, folder, await example());
+    const text = await readFile(registrationPath(folder), "utf8");
+    await writeFile(registrationPath(folder), text.replace('"arm-7"', '"arm-8"'));
+    expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "damaged" });
+  });
+
+  test("a flipped bit anywhere: damaged, never taken for the state of a newer agent", async () => {
+    await saveRegistration(systemFiles, folder, await example());
+    const path = registrationPath(folder);
+    const whole = await readFile(path);
+    const original = await loadRegistration(systemFiles, folder);
+    // Each bit of the head, with the version in it, and some bits of the rest.
+    for (let bit = 0; bit < whole.byteLength * 8; bit += bit < 64 * 8 ? 1 : 41) {
+      const flipped = Uint8Array.from(whole, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+      await writeFile(path, flipped);
+      const loaded = await loadRegistration(systemFiles, folder);
+      // White space may become other white space.
+      if (loaded.kind === "registration") expect(loaded).toStrictEqual(original);
+      else expect([bit, loaded.kind]).toEqual([bit, "damaged"]);
+    }
+  });
+
+  test("of a newer agent: kept, and said so", async () => {
+    await writeFile(registrationPath(folder), stateOfNewerAgent(2));
+    expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "newer", version: 2 });
+  });
+
+  test("setAside: the file is kept under a name that says why", async () => {
+    await writeFile(registrationPath(folder), "foreign");
+    expect(await setAside(systemFiles, registrationPath(folder))).toBe(join(folder, "registration.json.damaged"));
+    expect(await readFile(join(folder, "registration.json.damaged"), "utf8")).toBe("foreign");
+  });
+});

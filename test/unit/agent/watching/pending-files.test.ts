@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+
+import { trackFiles } from "../../../../src/agent/watching/pending-files.ts";
+import type { FileStat, Files, ReadableFile, WritableFile } from "../../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { SteppedClock } from "../../fingerprint/machine.ts";
+
+/** Open files that never answer. */
+const readable: ReadableFile = { stat: never, read: never, close: never };
+const writable: WritableFile = { write: never, sync: never, close: never };
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+function refuse(): never {
+  throw new Error("not asked");
+}
+
+/** A disk that answers a stat when the test says so, opens files, and nothing else. */
+function silentDisk() {
+  const answers = new Map<string, PromiseWithResolvers<FileStat>>();
+  const files: Files = {
+    stat(path) {
+      const answer = Promise.withResolvers<FileStat>();
+      answers.set(path, answer);
+      return answer.promise;
+    },
+    linkStat: never,
+    statNow: refuse,
+    linkStatNow: refuse,
+    directoryId: never,
+    directoryIdNow: () => "",
+    readLink: never,
+    readLinkNow: refuse,
+    openForReading: async () => readable,
+    createExclusive: async () => writable,
+    rename: never,
+    remove: never,
+    syncDirectory: never,
+    makeDirectory: never,
+    list: never,
+    mountsNow: () => "",
+  };
+  const clock = new SteppedClock();
+  return { clock, answers, pending: trackFiles(files, clock) };
+}
+
+test("hanging: what has been waited for longest decides, also while newer questions are asked", async () => {
+  const { clock, answers, pending } = silentDisk();
+  const asked = ["/a", "/b", "/c"].map((path) => {
+    const answer = pending.files.stat(path);
+    clock.step(2000);
+    return answer;
+  });
+  expect(pending.hanging(5000)).toBe("/a");
+  expect(pending.hanging(6000)).toBe("/a");
+  expect(pending.hanging(6001)).toBeNull();
+  const stat = await systemFiles.stat("/");
+  answers.get("/a")?.resolve(stat);
+  expect(await asked[0]).toBe(stat);
+  expect(pending.hanging(5000)).toBeNull();
+  expect(pending.hanging(4000)).toBe("/b");
+  answers.get("/c")?.resolve(stat);
+  await asked[2];
+  expect(pending.hanging(4000)).toBe("/b");
+  answers.get("/b")?.reject(new Error("EIO"));
+  await expect(asked[1]).rejects.toThrow("EIO");
+  expect(pending.hanging(0)).toBeNull();
+});
+
+const questions: readonly (readonly [string, (files: Files) => unknown])[] = [
+  ["stat", (files) => files.stat("/drive")],
+  ["linkStat", (files) => files.linkStat("/drive")],
+  ["directoryId", (files) => files.directoryId("/drive")],
+  ["readLink", (files) => files.readLink("/drive")],
+  ["rename", (files) => files.rename("/from", "/drive")],
+  ["remove", (files) => files.remove("/drive")],
+  ["syncDirectory", (files) => files.syncDirectory("/drive")],
+  ["makeDirectory", (files) => files.makeDirectory("/drive", 0o755)],
+  ["list", (files) => files.list("/drive")],
+  ["stat of an open file", async (files) => (await files.openForReading("/drive")).stat()],
+  ["read", async (files) => (await files.openForReading("/drive")).read(new Uint8Array(1), 0)],
+  ["close", async (files) => (await files.openForReading("/drive")).close()],
+  ["write", async (files) => (await files.createExclusive("/drive", 0o644)).write(new Uint8Array(1))],
+  ["sync", async (files) => (await files.createExclusive("/drive", 0o644)).sync()],
+  ["close of a new file", async (files) => (await files.createExclusive("/drive", 0o644)).close()],
+];
+
+test.each(questions)("hanging: a disk that does not answer %s hangs", async (_what, ask) => {
+  const { clock, pending } = silentDisk();
+  void ask(pending.files);
+  await new Promise(setImmediate);
+  clock.step(5000);
+  expect(pending.hanging(5000)).toBe("/drive");
+});
+
+test.each([
+  ["openForReading", (files: Files) => files.openForReading("/drive")],
+  ["createExclusive", (files: Files) => files.createExclusive("/drive", 0o644)],
+])("hanging: a disk that does not answer %s hangs", (_what, ask) => {
+  const clock = new SteppedClock();
+  const pending = trackFiles({ ...systemFiles, openForReading: never, createExclusive: never }, clock);
+  void ask(pending.files);
+  clock.step(5000);
+  expect(pending.hanging(5000)).toBe("/drive");
+});

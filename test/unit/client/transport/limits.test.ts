@@ -1,0 +1,65 @@
+import { getEventListeners } from "node:events";
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import type { Limits } from "../../../../src/client/transport/limits.ts";
+import { startLimits } from "../../../../src/client/transport/limits.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+
+const TIMEOUTS = { connectMs: 10_000, headers_ms: 15_000, total_ms: 30_000 };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test.each<[string, (limits: Limits) => void, number, string]>([
+  ["no connection within 10 s", () => {}, 10_000, "CONNECT_TIMEOUT"],
+  ["no answer within 15 s", (limits) => limits.connected(), 15_000, "HEADERS_TIMEOUT"],
+  [
+    "no whole answer within 30 s",
+    (limits) => {
+      limits.connected();
+      limits.answered();
+    },
+    30_000,
+    "TOTAL_TIMEOUT",
+  ],
+])("startLimits: %s, and not a millisecond earlier", async (message, reach, limitMs, code) => {
+  using limits = startLimits(TIMEOUTS, systemClock, new AbortController().signal);
+  reach(limits);
+  await vi.advanceTimersByTimeAsync(limitMs - 1);
+  expect(limits.signal.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(limits.signal.reason).toMatchObject({ reason: "timeout", code, message });
+});
+
+test("startLimits: what comes in time is not held against what comes after", async () => {
+  using limits = startLimits(TIMEOUTS, systemClock, new AbortController().signal);
+  await vi.advanceTimersByTimeAsync(9000);
+  limits.connected();
+  await vi.advanceTimersByTimeAsync(14_000);
+  limits.answered();
+  await vi.advanceTimersByTimeAsync(6999);
+  expect(limits.signal.aborted).toBe(false);
+});
+
+test("startLimits: a finished exchange leaves no timer, and no listener on the signal of the whole program", () => {
+  const { signal } = new AbortController();
+  {
+    using limits = startLimits(TIMEOUTS, systemClock, signal);
+    limits.connected();
+    expect([vi.getTimerCount(), getEventListeners(signal, "abort").length]).toEqual([2, 1]);
+  }
+  expect([vi.getTimerCount(), getEventListeners(signal, "abort").length]).toEqual([0, 0]);
+});
+
+test("startLimits: the caller's wish to stop counts at once, also one from before", () => {
+  const stopping = new AbortController();
+  using limits = startLimits(TIMEOUTS, systemClock, stopping.signal);
+  stopping.abort();
+  using late = startLimits(TIMEOUTS, systemClock, stopping.signal);
+  for (const { signal } of [limits, late]) expect(signal.reason).toMatchObject({ reason: "aborted", code: "ABORTED" });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+
+import type { FleetNeeds, PreviewedRobot } from "../../../src/api/fleet-details.ts";
+import type { FleetView } from "../../../src/api/fleets.ts";
+import { fitCounts, fitGroups } from "../../../src/api/words/fit-groups.ts";
+import { peakInWords } from "../../../src/api/words/fleets.ts";
+import {
+  fleetRow,
+  fleetRows,
+  groupByNeeds,
+  robotCounts,
+  severityOf,
+  stateWord,
+} from "../../../src/console/browser/fleets/rows.ts";
+import { formErrors } from "../../../src/console/browser/parts/form/form-errors.ts";
+
+const NEED = { reason: "The endpoint of pi0.5 in eu has been unhealthy.", action: "Get it to answer again." };
+
+function fleet(parts: Partial<FleetView> = {}): FleetView {
+  return {
+    id: "fleet_1",
+    name: "f",
+    subject: "pi0.5",
+    readiness_mode: "always_ready",
+    peak_active_robots: 2,
+    status: "ready",
+    robots: { registered: 186, ready: 2, active: 0, waiting: 184, blocked: 0 },
+    ...parts,
+  };
+}
+
+function told(fleetId: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
+  return { fleet_id: fleetId, needs: [], waiting: { endpoint: 19, window: 0, peak: 165 }, ...parts };
+}
+
+describe("fleets and what they need", () => {
+  it("a fleet whose endpoints are dead is stuck, one whose model is loaded is preparing", () => {
+    const [stuck, loading] = [{ needs: [NEED] }, { needs: [] }].map((known) =>
+      fleetRow(fleet({ status: "preparing" }), known),
+    );
+    expect([stateWord(stuck!), stateWord(loading!)]).toEqual(["stuck", "preparing"]);
+  });
+
+  it("fleets that serve nobody come first, and those that need nobody last", () => {
+    const rows = [
+      fleetRow(fleet({ id: "ready" }), { needs: [] }),
+      fleetRow(fleet({ id: "preparing", status: "preparing" }), { needs: [] }),
+      fleetRow(fleet({ id: "update cannot go on" }), { needs: [NEED] }),
+      fleetRow(fleet({ id: "degraded", status: "degraded" }), { needs: [NEED] }),
+      fleetRow(fleet({ id: "stuck", status: "preparing" }), { needs: [NEED] }),
+      fleetRow(fleet({ id: "blocked", status: "blocked" }), { needs: [NEED] }),
+    ];
+    const sorted = rows.toSorted((left, right) => severityOf(left) - severityOf(right));
+    expect(sorted).toEqual(rows.toReversed());
+  });
+
+  it("ten fleets that need the same are one thing to do", () => {
+    const fleets = Array.from({ length: 10 }, (_, index) => fleet({ id: `fleet_${index}`, status: "blocked" }));
+    const needs = fleets.map(({ id }) => told(id, { needs: [NEED] }));
+    const groups = groupByNeeds([...fleetRows(fleets, needs), fleetRow(fleet({ id: "well" }), told("well"))]);
+    expect(groups.map((group) => [group.rows.length, group.needs])).toEqual([[10, [NEED]]]);
+  });
+
+  it("before the service has told, a blocker of the view is a need", () => {
+    const blocked = fleet({ status: "blocked", blocker: "No robot can run it." });
+    expect(fleetRow(blocked, undefined).needs).toEqual([{ reason: "No robot can run it.", action: "" }]);
+  });
+
+  const counts = (row: Parameters<typeof robotCounts>[0]) =>
+    Object.fromEntries(robotCounts(row).map(({ word, count }) => [word, count]));
+
+  it("robots over the peak do not count as waiting for something", () => {
+    expect(counts(fleetRow(fleet(), told("fleet_1")))).toMatchObject({ "over the peak": 165, waiting: 19 });
+  });
+
+  it("counts of different moments are not mixed", () => {
+    const robots = { registered: 186, ready: 2, active: 1, waiting: 183, blocked: 0 };
+    const row = fleetRow(fleet({ robots }), told("fleet_1"));
+    expect(counts(row)).toEqual({ active: 1, ready: 2, waiting: 183, blocked: 0 });
+  });
+
+  it.each([
+    [2, "capacity is kept for 2 at once"],
+    [16, "capacity is kept for 2 at once; 16 are active"],
+  ])("a peak of 2 with %i active", (active, text) => {
+    expect(peakInWords(fleet({ robots: { registered: 20, ready: 0, active, waiting: 20 - active, blocked: 0 } }))).toBe(
+      text,
+    );
+  });
+});
+
+describe("robots and what a model needs of them", () => {
+  const robot = (name: string, fits: boolean | null, reason: string | null): PreviewedRobot => ({
+    robot_id: name,
+    robot: name,
+    robot_type_id: "arm",
+    region: "eu",
+    site: null,
+    labels: {},
+    fits,
+    reason,
+  });
+
+  it("one that suits the model, whose endpoint is dead, is not one that can run it", () => {
+    const dead = "The endpoint in eu has been unhealthy.";
+    const robots = [
+      robot("a", true, null),
+      robot("b", true, dead),
+      robot("c", true, dead),
+      robot("d", false, "no camera"),
+    ];
+    const groups = fitGroups(robots);
+    expect(groups.map(({ fit, reason, robots: { length } }) => [fit, reason, length])).toEqual([
+      ["lacks", "no camera", 1],
+      ["waits", dead, 2],
+      ["runs", null, 1],
+    ]);
+    expect(fitCounts(groups)).toEqual({ lacks: 1, waits: 2, runs: 1 });
+  });
+});
+
+describe("formErrors", () => {
+  const problem = {
+    kind: "invalid" as const,
+    detail: "",
+    findings: [
+      { type: "string_too_short", loc: ["body", "name"], msg: "", ctx: { min_length: 1 } },
+      { type: "missing", loc: ["body", "peak"], msg: "" },
+      { type: "value_error", loc: ["body", "windows", 0, "ends_at"], msg: "ends before it starts" },
+    ],
+  };
+  const fields = ["name", "peak", "windows.0.ends_at"];
+  const refused = { name: "", windows: [{ ends_at: "1" }, { ends_at: "2" }] };
+  const told = (now: unknown) => {
+    const errors = formErrors(problem, fields, { refused, now });
+    return fields.filter((field) => errors.of(field) !== undefined);
+  };
+
+  it.each<[what: string, now: unknown, told: readonly string[]]>([
+    ["nothing was changed → all that was refused", refused, fields],
+    ["a field was filled in → it is not needed any more", { ...refused, name: "f" }, ["peak", "windows.0.ends_at"]],
+    ["a number that was missing is there", { ...refused, peak: 1 }, ["name", "windows.0.ends_at"]],
+    ["a window was changed", { ...refused, windows: [{ ends_at: "3" }, { ends_at: "2" }] }, ["name", "peak"]],
+    ["another window was changed", { ...refused, windows: [{ ends_at: "1" }, { ends_at: "3" }] }, fields],
+  ])("%s", (_what, now, expected) => {
+    expect(told(now)).toEqual(expected);
+  });
+});

@@ -1,0 +1,44 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import { expect, it, onTestFinished } from "vitest";
+
+import { writeKeyFile } from "../../../../src/operator/keys/file.ts";
+import type { Files } from "../../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { watchedFiles } from "../../../support/robot/watched-files.ts";
+
+it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try is free", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "key-file-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const removed: string[] = [];
+  const full: Files = {
+    ...systemFiles,
+    async remove(path) {
+      await nextTurn();
+      await systemFiles.remove(path);
+      removed.push(path);
+    },
+    async createExclusive(path, mode) {
+      const file = await systemFiles.createExclusive(path, mode);
+      const sync = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
+      return { write: (bytes) => file.write(bytes), close: () => file.close(), sync };
+    },
+  };
+  const path = join(folder, "cell.key");
+  expect(await writeKeyFile(path, "sk_test_x", full)).toMatchObject({ code: "key-file-unwritable" });
+  // Before it is told: the program ends then.
+  expect(removed).toEqual([path]);
+  expect(await readdir(folder)).toEqual([]);
+  expect(await writeKeyFile(path, "sk_test_x", systemFiles)).toBeNull();
+});
+
+it("writeKeyFile: a key that is shown once is on the disk, with its name, before anybody is told", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "key-file-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const steps: string[] = [];
+  expect(await writeKeyFile(join(folder, "cell.key"), "sk_test_x", watchedFiles(steps))).toBeNull();
+  expect(steps).toEqual(["create cell.key", "sync 10 bytes of cell.key", "sync the folder of cell.key"]);
+});

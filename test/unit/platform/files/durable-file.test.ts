@@ -1,0 +1,78 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { readBounded, replaceDurably } from "../../../../src/platform/files/durable-file.ts";
+import type { Files } from "../../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { watchedFiles } from "../../../support/robot/watched-files.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "durable-file-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe("readBounded", () => {
+  test.each([0, 1, 4095, 4096, 4097, 10_000])(
+    "a file of %i bytes at the limit is read whole, beyond it not",
+    async (sizeBytes) => {
+      const path = join(folder, "file");
+      await writeFile(path, "x".repeat(sizeBytes));
+      expect(await readBounded(systemFiles, path, sizeBytes)).toHaveLength(sizeBytes);
+      await writeFile(path, "x".repeat(sizeBytes + 1));
+      expect(await readBounded(systemFiles, path, sizeBytes)).toBe("too-large");
+    },
+  );
+
+  test("a file that claims to be empty is read all the same", async () => {
+    const path = "/proc/self/limits";
+    const bytes = await readBounded(systemFiles, path, 100_000);
+    expect(bytes).toHaveLength((await readFile(path)).byteLength);
+  });
+
+  test("a directory is refused", async () => {
+    await expect(readBounded(systemFiles, folder, 100)).rejects.toMatchObject({ code: "EINVAL" });
+  });
+});
+
+describe("replaceDurably", () => {
+  const bytes = new TextEncoder().encode("new");
+  const state = () => join(folder, "state.json");
+
+  test("the bytes are on the disk before they have their name, and the name before anybody is told", async () => {
+    const steps: string[] = [];
+    await writeFile(state(), "old");
+    await replaceDurably(watchedFiles(steps), state(), bytes, 0o600);
+    expect(await readFile(state(), "utf8")).toBe("new");
+    expect(steps).toEqual([
+      "create state.json.new",
+      "sync 3 bytes of state.json.new",
+      "rename state.json.new to state.json",
+      "sync the folder of state.json",
+    ]);
+  });
+
+  test("what a power cut left of the last try is no obstacle", async () => {
+    await writeFile(`${state()}.new`, "half of an older one");
+    await replaceDurably(systemFiles, state(), bytes, 0o600);
+    expect(await readdir(folder)).toEqual(["state.json"]);
+    expect(await readFile(state(), "utf8")).toBe("new");
+  });
+
+  const full = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
+  test.each<[string, Partial<Awaited<ReturnType<Files["createExclusive"]>>>]>([
+    ["write", { write: full }],
+    ["sync", { sync: full }],
+  ])("a disk that is full at %s keeps the old content, and is told", async (_step, failing) => {
+    await writeFile(state(), "old");
+    const files: Files = {
+      ...systemFiles,
+      createExclusive: async (...words) => ({ ...(await systemFiles.createExclusive(...words)), ...failing }),
+    };
+    await expect(replaceDurably(files, state(), bytes, 0o600)).rejects.toMatchObject({ code: "ENOSPC" });
+    expect(await readFile(state(), "utf8")).toBe("old");
+  });
+});

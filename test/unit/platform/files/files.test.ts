@@ -1,0 +1,70 @@
+import { mkdir, mkdtemp, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { replaceDurably } from "../../../../src/platform/files/durable-file.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "files-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe("directoryId", () => {
+  test("a directory that was removed and made again is another one, whatever its inode number", async () => {
+    const path = join(folder, "made");
+    await mkdir(path);
+    const before = await systemFiles.directoryId(path);
+    expect(systemFiles.directoryIdNow(path)).toBe(before);
+    await rmdir(path);
+    await mkdir(path);
+    expect(await systemFiles.directoryId(path)).not.toBe(before);
+  });
+
+  test("what happens inside a directory does not make it another one", async () => {
+    const before = await systemFiles.directoryId(folder);
+    await writeFile(join(folder, "entry"), "");
+    expect(await systemFiles.directoryId(folder)).toBe(before);
+  });
+});
+
+describe("replaceDurably", () => {
+  test.skipIf(process.getuid?.() !== 0)("what root writes for a service user belongs to that user", async () => {
+    const path = join(folder, "state");
+    await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { user_id: 65_534, group_id: 65_534 });
+    expect(await stat(path)).toMatchObject({ uid: 65_534, gid: 65_534 });
+  });
+
+  test("an owner that this user may not give files to changes nothing", async () => {
+    const path = join(folder, "state");
+    const { uid, gid } = await stat(folder);
+    await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { user_id: uid, group_id: gid });
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
+  });
+});
+
+describe("makeDirectory", () => {
+  test("makes what is missing on the way, and is content with what is there", async () => {
+    const path = join(folder, "a/b/c");
+    await systemFiles.makeDirectory(path, 0o700);
+    await systemFiles.makeDirectory(path, 0o700);
+    expect((await stat(join(folder, "a"))).mode & 0o777).toBe(0o700);
+  });
+
+  test.each([
+    ["/proc/nowhere/b", "ENOENT"],
+    ["/dev/null", "EEXIST"],
+    ["/dev/null/b", "ENOTDIR"],
+  ])("%s ends with %s, at once", async (path, code) => {
+    await expect(systemFiles.makeDirectory(path, 0o700)).rejects.toMatchObject({ code });
+  });
+});
+
+test.runIf(process.platform === "linux")("syncDirectory: asks the disk itself, and tells what it says", async () => {
+  // No disk is behind it.
+  await expect(systemFiles.syncDirectory("/proc")).rejects.toMatchObject({ code: "EINVAL" });
+  await systemFiles.syncDirectory(folder);
+});

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+
+import { relativeTime, shortDuration } from "../../../../src/platform/text/relative-time.ts";
+
+const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
+
+test.each([
+  [null, ""],
+  ["not a time", "not a time"],
+  ["2026-06-15T12:00:03Z", "now"],
+  ["2026-06-15T11:59:20Z", "40 s ago"],
+  ["2026-06-15T11:56:30Z", "3 min ago"],
+  ["2026-06-14T12:00:00Z", "24 h ago"],
+  ["2026-06-12T12:00:00Z", "3 d ago"],
+  // Twelve and a half days are not thirteen.
+  ["2026-06-02T23:00:00Z", "12 d ago"],
+  ["2026-06-15T14:10:00+02:00", "in 10 min"],
+  ["2025-01-02T03:04:05Z", "2025-01-02"],
+])("relativeTime: %s is %j", (iso, text) => {
+  expect(relativeTime(iso, NOW_MS)).toBe(text);
+});
+
+test.each([
+  [0, "0 s"],
+  [59_999, "59 s"],
+  [60_000, "1 min"],
+  [3_599_999, "59 min"],
+  [47.9 * 3_600_000, "47 h"],
+  [48 * 3_600_000, "2 d"],
+])("shortDuration: %i ms are %j, rounded down", (durationMs, text) => {
+  expect(shortDuration(durationMs)).toBe(text);
+});

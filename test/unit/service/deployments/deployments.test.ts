@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+
+import { deploymentViewSchema } from "../../../../src/api/deployments.ts";
+import type { Situation, Verdict } from "../../../../src/service/deployments/judge.ts";
+import { judge } from "../../../../src/service/deployments/judge.ts";
+import { createDeployment, retireDeployment } from "../../../../src/service/deployments/operations.ts";
+import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
+import { bodyOf, changedBeforeWrites, openServiceParts } from "../../../support/service/service-parts.ts";
+import type { ServiceParts } from "../../../support/service/service-parts.ts";
+
+const CREATED = "2026-03-01T12:00:00.000Z";
+const CREATED_MS = Date.parse(CREATED);
+const LATER = "2026-03-01T12:01:00.000Z";
+const QUARTER_HOUR_MS = 900_000;
+
+const fresh: Situation = {
+  status: "preparing",
+  created_at: CREATED,
+  activated_at: null,
+  isCompatible: true,
+  health: "unknown",
+};
+const running: Situation = { ...fresh, status: "active", activated_at: LATER, health: "healthy" };
+
+const preparing: Verdict = { status: "preparing", last_error_code: null };
+const active: Verdict = { status: "active", last_error_code: null };
+const failed = (lastErrorCode: Verdict["last_error_code"]): Verdict => ({
+  status: "failed",
+  last_error_code: lastErrorCode,
+});
+
+describe("judge", () => {
+  it.each<[what: string, situation: Situation, age_ms: number, verdict: Verdict]>([
+    ["new, nobody has looked at the endpoint", fresh, 0, preparing],
+    ["new, the endpoint is healthy", { ...fresh, health: "healthy" }, 0, active],
+    ["new, the endpoint does not answer yet", { ...fresh, health: "failing" }, 60_000, preparing],
+    ["a moment before its time is up", fresh, QUARTER_HOUR_MS - 1, preparing],
+    ["its time is up", { ...fresh, health: "failing" }, QUARTER_HOUR_MS, failed("preparation_timeout")],
+    ["its time is up, nobody ever looked", fresh, QUARTER_HOUR_MS, failed("preparation_timeout")],
+    ["healthy after its time was up", { ...fresh, status: "failed", health: "healthy" }, QUARTER_HOUR_MS * 9, active],
+    ["the clock went back behind its beginning", fresh, -3_600_000, preparing],
+    ["active and healthy, for ever", running, QUARTER_HOUR_MS * 1000, active],
+    ["active, the endpoint fails", { ...running, health: "failing" }, QUARTER_HOUR_MS * 2, failed("endpoint_failing")],
+    [
+      "failed, the endpoint still fails",
+      { ...running, status: "failed", health: "failing" },
+      0,
+      failed("endpoint_failing"),
+    ],
+    ["failed, the endpoint is back", { ...running, status: "failed" }, QUARTER_HOUR_MS * 2, active],
+    ["active, the endpoint's address changed", { ...running, health: "unknown" }, QUARTER_HOUR_MS * 2, active],
+    [
+      "failed, the endpoint's address changed",
+      { ...running, status: "failed", health: "unknown" },
+      QUARTER_HOUR_MS * 2,
+      preparing,
+    ],
+    ["the robot cannot run it any more", { ...running, isCompatible: false }, 0, failed("robot_incompatible")],
+    [
+      "the robot moved to where there is no endpoint",
+      { ...running, health: null },
+      QUARTER_HOUR_MS * 2,
+      failed("no_endpoint_in_region"),
+    ],
+    [
+      "neither robot nor endpoint will do: the robot first",
+      { ...fresh, isCompatible: false, health: null },
+      0,
+      failed("robot_incompatible"),
+    ],
+  ])("%s", (_what, situation, ageMs, verdict) => {
+    expect(judge(situation, CREATED_MS + ageMs)).toEqual(verdict);
+  });
+});
+
+const deploy = async ({ context, call }: ServiceParts, model: string, robot: string) =>
+  createDeployment(context)(call({ body: { model, robot }, query: null }));
+
+const deployed = async (parts: ServiceParts, model: string, robot: string) =>
+  deploymentViewSchema.parse(bodyOf(await deploy(parts, model, robot)));
+
+const deploymentOf = ({ store }: ServiceParts) =>
+  store.reader.selectFrom("deployments").select(["status", "last_error_code"]).executeTakeFirstOrThrow();
+
+const nextProbeOf = async ({ store }: ServiceParts) =>
+  (await store.reader.selectFrom("endpoints").select("next_probe_at").executeTakeFirstOrThrow()).next_probe_at;
+
+const setHealth = ({ store }: ServiceParts, health: "healthy" | "unknown" | "failing") =>
+  store.write((transaction) => transaction.updateTable("endpoints").set({ health }).execute());
+
+const run = ({ run: once }: ReturnType<typeof createReconcileDeployments>) => once(new AbortController().signal);
+
+describe("a deployment that waits for its endpoint", () => {
+  it("has it probed now, and the tasks look at it", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { health: "unknown" });
+    await parts.register("r1");
+    expect(await deployed(parts, "pi", "r1")).toMatchObject({ status: "preparing" });
+    expect([await nextProbeOf(parts), parts.nudges()]).toEqual([parts.at(), 1]);
+  });
+
+  it("leaves an endpoint alone that is healthy", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    expect(await deployed(parts, "pi", "r1")).toMatchObject({ status: "active" });
+    expect(await nextProbeOf(parts)).toBe(parts.at(300_000));
+  });
+
+  it("has it probed when it waits for it again", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    await deployed(parts, "pi", "r1");
+    await setHealth(parts, "failing");
+    const task = createReconcileDeployments(parts.context);
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "failed", last_error_code: "endpoint_failing" });
+    expect(await nextProbeOf(parts)).toBe(parts.at(300_000));
+    await setHealth(parts, "unknown");
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "preparing", last_error_code: null });
+    expect(await nextProbeOf(parts)).toBe(parts.at());
+  });
+});
+
+it.each(["models", "checkpoints", "endpoints"] as const)("nothing new begins with what left the %s", async (table) => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  await parts.register("r1");
+  const withdrawn = { withdrawn_at: parts.at() };
+  await parts.store.write((transaction) => transaction.updateTable(table).set(withdrawn).execute());
+  for (const subject of ["pi", "ckpt_pi"]) expect((await deploy(parts, subject, "r1")).status).toBe(422);
+});
+
+it("a deployment is retired in the answer, in the store and in the ledger, once", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  await parts.register("r1");
+  const { id } = await deployed(parts, "pi", "r1");
+  const nudges = parts.nudges();
+  parts.pass(5000);
+  const retire = () =>
+    retireDeployment(parts.context)(parts.call({ body: null, query: null, path: { deployment_id: id } }));
+  const expected = { status: "retired", retired_at: parts.at(), endpoint_url: null, active_generation_id: null };
+  expect(bodyOf(await retire())).toMatchObject(expected);
+  expect(parts.nudges()).toBe(nudges + 1);
+  parts.pass(5000);
+  expect(bodyOf(await retire())).toMatchObject(expected);
+  expect(parts.nudges()).toBe(nudges + 1);
+  const ledger = await parts.store.reader.selectFrom("usage_records").select("quantity").execute();
+  expect(ledger).toEqual([{ quantity: 5 }]);
+  const audited = parts.store.reader.selectFrom("audit_log").select("id").where("action", "=", "deployment.retire");
+  expect(await audited.execute()).toHaveLength(1);
+});
+
+describe("reconcile-deployments", () => {
+  it("notes when a deployment first was active, and keeps that", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { health: "unknown" });
+    await parts.register("r1");
+    expect((await deployed(parts, "pi", "r1")).activated_at).toBeNull();
+    const task = createReconcileDeployments(parts.context);
+    const seen: (string | null)[] = [];
+    for (const health of ["healthy", "failing", "healthy"] as const) {
+      parts.pass(1000);
+      await setHealth(parts, health);
+      await run(task);
+      const row = await parts.store.reader.selectFrom("deployments").selectAll().executeTakeFirstOrThrow();
+      seen.push(row.status, row.activated_at);
+    }
+    const first = parts.at(-2000);
+    expect(seen).toEqual(["active", first, "failed", first, "active", first]);
+  });
+
+  it("judges a robot anew when the catalog asks for something else, though the robot is the same", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    await deployed(parts, "pi", "r1");
+    const task = createReconcileDeployments(parts.context);
+    await run(task);
+    await parts.require("pi", { robot_types: ["cart"] });
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "failed", last_error_code: "robot_incompatible" });
+    await parts.require("pi", {});
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
+  });
+
+  it("leaves a deployment its endpoint when that leaves the catalog", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    await deployed(parts, "pi", "r1");
+    const withdrawn = { withdrawn_at: parts.at(), health: "failing" } as const;
+    await parts.store.write((transaction) => transaction.updateTable("endpoints").set(withdrawn).execute());
+    const task = createReconcileDeployments(parts.context);
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "failed", last_error_code: "endpoint_failing" });
+    await setHealth(parts, "healthy");
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
+  });
+
+  it("judges a robot again under its lock: what it registered as meanwhile counts", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { health: "unknown" });
+    await parts.register("r1");
+    await parts.require("pi", { robot_types: ["arm"] });
+    await deployed(parts, "pi", "r1");
+    await setHealth(parts, "healthy");
+    parts.pass(1000);
+    const store = changedBeforeWrites(parts.store, () => parts.register("r1", { robot_type_id: "cart" }));
+    await run(createReconcileDeployments({ ...parts.context, store }));
+    expect(await deploymentOf(parts)).toEqual({ status: "failed", last_error_code: "robot_incompatible" });
+  });
+
+  it("leaves a deployment alone that was retired meanwhile", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { health: "unknown" });
+    await parts.register("r1");
+    const { id } = await deployed(parts, "pi", "r1");
+    await setHealth(parts, "healthy");
+    const retire = () =>
+      retireDeployment(parts.context)(parts.call({ body: null, query: null, path: { deployment_id: id } }));
+    const store = changedBeforeWrites(parts.store, retire);
+    await run(createReconcileDeployments({ ...parts.context, store }));
+    expect(await deploymentOf(parts)).toEqual({ status: "retired", last_error_code: null });
+  });
+});

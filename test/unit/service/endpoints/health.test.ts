@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+
+import type { Demand } from "../../../../src/service/endpoints/demands.ts";
+import { expectationOf } from "../../../../src/service/endpoints/expectation.ts";
+import { believe } from "../../../../src/service/endpoints/health.ts";
+import { parseWindows, positionIn, printWindows } from "../../../../src/service/fleets/readiness/windows.ts";
+import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";
+
+describe("believe", () => {
+  /** `+` a success, `-` a failure; what is believed after each. */
+  const CASES: readonly [string, EndpointHealth, string, string][] = [
+    ["unknown → healthy at the first success", "unknown", "+", "healthy"],
+    ["unknown → failing after three failures", "unknown", "---", "unknown unknown failing"],
+    [
+      "one lost probe changes nothing, and is forgotten",
+      "healthy",
+      "-+--+--+",
+      "healthy healthy healthy healthy healthy healthy healthy healthy",
+    ],
+    ["healthy → failing after three failures in a row", "healthy", "---", "healthy healthy failing"],
+    ["failing → healthy after two successes in a row", "failing", "+-++", "failing failing failing healthy"],
+  ];
+  it.each(CASES)("%s", (_name, health, probes, expected) => {
+    let belief = { health, contrary_probes: 0 };
+    const seen = [...probes].map((probe) => {
+      belief = { ...believe(belief, probe === "+") };
+      return belief.health;
+    });
+    expect(seen.join(" ")).toBe(expected);
+  });
+});
+
+describe("expectationOf", () => {
+  const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
+  const fleet = (parts: Partial<Extract<Demand, { kind: "fleets" }>>): Demand => ({
+    kind: "fleets",
+    checkpointId: "ckpt_a",
+    modelSlug: "pi",
+    readinessMode: "always_ready",
+    isAwaited: false,
+    opensMs: null,
+    ...parts,
+  });
+  /** Their first window that is not over begins so much later than now; null where all are over. */
+  const scheduled = (laterMs: number | null, isAwaited = false) =>
+    fleet({ readinessMode: "scheduled", opensMs: laterMs === null ? null : NOW_MS + laterMs, isAwaited });
+  const expected = { state: "now", isAwaited: false };
+  const awaited = { state: "now", isAwaited: true };
+
+  const CASES: readonly [string, readonly Demand[], unknown][] = [
+    ["nobody asks → never", [], { state: "never" }],
+    ["a deployment → now", [{ kind: "deployment", checkpointId: "ckpt_a" }], expected],
+    ["always_ready → now", [fleet({})], expected],
+    ["on_demand, idle → never", [fleet({ readinessMode: "on_demand" })], { state: "never" }],
+    ["any mode, not ready once → now, and awaited", [fleet({ readinessMode: "on_demand", isAwaited: true })], awaited],
+    ["awaited wins over expected", [fleet({}), fleet({ isAwaited: true })], awaited],
+    ["scheduled, within → now", [scheduled(-500)], expected],
+    ["scheduled, over → never, even if it never was ready", [scheduled(null, true)], { state: "never" }],
+    [
+      "scheduled, far ahead → one preparation before it opens",
+      [scheduled(3_600_000)],
+      { state: "from", fromMs: NOW_MS + 3_600_000 - 90_000 },
+    ],
+    ["scheduled, about to open → now", [scheduled(89_000)], expected],
+    [
+      "of several fleets the first that opens counts",
+      [scheduled(7_200_000), scheduled(3_600_000)],
+      { state: "from", fromMs: NOW_MS + 3_600_000 - 90_000 },
+    ],
+  ];
+  it.each(CASES)("%s", (_name, demands, expectation) => {
+    expect(expectationOf(demands, new Map([["pi", [10, 90]]]), NOW_MS)).toEqual(expectation);
+  });
+
+  it("a model whose preparation nobody saw is looked at in good time", () => {
+    expect(expectationOf([scheduled(3_600_000)], new Map(), NOW_MS)).toEqual({
+      state: "from",
+      fromMs: NOW_MS + 3_600_000 - 300_000,
+    });
+  });
+});
+
+describe("windows", () => {
+  const at = (time: string) => Date.parse(`2026-06-${time}:00Z`);
+  const stored = printWindows([
+    { starts_at: "2026-06-03T08:00:00+02:00", ends_at: "2026-06-03T17:00:00+02:00" },
+    { starts_at: "2026-06-02T08:00:00Z", ends_at: "2026-06-02T12:00:00Z" },
+    { starts_at: "2026-06-02T12:00:00Z", ends_at: "2026-06-02T17:00:00Z" },
+  ]);
+
+  it.each([
+    ["before all", "01T00:00", { state: "before", startsMs: at("02T08:00") }],
+    ["at a start → within", "02T08:00", { state: "within" }],
+    ["where one ends and another starts → within", "02T12:00", { state: "within" }],
+    ["at an end → before the next", "02T17:00", { state: "before", startsMs: at("03T06:00") }],
+    ["in one with an offset of its own", "03T07:00", { state: "within" }],
+    ["at the last end → after", "03T15:00", { state: "after" }],
+  ])("%s", (_name, time, position) => {
+    expect(positionIn(parseWindows(stored), at(time))).toEqual(position);
+  });
+
+  it("a year of them is short, because every probe reads those of every fleet", () => {
+    const days = Array.from({ length: 366 }, (_, day) => Date.parse("2026-01-01T08:00:00Z") + day * 86_400_000);
+    const iso = (epochMs: number) => new Date(epochMs).toISOString();
+    const year = printWindows(days.map((ms) => ({ starts_at: iso(ms), ends_at: iso(ms + 3_600_000) })));
+    expect(year.length).toBeLessThan(12 * 1024);
+    expect(parseWindows(year)).toHaveLength(732);
+  });
+
+  it("what is no windows is no windows", () => {
+    expect(() => parseWindows('[{"starts_at":"2026"}]')).toThrow("operating windows that are none");
+  });
+});

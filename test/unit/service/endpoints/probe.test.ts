@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { RequestListener } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer as createTcpServer } from "node:net";
+import type { AddressInfo, Server } from "node:net";
+import { promisify } from "node:util";
+
+import { describe, expect, it } from "vitest";
+
+import { createHealthProbe } from "../../../../src/service/endpoints/probe.ts";
+import { createAuthority } from "../../../integration/client/authority.ts";
+
+const TIMEOUT_MS = 300;
+const NEVER = new AbortController().signal;
+
+interface Listening extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+  /** Connections taken so far. */
+  readonly connections: () => number;
+}
+
+async function listen(server: Server): Promise<Listening> {
+  let connections = 0;
+  const sockets = new Set<{ destroy(): void }>();
+  server.on("connection", (socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on("error", () => {});
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}/health`,
+    connections: () => connections,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+const serve = (listener: RequestListener) => listen(createHttpServer(listener));
+
+async function probeOnce(url: string, signal = NEVER) {
+  await using health = createHealthProbe(TIMEOUT_MS);
+  return await health.probe(url, signal);
+}
+
+describe("HealthProbe.probe", () => {
+  it.each([200, 204, 299])("answered %i → succeeded", async (status) => {
+    await using server = await serve((_request, response) => response.writeHead(status).end());
+    expect(await probeOnce(server.url)).toEqual({ state: "succeeded" });
+  });
+
+  it.each([404, 500, 503])("answered %i → failed", async (status) => {
+    await using server = await serve((_request, response) => response.writeHead(status).end("no"));
+    expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: `answered ${status}` });
+  });
+
+  it("a redirect is not followed, and is no success", async () => {
+    const paths: (string | undefined)[] = [];
+    await using server = await serve(({ url }, response) => {
+      paths.push(url);
+      response.writeHead(302, { location: "/elsewhere" }).end();
+    });
+    expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: "answered 302" });
+    expect(paths).toEqual(["/health"]);
+  });
+
+  it("a server that takes the connection and says nothing → failed in time", async () => {
+    await using server = await serve(() => {});
+    expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: "no answer within 300 ms" });
+  });
+
+  it("a body without end does not take the status back, nor more memory or time than it may", async () => {
+    let sent = 0;
+    await using server = await serve((_request, response) => {
+      response.writeHead(200);
+      const pump = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(16 * 1024))) sent += 16 * 1024;
+      };
+      response.on("drain", pump);
+      pump();
+    });
+    expect(await probeOnce(server.url)).toEqual({ state: "succeeded" });
+    await expect.poll(() => sent).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it("a body that comes drop by drop ends with the time of the probe", async () => {
+    await using server = await serve((_request, response) => response.writeHead(200).write("."));
+    expect(await probeOnce(server.url)).toEqual({ state: "succeeded" });
+  });
+
+  it.each([
+    ["no HTTP at all", (socket: { end(text: string): void }) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")],
+    ["a connection that breaks off", (socket: { destroy(): void }) => socket.destroy()],
+    [
+      "headers without end",
+      (socket: { write(text: string): void }) => socket.write(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(64 * 1024)}`),
+    ],
+  ])("%s → failed, with a reason", async (_name, answer) => {
+    await using server = await listen(createTcpServer((socket) => void socket.once("data", () => answer(socket))));
+    expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: expect.stringMatching(/^[\w ]{4,48}$/) });
+  });
+
+  it("nobody there → failed, with a reason", async () => {
+    const server = await serve(() => {});
+    await server[Symbol.asyncDispose]();
+    expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: "connection refused" });
+    expect(await probeOnce("http://no-such-host.invalid/")).toMatchObject({ state: "failed" });
+  });
+
+  it("giving up ourselves says nothing about the endpoint", async () => {
+    await using server = await serve(() => {});
+    const stop = new AbortController();
+    const probing = probeOnce(server.url, stop.signal);
+    await expect.poll(server.connections).toBe(1);
+    stop.abort();
+    expect(await probing).toEqual({ state: "abandoned" });
+  });
+
+  it("each probe is a connection of its own, and leaves none open", async () => {
+    await using server = await serve((_request, response) => response.end("ok"));
+    await using health = createHealthProbe(TIMEOUT_MS);
+    for (let count = 0; count < 3; count += 1) await health.probe(server.url, NEVER);
+    expect(server.connections()).toBe(3);
+  });
+
+  it("HTTPS: a certificate nobody vouches for → failed; one of an authority Node is told to trust → succeeded", async () => {
+    using authority = createAuthority();
+    const certified = authority.issue("127.0.0.1");
+    await using server = await listen(
+      createHttpsServer({ key: certified.key, cert: certified.cert }, (_request, response) => response.end("ok")),
+    );
+    const url = `https://127.0.0.1:${server.port}/health`;
+    expect(await probeOnce(url)).toEqual({ state: "failed", reason: expect.stringMatching(/^[A-Z_]+$/) });
+    const module = new URL("../../../../src/service/endpoints/probe.ts", import.meta.url).href;
+    const script = `import { createHealthProbe } from ${JSON.stringify(module)};
+      await using health = createHealthProbe(5000);
+      console.log((await health.probe(${JSON.stringify(url)}, new AbortController().signal)).state);`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--input-type=module-typescript", "--eval", script],
+      {
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: authority.ca_file },
+      },
+    );
+    expect(stdout.trim()).toBe("succeeded");
+  });
+});

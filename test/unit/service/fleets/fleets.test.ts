@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+
+import { fleetCreateSchema, fleetViewSchema } from "../../../../src/api/fleets.ts";
+import type { PageQuery } from "../../../../src/api/pages.ts";
+import { addPreparations, loadPreparations } from "../../../../src/service/endpoints/preparations.ts";
+import { getFleetDetails } from "../../../../src/service/fleets/details-operation.ts";
+import {
+  createFleet,
+  getFleet,
+  listFleetNeeds,
+  listFleets,
+  updateFleetModel,
+} from "../../../../src/service/fleets/operations.ts";
+import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
+import type { Handler, OperationContext } from "../../../../src/service/kernel/operation.ts";
+import {
+  bodyOf,
+  changedAfterFirstQuery,
+  changedBeforeWrites,
+  openServiceParts,
+} from "../../../support/service/service-parts.ts";
+import type { ServiceParts } from "../../../support/service/service-parts.ts";
+
+const HOUR_MS = 3_600_000;
+
+async function createdFleet({ context, call }: ServiceParts, parts: object = {}) {
+  const body = fleetCreateSchema.parse({
+    name: "f",
+    subject: "pi",
+    selection: { robots: ["r1"] },
+    peak_active_robots: 1,
+    readiness_mode: "always_ready",
+    ...parts,
+  });
+  return fleetViewSchema.parse(bodyOf(await createFleet(context)(call({ body, query: null }))));
+}
+
+const update = async ({ context, call }: ServiceParts, fleetId: string, subject: string) =>
+  fleetViewSchema.parse(
+    bodyOf(await updateFleetModel(context)(call({ body: { subject }, query: null, path: { fleet_id: fleetId } }))),
+  );
+
+const setHealth = ({ store, at }: ServiceParts, health: "healthy" | "unknown" | "failing") =>
+  store.write((transaction) =>
+    transaction.updateTable("endpoints").set({ health, health_since: at(), last_probed_at: at() }).execute(),
+  );
+
+const reconcile = ({ context }: ServiceParts, store = context.store) =>
+  createReconcileFleets({ ...context, store }, 1000).run(new AbortController().signal);
+
+const dueNow = async ({ store, at }: ServiceParts) => {
+  const due = store.reader.selectFrom("endpoints").select("checkpoint_id").where("next_probe_at", "<=", at());
+  return (await due.execute()).map(({ checkpoint_id: checkpointId }) => checkpointId);
+};
+
+describe("answers about fleets are of one moment, whatever is committed between their queries", () => {
+  type Ask = (context: OperationContext, parts: ServiceParts, fleetId: string) => ReturnType<Handler<null>>;
+  const listing =
+    (operation: (context: OperationContext) => Handler<null, PageQuery>): Ask =>
+    (context, { call }) =>
+      operation(context)(call({ body: null, query: {} }));
+  const asking =
+    (operation: (context: OperationContext) => Handler<null>): Ask =>
+    (context, { call }, fleetId) =>
+      operation(context)(call({ body: null, query: null, path: { fleet_id: fleetId } }));
+
+  it.each<[string, Ask]>([
+    ["GET /v1/fleets", listing(listFleets)],
+    ["GET /v1/me/fleet-needs", listing(listFleetNeeds)],
+    ["GET /v1/fleets/{fleet_id}", asking(getFleet)],
+    ["GET /v1/fleets/{fleet_id}/details", asking(getFleetDetails)],
+  ])("%s", async (_name, ask) => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { health_since: parts.at(), last_probed_at: parts.at() });
+    await parts.register("r1");
+    const { id } = await createdFleet(parts);
+    await reconcile(parts);
+    const before = bodyOf(await ask(parts.context, parts, id));
+    const store = changedAfterFirstQuery(parts.store, async () => {
+      await setHealth(parts, "failing");
+      await parts.require("pi", { robot_types: ["cart"] });
+    });
+    expect(bodyOf(await ask({ ...parts.context, store }, parts, id))).toEqual(before);
+    expect(bodyOf(await ask(parts.context, parts, id))).not.toEqual(before);
+  });
+});
+
+describe("what a fleet needs", () => {
+  it("is probed now when it is made and when its model changes, and the tasks look at it", async () => {
+    await using parts = await openServiceParts();
+    for (const slug of ["pi", "omega"]) await parts.addModel(slug);
+    await parts.register("r1");
+    const { id } = await createdFleet(parts);
+    expect([await dueNow(parts), parts.nudges()]).toEqual([["ckpt_pi"], 1]);
+    await update(parts, id, "omega");
+    expect([(await dueNow(parts)).toSorted(), parts.nudges()]).toEqual([["ckpt_omega", "ckpt_pi"], 2]);
+    await update(parts, id, "omega");
+    expect(parts.nudges()).toBe(2);
+  });
+});
+
+describe("reconcile-fleets", () => {
+  it("judges a fleet again under its lock: an endpoint that failed meanwhile makes nothing active", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { last_probed_at: parts.at() });
+    await parts.register("r1");
+    await createdFleet(parts);
+    const store = changedBeforeWrites(parts.store, () => setHealth(parts, "failing"));
+    await reconcile(parts, store);
+    const active = parts.store.reader.selectFrom("generations").select("id").where("activated_at", "is not", null);
+    expect(await active.execute()).toEqual([]);
+  });
+
+  it("says so at once when a generation became active", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { last_probed_at: parts.at() });
+    await parts.register("r1");
+    await createdFleet(parts);
+    const nudges = parts.nudges();
+    await reconcile(parts);
+    expect(parts.nudges()).toBe(nudges + 1);
+    await reconcile(parts);
+    expect(parts.nudges()).toBe(nudges + 1);
+  });
+
+  it.each<[string, number, readonly number[]]>([
+    ["healthy before it was asked for tells nothing", 0, []],
+    ["half a second counts as one", 500, [1]],
+    ["six hours", 6 * HOUR_MS, [21_600]],
+    ["more than six hours is no preparation: an endpoint was down, or a clock was set", 6 * HOUR_MS + 1, []],
+  ])("observes how long a preparation took: %s", async (_what, tookMs, seconds) => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { health: "unknown" });
+    await parts.register("r1");
+    await createdFleet(parts);
+    parts.pass(tookMs);
+    await setHealth(parts, "healthy");
+    await reconcile(parts);
+    const found = await loadPreparations(parts.store.reader, ["pi"]);
+    expect(found.get("pi") ?? []).toEqual(seconds);
+  });
+});
+
+it("the newest hundred preparations of a model are kept, whatever others have", async () => {
+  await using parts = await openServiceParts();
+  const { store, context, at } = parts;
+  const observe = (modelSlug: string, seconds: number) => {
+    const id = context.newId("prep");
+    const observation = { id, model_slug: modelSlug, checkpoint_id: "c", region: "r", seconds, observed_at: at() };
+    return store.write((transaction) => addPreparations(transaction, [observation]));
+  };
+  await observe("omega", 1);
+  for (let seconds = 1; seconds <= 101; seconds += 1) await observe("pi", seconds);
+  const found = await loadPreparations(store.reader, ["pi", "omega"]);
+  expect(found.get("pi")).toEqual(Array.from({ length: 100 }, (_, index) => index + 2));
+  expect(found.get("omega")).toEqual([1]);
+});

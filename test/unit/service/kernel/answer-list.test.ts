@@ -1,0 +1,111 @@
+import { setImmediate } from "node:timers/promises";
+
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+
+import type { PageQuery } from "../../../../src/api/pages.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { answerList, ITEMS, PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
+import type { PageRange } from "../../../../src/service/kernel/lists/page-range.ts";
+
+const newId = createIds(systemClock, systemRandom);
+const ids = Array.from({ length: 40 }, () => newId("use"));
+
+/** The answer as a client puts it together, and the largest number of rows that was held for it. */
+async function ask(length: number, fetchedRows: number, query: PageQuery = {}, itemCharacters = 1) {
+  let most = 0;
+  const answer = await answerList(
+    { query, url: "/v1/me/usage", principal: { organization_id: "org_1" } },
+    {
+      prefix: "use",
+      around: ITEMS,
+      fetchedRows,
+      fetch: ({ after, rows }: PageRange) => {
+        const following = ids.slice(0, length).filter((id) => after === null || id > after);
+        const fetched = rows === null ? following : following.slice(0, rows);
+        most = Math.max(most, fetched.length);
+        return Promise.resolve(fetched.map((id) => ({ id })));
+      },
+      view: ({ id }) => ({ id, text: "x".repeat(itemCharacters) }),
+    },
+  );
+  const parts = "parts" in answer ? await Array.fromAsync(answer.parts) : [answer.json];
+  const { items } = listSchema.parse(JSON.parse(parts.join("")));
+  const link = new URL(/^<(.*)>/.exec(answer.headers?.["link"] ?? "")?.[1] ?? "/", "http://service.test");
+  return { items: items.map(({ id }) => id), parts, most, cursor: link.searchParams.get("cursor") };
+}
+
+const listSchema = z.object({ items: z.array(z.object({ id: z.string() })) });
+
+describe("answerList", () => {
+  const count = fc.nat({ max: ids.length });
+  const fetchedRows = fc.integer({ min: 1, max: 12 });
+
+  it("is the whole list, however long it is, and never holds more rows than it fetches at once", async () => {
+    await fc.assert(
+      fc.asyncProperty(count, fetchedRows, async (length, rows) => {
+        const { items, most } = await ask(length, rows);
+        expect(items).toEqual(ids.slice(0, length));
+        expect(most).toBeLessThanOrEqual(rows);
+      }),
+    );
+  });
+
+  it("in pages of any size, one after the other, is the list; only the last has no link", async () => {
+    await fc.assert(
+      fc.asyncProperty(count, fetchedRows, fc.integer({ min: 1, max: 45 }), async (length, rows, limit) => {
+        const seen: string[] = [];
+        for (let cursor: string | null | undefined; cursor !== null;) {
+          const page = await ask(length, rows, cursor === undefined ? { limit } : { limit, cursor });
+          seen.push(...page.items);
+          cursor = page.cursor;
+          if (cursor !== null) expect(page.items).toHaveLength(limit);
+        }
+        expect(seen).toEqual(ids.slice(0, length));
+      }),
+    );
+  });
+
+  it("begins after a cursor, with a limit and without", async () => {
+    const cursor = Buffer.from(ids[9] ?? "").toString("base64url");
+    expect((await ask(40, 7, { cursor })).items).toEqual(ids.slice(10));
+    expect((await ask(40, 7, { cursor, limit: 20 })).items).toEqual(ids.slice(10, 30));
+    await expect(ask(40, 7, { cursor: "bm9uZQ" })).rejects.toThrow();
+  });
+
+  it("of long items has shorter pages and parts, and leaves none out", async () => {
+    const third = Math.ceil(PART_CHARACTERS / 3);
+    const whole = await ask(7, 40, {}, third);
+    expect(whole.items).toEqual(ids.slice(0, 7));
+    expect(whole.parts.filter((part) => part.includes("id")).map((part) => part.split("id").length - 1)).toEqual([
+      3, 3, 1,
+    ]);
+    const page = await ask(7, 40, { limit: 5 }, third);
+    expect(page.items).toEqual(ids.slice(0, 3));
+    expect((await ask(7, 40, { limit: 5, cursor: page.cursor ?? "" }, third)).items).toEqual(ids.slice(3, 6));
+  });
+});
+
+it("organizations take turns with lists, with one query at a time of each", async () => {
+  const order: string[] = [];
+  let underWay = 0;
+  const list = async (organizationId: string) => {
+    const fetch = async () => {
+      order.push(organizationId);
+      if (organizationId === "org_1") underWay += 1;
+      expect(underWay).toBeLessThanOrEqual(1);
+      await setImmediate();
+      if (organizationId === "org_1") underWay -= 1;
+      return [];
+    };
+    const call = { query: {}, url: "/v1/me/usage", principal: { organization_id: organizationId } };
+    await answerList(call, { prefix: "use", around: ITEMS, fetch, view: (row) => row });
+  };
+  const lists = Array.from({ length: 20 }, () => list("org_1"));
+  await Promise.all([...lists, list("org_2")]);
+  expect(order.indexOf("org_2")).toBeLessThan(2);
+  expect(order).toHaveLength(21);
+});

@@ -1,0 +1,46 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
+import { createGate } from "../../../../src/service/kernel/http/gate.ts";
+import { UNLIMITED } from "../../../../src/service/kernel/traffic/rate-limiter.ts";
+import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
+
+/** A gate before a store with one key, and how often it asks the store. */
+async function scene() {
+  const { context, store, at, [Symbol.asyncDispose]: dispose } = await openServiceParts();
+  onTestFinished(dispose);
+  const token = createApiKey(systemRandom);
+  const id = PRINCIPAL.key_id;
+  const names = { id, organization_id: "org_1", label: "k", created_by: "command" };
+  const key = { ...names, key_sha256: hashSecret(token), created_at: at() };
+  await store.write((transaction) =>
+    transaction
+      .insertInto("api_keys")
+      .values({ ...key, key_prefix: "sk", key_last4: "last" })
+      .execute(),
+  );
+  const lookups = vi.spyOn(store.lookup, "getExecutor");
+  const gate = createGate({ ...context, servesConsole: false }, UNLIMITED, { refusedCredential() {} }, { note() {} });
+  return {
+    lookups: () => lookups.mock.calls.length,
+    admit: async () => {
+      const admission = await gate.admit("any", { credential: { kind: "bearer", token }, address: "192.0.2.1" });
+      return admission.state;
+    },
+    revoke: () =>
+      store.write((transaction) =>
+        transaction.updateTable("api_keys").set({ revoked_at: at() }).where("id", "=", id).execute(),
+      ),
+  };
+}
+
+it("a key that many robots send at once is looked up twice, and again for who comes after it was revoked", async () => {
+  const { admit, lookups, revoke } = await scene();
+  const robots = Array.from({ length: 100 }, () => admit());
+  expect(new Set(await Promise.all(robots))).toEqual(new Set(["admitted"]));
+  expect(lookups()).toBe(2);
+  await revoke();
+  expect(await admit()).toBe("refused");
+});

@@ -1,0 +1,68 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { API_KEY_LENGTH } from "../../../../src/api/api-keys.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createApiKey, hashApiKey, isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+
+describe("createApiKey", () => {
+  it("begins with sk_ and the marker, and fits the tables of existing clients", () => {
+    const key = createApiKey(systemRandom);
+    expect(key).toMatch(/^sk_rps_[0-9A-Za-z]{28}$/);
+    expect(key.length).toBeLessThanOrEqual(API_KEY_LENGTH.maximum);
+  });
+  it("never makes the same key twice", () => {
+    expect(new Set(Array.from({ length: 1000 }, () => createApiKey(systemRandom))).size).toBe(1000);
+  });
+  it("carries all 128 bits: keys of the smallest and largest entropy differ and are valid", () => {
+    const made = [0, 255].map((byte) =>
+      createApiKey({ unit: () => 0, bytes: (count) => new Uint8Array(count).fill(byte) }),
+    );
+    expect(made.map(isApiKey)).toEqual([true, true]);
+    expect(made[0]).not.toBe(made[1]);
+  });
+});
+
+describe("isApiKey", () => {
+  it("tells every single wrong character", () => {
+    const key = createApiKey(systemRandom);
+    fc.assert(
+      fc.property(fc.nat(key.length - 1), fc.constantFrom(..."0aZ_x "), (index, character) => {
+        const typo = key.slice(0, index) + character + key.slice(index + 1);
+        expect(isApiKey(typo)).toBe(typo === key);
+      }),
+    );
+  });
+  it.each(["", "sk_rps_", "sk_other_0123456789012345678901234567", "Bearer x"])("refuses %j", (text) => {
+    expect(isApiKey(text)).toBe(false);
+  });
+});
+
+describe("hashApiKey", () => {
+  it("is SHA-256 in hex", () => {
+    expect(hashApiKey("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  });
+});
+
+describe("createIds", () => {
+  it("sorts as made, within a millisecond and while the clock steps back", () => {
+    const times = [1000, 1000, 1000, 400, 2000, 1500, 2001];
+    let index = 0;
+    const newId = createIds({ ...systemClock, wallMs: () => times[index++] ?? 3000 }, systemRandom);
+    const made = Array.from({ length: 20_000 }, () => newId("rob"));
+    expect(made.toSorted()).toEqual(made);
+    expect(new Set(made).size).toBe(made.length);
+  });
+  it("follows a clock that was years ahead, once it is set right", () => {
+    const times = [1000, 90_000_000_000, 90_000_000_000, 2000, 2000, 2001];
+    let index = 0;
+    const newId = createIds({ ...systemClock, wallMs: () => times[index++] ?? 3000 }, systemRandom);
+    const [before = "", ahead = "", still = "", ...right] = Array.from({ length: 6 }, () => newId("rob"));
+    expect([before, ...right, ahead, still].toSorted()).toEqual([before, ...right, ahead, still]);
+  });
+  it("begins with what it names", () => {
+    expect(createIds(systemClock, systemRandom)("rob")).toMatch(/^rob_[0-9a-hjkmnp-tv-z]{26}$/);
+  });
+});

@@ -1,0 +1,102 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import {
+  JSON_DEPTH_MAXIMUM,
+  JSON_INTEGER_DIGITS_MAXIMUM,
+  parseJson,
+} from "../../../../src/service/kernel/json/parse-json.ts";
+import { printJson } from "../../../../src/service/kernel/json/print-json.ts";
+import { times } from "../../../support/run/tier.ts";
+
+function roundTrip(text: string): string {
+  const parsed = parseJson(text);
+  return parsed.state === "parsed" ? printJson(parsed.value) : parsed.state;
+}
+
+describe("parseJson", () => {
+  it("reads what JSON.parse reads, as JSON.parse does", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), fc.nat(3), (value, indent) => {
+        expect(JSON.parse(roundTrip(JSON.stringify(value, null, indent)))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it("never throws, and never accepts what JSON.parse refuses", () => {
+    const noise = fc.string({ unit: fc.constantFrom(...'{}[]",:\\0123456789-+.eEtrufalsn \n\u0001😀') });
+    fc.assert(
+      fc.property(noise, (text) => {
+        const accepted = parseJson(text).state === "parsed";
+        let isJson = true;
+        try {
+          JSON.parse(text);
+        } catch {
+          isJson = false;
+        }
+        expect(accepted).toBe(isJson);
+      }),
+      { numRuns: times(200, 2000) },
+    );
+  });
+
+  it.each([
+    ['{"b":1,"10":2,"9":3,"a":4}', "members keep their order"],
+    ['{"__proto__":{"x":1},"constructor":2,"toString":3}', "names that JavaScript objects know"],
+    ["[9007199254740993,-123456789012345678901234567890]", "integers beyond 2^53 are exact"],
+    ['["\\ud800","\\u0000"]', "characters that have no UTF-8 or no place in C strings"],
+  ])("%s: %s", (text) => {
+    expect(roundTrip(text)).toBe(text);
+  });
+
+  it.each([
+    ['{"a":1,"b":2,"a":3}', '{"a":3,"b":2}', "the last of duplicates, at the place of the first"],
+    ["[NaN,Infinity,-Infinity,1e400]", "[null,null,null,null]", "Python's numbers, null on the way out"],
+    ["-0", "0", "an integer"],
+    [' \t\r\n"\\u00e9\\ud83d\\ude00\\/" ', '"é😀/"', "escapes"],
+  ])("%s → %s: %s", (text, printed) => {
+    expect(roundTrip(text)).toBe(printed);
+  });
+
+  it.each([
+    ["", "Expecting value", 0],
+    ["{", "Expecting property name enclosed in double quotes", 1],
+    ['{"a"}', "Expecting ':' delimiter", 4],
+    ['{"a":}', "Expecting value", 5],
+    ['{"a":1,}', "Expecting property name enclosed in double quotes", 7],
+    ["[1,]", "Expecting value", 3],
+    ["[1 2]", "Expecting ',' delimiter", 3],
+    ["01", "Extra data", 1],
+    ['"abc', "Unterminated string starting at", 0],
+    ['"a\\', "Unterminated string starting at", 0],
+    ['["é😀\u0001"]', "Invalid control character at", 4],
+    ['"\\x"', "Invalid \\escape", 1],
+    ['"\\u1234', "Invalid \\uXXXX escape", 2],
+    ['"\\u12g4"', "Invalid \\uXXXX escape", 2],
+    ["nul", "Expecting value", 0],
+    ["-", "Expecting value", 0],
+    [".5", "Expecting value", 0],
+    ["\u00a01", "Expecting value", 0],
+  ])("%j: %s at %i", (text, message, position) => {
+    expect(parseJson(text)).toEqual({ state: "invalid", message, position });
+  });
+
+  it("nests up to the bound", () => {
+    const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    expect(roundTrip(nested(JSON_DEPTH_MAXIMUM))).toBe(nested(JSON_DEPTH_MAXIMUM));
+    expect(parseJson(nested(JSON_DEPTH_MAXIMUM + 1)).state).toBe("too-much");
+    expect(parseJson("[".repeat(1_000_000)).state).toBe("too-much");
+    expect(parseJson('{"a":'.repeat(1_000_000)).state).toBe("too-much");
+  });
+
+  it("reads integers up to the bound", () => {
+    expect(parseJson("9".repeat(JSON_INTEGER_DIGITS_MAXIMUM)).state).toBe("parsed");
+    expect(parseJson("9".repeat(JSON_INTEGER_DIGITS_MAXIMUM + 1)).state).toBe("too-much");
+  });
+});
+
+describe("printJson", () => {
+  it("drops undefined members, as JSON.stringify does", () => {
+    expect(printJson({ a: undefined, b: [undefined] })).toBe('{"b":[null]}');
+  });
+});

@@ -1,0 +1,186 @@
+import { threadCpuUsage } from "node:process";
+
+import * as z from "zod";
+import { expect, it } from "vitest";
+
+import { operations } from "../../../../src/api/api.ts";
+import type { Operation } from "../../../../src/api/api.ts";
+import { beyondSpec } from "../../../../src/api/beyond-spec.ts";
+import { isForPage, consoleMethodsAt } from "../../../../src/console/server/console-paths.ts";
+import { chooseEncoding } from "../../../../src/console/server/encoding.ts";
+import { pageHeaders } from "../../../../src/console/server/page-headers.ts";
+import { bearerToken } from "../../../../src/service/kernel/auth/authenticate.ts";
+import { readBody } from "../../../../src/service/kernel/http/body.ts";
+import { clientAddress } from "../../../../src/service/kernel/http/client-address.ts";
+import { readConsoleCookie } from "../../../../src/service/kernel/http/console-cookie.ts";
+import { createRequestId } from "../../../../src/service/kernel/http/request-id.ts";
+import { loggedPath } from "../../../../src/service/kernel/http/request-labels.ts";
+import { methodsAt } from "../../../../src/service/kernel/http/routing.ts";
+import { isSameOrigin } from "../../../../src/service/kernel/http/same-origin.ts";
+import type { Json, JsonObject } from "../../../../src/service/kernel/json/parse-json.ts";
+import { readPage } from "../../../../src/service/kernel/lists/paging.ts";
+import { createRateLimiter } from "../../../../src/service/kernel/traffic/rate-limiter.ts";
+import { RATE_LIMITS } from "../../../../src/service/kernel/traffic/rate-limits.ts";
+import { validationAnswer } from "../../../../src/service/kernel/validation/answer.ts";
+import { validate } from "../../../../src/service/kernel/validation/validation.ts";
+import { testMachine } from "../../../support/robot/machine.ts";
+
+const KIBIBYTE = 1024;
+const [SMALL, LARGE] = [64 * KIBIBYTE, 256 * KIBIBYTE];
+/** Four times as much input takes four times as long, or sixteen times where a check is quadratic. */
+const RATIO_MAXIMUM = 9;
+/** Shorter times are mostly chance: whatever takes fewer of them than the ratio is quick enough. */
+const FLOOR_MS = 10;
+/** Many times what most take. */
+const LARGE_MAXIMUM_MS = 120;
+
+/** Texts that send a careless check back and forth: a beginning, what is repeated, and an end that spoils it. */
+const TEXTS: readonly (readonly [begin: string, repeated: string, end: string])[] = [
+  ["x", " ", "x"],
+  ["x", "\u2003", "x"],
+  [" ", "\n", "x"],
+  ["", "0", "x"],
+  ["", "0_", "x"],
+  ["1", "_1", "_x"],
+  ["+", "1", "x"],
+  ["1.", "0", "x"],
+  ["1e", "1", "x"],
+  ["2026-01-01T00:00:00.", "1", "x"],
+  ["", "a.", "!"],
+  ["acme", "-a", "!"],
+  ["sha256:", "a", "!"],
+  ["", "sk_", "!"],
+  ["", "sk_a_", "!"],
+  ["", "sk_rps_0123456789 ", "!"],
+  ["http://localhost:", "6", "!"],
+  ["", "/", "!"],
+  ["/v1/robots/", "%2F", "!"],
+  ["bearer", " ", "a a"],
+  ["", "gzip;q=0.", ","],
+  ["gzip;q", " ", "=1"],
+  ["gzip;q=0.", "0", "x"],
+  ["", "a=b; ", "rps_session"],
+  ["", ":1", "x"],
+  ["", "::", "1"],
+  ["W/", "W/", ","],
+  ["", "😀", "\ud800"],
+];
+
+function textOf([begin, repeated, end]: (typeof TEXTS)[number], length: number): string {
+  return begin + repeated.repeat(length / repeated.length) + end;
+}
+
+/** Texts in the place of JSON. */
+const DOCUMENTS: typeof TEXTS = [
+  ["", " ", "x"],
+  ["[", " ", "x"],
+  ['"', "\\u0041", ""],
+  ['"', "\\", '"'],
+  ['"', "é", "\u0001"],
+  ["", "9", ""],
+  ["0.", "9", "x"],
+  ["[", "[],", "]"],
+  ['{"a":', '{"a":', ""],
+  ["[", "1e9,", "]"],
+  ["[", `${"9".repeat(4300)},`, "]"],
+  ["{", '"":0,', "}"],
+];
+
+const OPERATIONS: readonly (readonly [string, Operation])[] = Object.entries({ ...operations, ...beyondSpec });
+const REQUESTS = OPERATIONS.flatMap(([name, { query, request }]) =>
+  [query, request].filter((schema) => schema instanceof z.ZodObject).map((schema) => [name, schema] as const),
+);
+
+const limiter = createRateLimiter(RATE_LIMITS, testMachine.clock);
+const requestIdOf = createRequestId(testMachine.random);
+const FILE = { br: null, gzip: null };
+
+/** Everything that looks at what a client sends before an operation does. */
+const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
+  "the Authorization header": (text) => bearerToken(text),
+  "the Accept-Encoding header": (text) => chooseEncoding(text, FILE),
+  "the Accept header": (text) => isForPage("GET", "/", text),
+  "the Cookie header": (text) =>
+    readConsoleCookie({ protocol: "https", host: "localhost:8080", headers: { cookie: text } }),
+  "the Host header": (text) => [
+    readConsoleCookie({ protocol: "https", host: text, headers: { cookie: "a=b" } }),
+    pageHeaders({ protocol: "https", host: text }),
+    isSameOrigin({ protocol: "https", host: text, headers: { origin: text } }),
+  ],
+  "the X-Forwarded-For header": (text) => limiter.identify(text, clientAddress({ ip: text })),
+  "the X-Request-Id header": (text) => requestIdOf({ headers: { "x-request-id": text } }),
+  "the path": (text) => [
+    methodsAt(text),
+    consoleMethodsAt(text),
+    isForPage("GET", text, ""),
+    loggedPath({ url: text }),
+  ],
+  "the query": (text) => [...new URLSearchParams(text)],
+  "a cursor": (text) => readPage({ cursor: text }, "rob"),
+  "a body that is a text": (text) => readBody("text/plain", Buffer.from(text)),
+};
+
+/** Milliseconds of this thread alone: what else the machine does is not counted. */
+function timeOf(work: () => unknown): number {
+  const begin = threadCpuUsage();
+  work();
+  const { user, system } = threadCpuUsage(begin);
+  return (user + system) / 1000;
+}
+
+function quickest(work: () => unknown): number {
+  return Math.min(timeOf(work), timeOf(work), timeOf(work));
+}
+
+function expectLinear(what: string, check: (length: number) => unknown): void {
+  if (timeOf(() => check(LARGE)) < FLOOR_MS * RATIO_MAXIMUM) return;
+  const [small, large] = [quickest(() => check(SMALL)), quickest(() => check(LARGE))];
+  expect(large / Math.max(small, FLOOR_MS), `${what}: ${small} ms, then ${large} ms`).toBeLessThan(RATIO_MAXIMUM);
+  expect(large, what).toBeLessThan(LARGE_MAXIMUM_MS);
+}
+
+it.each(Object.entries(CHECKS))("%s takes time in proportion to its length", (_what, check) => {
+  for (const text of TEXTS) {
+    const texts = new Map([SMALL, LARGE].map((length) => [length, textOf(text, length)]));
+    expectLinear(JSON.stringify(text), (length) => check(texts.get(length) ?? ""));
+  }
+});
+
+it("a body takes time in proportion to its length", () => {
+  for (const document of DOCUMENTS) {
+    expectLinear(JSON.stringify(document), (length) => {
+      return readBody("application/json", Buffer.from(textOf(document, length)));
+    });
+  }
+});
+
+/** Refuses what was sent, as it would be answered. */
+function refuse(schema: z.ZodObject, input: Json): string | null {
+  const validated = validate(schema, input, ["body"]);
+  return validated.state === "invalid" ? validationAnswer(validated.findings) : null;
+}
+
+it.each(REQUESTS)("%s: a member takes time in proportion to its length", (_name, schema) => {
+  for (const text of TEXTS) {
+    expectLinear(JSON.stringify(text), (length) => {
+      const value = textOf(text, length);
+      return refuse(schema, new Map(Object.keys(schema.shape).map((member) => [member, value])));
+    });
+  }
+});
+
+/** As many values as a body may have, under a name as long as a body may be. */
+function wrongEverywhere(length: number, wrong: Json): JsonObject {
+  const values = Array.from({ length: 8000 }, () => wrong);
+  return new Map<string, Json>([["sk_".repeat(length / 3), values]]);
+}
+
+it.each<readonly [string, Json]>([
+  ["half a character", "\ud800"],
+  ["no number", Number.NaN],
+])("a contract of nothing but %s: its answer is bounded, and so is the work for it", (_what, wrong) => {
+  expectLinear("contract", (length) => {
+    const contract = wrongEverywhere(length, wrong);
+    return refuse(operations.setupRobot.request, new Map<string, Json>([["contract", contract]]));
+  });
+});

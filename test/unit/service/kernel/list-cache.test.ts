@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+
+import { createListCache, KEPT_LISTS } from "../../../../src/service/kernel/lists/list-cache.ts";
+
+/** A store whose version the test says, and a cache over it that counts what is read. */
+function scene() {
+  const state = { version: "1", reads: 0 };
+  const cache = createListCache({ version: () => Promise.resolve(state.version) });
+  const list = async (organizationId: string, json: string) => {
+    const answer = await cache.answer(organizationId, () => {
+      state.reads += 1;
+      return Promise.resolve({ status: 200, json });
+    });
+    return "bytes" in answer ? Buffer.from(answer.bytes).toString() : "no bytes";
+  };
+  return { state, cache, list };
+}
+
+describe("createListCache", () => {
+  it("the same version → read once; another one → read again", async () => {
+    const { state, list } = scene();
+    expect([await list("org_1", "[1]"), await list("org_1", "[2]"), state.reads]).toEqual(["[1]", "[1]", 1]);
+    state.version = "2";
+    expect([await list("org_1", "[3]"), state.reads]).toEqual(["[3]", 2]);
+  });
+
+  it("an organization sees its own list", async () => {
+    const { list } = scene();
+    expect([await list("org_1", "[1]"), await list("org_2", "[2]"), await list("org_1", "[3]")]).toEqual([
+      "[1]",
+      "[2]",
+      "[1]",
+    ]);
+  });
+
+  it("a list that was read while the version changed is not kept for the new one", async () => {
+    const { state, cache, list } = scene();
+    const { promise, resolve } = Promise.withResolvers<{ status: number; json: string }>();
+    const slow = cache.answer("org_1", () => promise);
+    state.version = "2";
+    await list("org_2", "[]");
+    resolve({ status: 200, json: "[old]" });
+    await slow;
+    expect(await list("org_1", "[new]")).toBe("[new]");
+  });
+
+  it("requests that come while a list is read share what is read; another version is read anew", async () => {
+    const { state, cache } = scene();
+    const { promise, resolve } = Promise.withResolvers<{ status: number; json: string }>();
+    let reads = 0;
+    const read = () => {
+      reads += 1;
+      return promise;
+    };
+    const together = [cache.answer("org_1", read), cache.answer("org_1", read), cache.answer("org_2", read)];
+    await Promise.resolve();
+    state.version = "2";
+    const later = cache.answer("org_1", read);
+    resolve({ status: 200, json: "[]" });
+    await Promise.all([...together, later]);
+    expect(reads).toBe(3);
+  });
+
+  it("requests that come while a read fails fail with it, and the next one reads again", async () => {
+    const { cache, list } = scene();
+    const failing = () => Promise.reject(new Error("no"));
+    const outcomes = await Promise.allSettled([cache.answer("org_1", failing), cache.answer("org_1", failing)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(await list("org_1", "[1]")).toBe("[1]");
+  });
+
+  it("keeps no more than KEPT_LISTS", async () => {
+    const { state, list } = scene();
+    const names = Array.from({ length: KEPT_LISTS + 1 }, (_, index) => `org_${index}`);
+    for (const name of names.slice(0, -1)) await list(name, "[1]");
+    for (const name of names.slice(0, -1)) expect(await list(name, "[2]")).toBe("[1]");
+    await list(names.at(-1) ?? "", "[1]");
+    expect(await list("org_0", "[2]")).toBe("[2]");
+    expect(state.reads).toBe(KEPT_LISTS + 2);
+  });
+
+  it("a list in parts is not kept", async () => {
+    const { cache } = scene();
+    const parts = { status: 200, parts: (async function* () {})() };
+    expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
+    expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
+  });
+
+  it("a list in parts, which can be taken once, is not shared", async () => {
+    const { cache } = scene();
+    const read = async () => ({ status: 200, parts: (async function* () {})() });
+    const [first, second] = await Promise.all([cache.answer("org_1", read), cache.answer("org_1", read)]);
+    expect(first).not.toBe(second);
+  });
+});

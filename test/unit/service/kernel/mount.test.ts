@@ -1,0 +1,219 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+
+import fastify from "fastify";
+import { expect, it, onTestFinished } from "vitest";
+
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { answerJson } from "../../../../src/service/kernel/http/answers.ts";
+import type { AnyAnswer } from "../../../../src/service/kernel/http/answers.ts";
+import type { Gate } from "../../../../src/service/kernel/http/gate.ts";
+import { route } from "../../../../src/service/kernel/http/mount.ts";
+import { StoreBusyError, StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
+import type { Limit } from "../../../../src/service/kernel/traffic/limits-met.ts";
+import type { HttpLimits } from "../../../../src/service/kernel/traffic/limits.ts";
+import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
+import type { Party } from "../../../../src/service/kernel/traffic/parties.ts";
+import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts";
+
+const client = identifyClient("sk_rps_a", "192.0.2.1");
+const GATE = {
+  admit: async () => ({ state: "admitted", principal: null, client, headers: {}, since_ms: 0 }) as const,
+  hasEnded: async () => false,
+};
+
+/** A path that answers as `answer` does, within these limits, and whom it had no room for. */
+function serve(
+  method: "GET" | "POST",
+  limits: Partial<HttpLimits>,
+  answer: () => Promise<AnyAnswer>,
+  gate: Gate = GATE,
+) {
+  const heldBack: Limit[] = [];
+  const limitsMet = { note: (limit: Limit) => void heldBack.push(limit) };
+  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, limitsMet, systemClock);
+  const app = fastify({ forceCloseConnections: true });
+  onTestFinished(() => app.close());
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
+  route(app, { gate, traffic, limitsMet }, { method, path: "/", scopes: "public" }, answer);
+  return { app, heldBack };
+}
+
+const sharesOf = (shares: Partial<Record<Party, number>>) => ({
+  inFlightBytes: { ...HTTP_LIMITS.inFlightBytes, ...shares },
+});
+
+it.each([
+  ["all", 503, "Too many large requests are being worked on", "limits.in_flight_mib.all"],
+  [
+    "credential",
+    429,
+    "Too many large requests of this credential are being worked on",
+    "limits.in_flight_mib.credential",
+  ],
+  ["network", 429, "Too many large requests of this address are being worked on", "limits.in_flight_mib.address"],
+] as const)("bodies that find no room for %s are asked to come again", async (party, status, detail, limit) => {
+  const isBegun = Promise.withResolvers<void>();
+  const isOver = Promise.withResolvers<void>();
+  const { app, heldBack } = serve("POST", sharesOf({ [party]: 100 }), async () => {
+    isBegun.resolve();
+    await isOver.promise;
+    return answerJson("{}");
+  });
+  const send = (bytes: number) => app.inject({ method: "POST", url: "/", body: Buffer.alloc(bytes) });
+  const first = send(60);
+  await isBegun.promise;
+  const refused = await send(60);
+  expect([refused.statusCode, refused.headers["retry-after"], refused.json().detail]).toEqual([status, "1", detail]);
+  const small = send(40);
+  isOver.resolve();
+  expect([(await first).statusCode, (await small).statusCode, heldBack]).toEqual([200, 200, [limit]]);
+});
+
+it.each([
+  ["well", async () => answerJson("{}"), 200],
+  ["not", () => Promise.reject(new Error("broken")), 500],
+])("there is room again after each request, whether it ends %s", async (_how, answer, status) => {
+  const { app } = serve("POST", sharesOf({ all: 100 }), answer);
+  const send = () => app.inject({ method: "POST", url: "/", body: Buffer.alloc(60) });
+  for (let request = 0; request < 3; request += 1) expect((await send()).statusCode).toBe(status);
+});
+
+it("a body counts before it is there, until its client is gone", async () => {
+  const { app } = serve("POST", sharesOf({ credential: 100 }), async () => answerJson("{}"));
+  const url = await app.listen();
+  const status = async () => (await fetch(url, { method: "POST", body: "x".repeat(60) })).status;
+  expect(await status()).toBe(200);
+  const socket = await ask(url, "POST / HTTP/1.1\r\ncontent-length: 60");
+  await expect.poll(status).toBe(429);
+  socket.destroy();
+  await expect.poll(status).toBe(200);
+});
+
+it("a body counts until its work is over, though its client is gone", async () => {
+  const isOver = Promise.withResolvers<void>();
+  let works = 0;
+  const { app } = serve("POST", sharesOf({ credential: 100 }), async () => {
+    works += 1;
+    if (works === 1) await isOver.promise;
+    return answerJson("{}");
+  });
+  const url = await app.listen();
+  const socket = await ask(url, "POST / HTTP/1.1\r\ncontent-length: 60");
+  socket.write("x".repeat(60));
+  await expect.poll(() => works).toBe(1);
+  socket.resetAndDestroy();
+  const connections = () =>
+    new Promise((resolve) => {
+      app.server.getConnections((_error, count) => resolve(count));
+    });
+  await expect.poll(connections).toBe(0);
+  const status = async () => (await fetch(url, { method: "POST", body: "x".repeat(60) })).status;
+  expect(await status()).toBe(429);
+  isOver.resolve();
+  await expect.poll(status).toBe(200);
+});
+
+const PART = "x".repeat(1024 * 1024);
+
+/** A list that never ends: how much of it was asked for, and whether whoever asked let go of it. */
+function endless() {
+  const told = { parts: 0, isOver: false };
+  async function* parts() {
+    try {
+      for (;;) {
+        told.parts += 1;
+        yield PART;
+      }
+    } finally {
+      told.isOver = true;
+    }
+  }
+  return { told, answer: async (): Promise<AnyAnswer> => ({ status: 200, parts: parts() }) };
+}
+
+/** Sends the head of a request, and reads nothing. */
+async function ask(address: string, head = "GET / HTTP/1.1"): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  socket.pause().write(`${head}\r\nhost: service\r\n\r\n`);
+  await once(socket, "connect");
+  return socket;
+}
+
+it("a client that does not take its answer is cut off, and no more of the answer is made than fits the connection", async () => {
+  const { told, answer } = endless();
+  const { app } = serve("GET", { answerBytesPerS: 1024 * 1024 * 1024, answerPatienceMs: 50 }, answer);
+  const socket = await ask(await app.listen());
+  await expect.poll(() => told.isOver).toBe(true);
+  expect(told.parts).toBeLessThan(50);
+  socket.resume();
+  await once(socket, "close");
+});
+
+it("a client that takes its answer is not cut off, however long that is", async () => {
+  const { told, answer } = endless();
+  const { app } = serve("GET", {}, answer);
+  const socket = await ask(await app.listen());
+  socket.resume();
+  await expect.poll(() => told.parts).toBeGreaterThan(100);
+  expect([told.isOver, socket.destroyed]).toEqual([false, false]);
+});
+
+it("a long answer breaks off once the credential has ended that asked for it", async () => {
+  const { told, answer } = endless();
+  let hasEnded = false;
+  const { app } = serve("GET", {}, answer, { ...GATE, hasEnded: async () => hasEnded });
+  const answered = await fetch(await app.listen());
+  const reader = answered.body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
+  hasEnded = true;
+  const readOn = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  await expect(readOn()).rejects.toThrow("terminated");
+  expect(told.isOver).toBe(true);
+});
+
+it("answers that are not taken leave no room for further ones, until their clients are gone", async () => {
+  const { told, answer } = endless();
+  const { app, heldBack } = serve("GET", sharesOf({ credential: 1024 * 1024 }), answer);
+  const url = await app.listen();
+  const socket = await ask(url);
+  await expect.poll(() => told.parts).toBeGreaterThan(0);
+  const refused = await fetch(url);
+  expect([refused.status, refused.headers.get("retry-after"), heldBack]).toEqual([
+    429,
+    "1",
+    ["limits.in_flight_mib.credential"],
+  ]);
+  socket.destroy();
+  await expect
+    .poll(async () => {
+      const again = await fetch(url);
+      await again.body?.cancel();
+      return again.status;
+    })
+    .toBe(200);
+});
+
+it("an answer that tells of a change is sent, however little room there is", async () => {
+  const { app } = serve("POST", sharesOf({ all: 1 }), async () => answerJson(`"${PART}"`));
+  const answers = await Promise.all([1, 2, 3].map(() => app.inject({ method: "POST", url: "/" })));
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+});
+
+it.each([
+  [new StoreBusyError("Too many queries wait"), ["store.waiting"]],
+  [new StoreUnavailableError("The database is gone"), []],
+])("who has too much wait for the store has met a limit: %s", async (problem, limits) => {
+  const { app, heldBack } = serve("GET", {}, async () => {
+    throw problem;
+  });
+  await app.inject("/");
+  expect(heldBack).toEqual(limits);
+});

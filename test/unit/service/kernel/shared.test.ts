@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+
+import { createShared } from "../../../../src/service/kernel/shared.ts";
+
+/** Questions that were put, each answered when the test says so. */
+function scene() {
+  const shared = createShared<string>();
+  const put: PromiseWithResolvers<string>[] = [];
+  const ask = (about = "a") =>
+    shared(about, () => {
+      const question = Promise.withResolvers<string>();
+      put.push(question);
+      return question.promise;
+    });
+  return { put, ask };
+}
+
+it("those who ask while an answer is on its way get the next one, which is one for all of them", async () => {
+  const { put, ask } = scene();
+  const first = ask();
+  const later = [ask(), ask(), ask()];
+  expect(put).toHaveLength(1);
+  put[0]?.resolve("before");
+  expect(await first).toBe("before");
+  await expect.poll(() => put.length).toBe(2);
+  put[1]?.resolve("after");
+  expect(await Promise.all(later)).toEqual(["after", "after", "after"]);
+  expect(put).toHaveLength(2);
+});
+
+it("another question, or the same one when nobody asks it, is put at once", async () => {
+  const { put, ask } = scene();
+  const answers = [ask("a"), ask("b")];
+  expect(put).toHaveLength(2);
+  for (const question of put) question.resolve("yes");
+  await Promise.all(answers);
+  void ask("a");
+  expect(put).toHaveLength(3);
+});
+
+it("a failure is for those who waited for that answer", async () => {
+  const { put, ask } = scene();
+  const [first, second] = [ask(), ask()];
+  put[0]?.reject(new Error("broken"));
+  await expect(first).rejects.toThrow("broken");
+  await expect.poll(() => put.length).toBe(2);
+  put[1]?.resolve("whole");
+  expect(await second).toBe("whole");
+});

@@ -1,0 +1,36 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { expect, it, onTestFinished } from "vitest";
+
+import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
+import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import { testMachine } from "../../../../support/robot/machine.ts";
+import { watchedFiles } from "../../../../support/robot/watched-files.ts";
+
+const OPTIONS = { onProgress() {}, signal: new AbortController().signal };
+
+it("a backup is on the disk, all of it, before it has its name; and its name is, before anybody is told", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const location = { kind: "sqlite", data_directory: await mkdtemp(join(tmpdir(), "backup-of-")) } as const;
+  onTestFinished(() => rm(location.data_directory, { recursive: true, force: true }));
+  await (await openStore(location, testMachine))[Symbol.asyncDispose]();
+  const steps: string[] = [];
+  const path = join(folder, "b.db");
+  const outcome = await backUp(
+    location,
+    path,
+    { ...testMachine, files: watchedFiles(steps, testMachine.files) },
+    OPTIONS,
+  );
+  expect(outcome.state).toBe("copied");
+  expect(steps).toEqual([
+    "create b.db",
+    "create b.db.new",
+    `sync ${(await stat(path)).size} bytes of b.db.new`,
+    "rename b.db.new to b.db",
+    "sync the folder of b.db",
+  ]);
+});

@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { Kysely, sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+
+import { ConnectionTurns, WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-turns.ts";
+import { readSnapshot } from "../../../../../src/service/kernel/store/snapshot.ts";
+import { SqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
+import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import type { Store } from "../../../../../src/service/kernel/store/store.ts";
+import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
+import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
+import { onBehalfOf } from "../../../../../src/service/kernel/traffic/asker.ts";
+import { memoryFolder } from "../../../../support/memory.ts";
+import { testMachine } from "../../../../support/robot/machine.ts";
+import { PATIENCE_MS } from "../../../../support/run/patience.ts";
+
+const THREADS = 2;
+
+let directory: string;
+let store: Store;
+beforeAll(async () => {
+  directory = await mkdtemp(join(memoryFolder, "threads-"));
+  store = await openStore({ kind: "sqlite", data_directory: directory, readerThreads: THREADS }, testMachine);
+});
+afterAll(async () => {
+  await store[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function add(id: string, name = id): Promise<unknown> {
+  return store.write((transaction) =>
+    transaction.insertInto("organizations").values({ id, name, created_at: "2026" }).execute(),
+  );
+}
+
+/** Counts to `rows`, which takes SQLite about 0.3 s for a million. */
+const countTo = (rows: number) =>
+  sql<{ last: number }>`
+    with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${rows}) select max(n) as last from numbers
+  `.execute(store.reader);
+
+const nameOf = async (id: string) =>
+  (await store.reader.selectFrom("organizations").select("name").where("id", "=", id).executeTakeFirst())?.name;
+
+describe("a store with threads for queries", () => {
+  it("a query sees every write that was acknowledged before it, on whichever thread", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      await add(`seen_${round}`);
+      const asked = Array.from({ length: THREADS + 1 }, () => nameOf(`seen_${round}`));
+      expect(await Promise.all(asked)).toEqual(Array.from({ length: THREADS + 1 }, () => `seen_${round}`));
+    }
+  });
+
+  it("gives values back as they were: text with U+0000, numbers, bytes, null", async () => {
+    const values = ["a\u0000b\u{10FFFF}", 3_000_000_000, -0.5, new Uint8Array([0, 255]), null];
+    const [text, whole, part, bytes, nothing] = values.map((value) => sql`${value}`);
+    const { rows } =
+      await sql`select ${text} as a, ${whole} as b, ${part} as c, ${bytes} as d, ${nothing} as e`.execute(store.reader);
+    expect(rows).toEqual([{ a: values[0], b: values[1], c: values[2], d: values[3], e: null }]);
+  });
+
+  it("a long query in every thread keeps neither a lookup nor a write waiting", async () => {
+    const finished: string[] = [];
+    const long = Array.from({ length: THREADS }, () => countTo(300_000).then(() => finished.push("long query")));
+    await add("meanwhile");
+    finished.push("write");
+    await store.lookup.selectFrom("organizations").select("id").where("id", "=", "meanwhile").execute();
+    finished.push("lookup");
+    await Promise.all(long);
+    expect(finished).toEqual(["write", "lookup", "long query", "long query"]);
+  });
+
+  it("queries of one snapshot see the same, whatever is written meanwhile", async () => {
+    await add("snapshot", "before");
+    const names = await readSnapshot(store.reader, async (snapshot) => {
+      const find = () =>
+        snapshot.selectFrom("organizations").select("name").where("id", "=", "snapshot").executeTakeFirst();
+      const first = await find();
+      await store.write((transaction) =>
+        transaction.updateTable("organizations").set({ name: "after" }).where("id", "=", "snapshot").execute(),
+      );
+      return [first?.name, (await find())?.name];
+    });
+    expect([names, await nameOf("snapshot")]).toEqual([["before", "before"], "after"]);
+  });
+
+  it("an error arrives with its code, and the thread goes on", async () => {
+    const failed = await sql`insert into organizations values ('x', 'x', '2026')`
+      .execute(store.reader)
+      .catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: "ERR_SQLITE_ERROR", errcode: 8 });
+    expect(unavailable(failed)).toBeInstanceOf(StoreUnavailableError);
+    expect((await countTo(1)).rows).toEqual([{ last: 1 }]);
+  });
+
+  it("a parameter that cannot be sent is refused", async () => {
+    await expect(sql`select ${sql.val(Symbol("x"))}`.execute(store.reader)).rejects.toThrow(/could not be cloned/);
+    expect((await countTo(1)).rows).toEqual([{ last: 1 }]);
+  });
+
+  it("queries of one asker beyond half of those that may wait are refused, and others are not", async () => {
+    const ask = (asker: string) => onBehalfOf(asker, () => countTo(1));
+    const flood = Array.from({ length: THREADS + WAITING_MAXIMUM / 2 + 3 }, () => ask("many"));
+    const others = ["one", "other"].map(ask);
+    const refused = (await Promise.allSettled(flood)).filter(({ status }) => status === "rejected");
+    expect(refused).toHaveLength(3);
+    expect(refused[0]).toMatchObject({ reason: new StoreUnavailableError("Too many queries wait") });
+    await Promise.all(others);
+  });
+
+  it("a query that takes too long fails, as does one that waits behind it, and the next has a new thread", async () => {
+    const path = join(directory, "slow.db");
+    using other = new DatabaseSync(path);
+    other.exec("create table t (n); begin exclusive");
+    await using reader = new Kysely<Tables>({ dialect: new SqliteThreadsDialect(path, 1, 400) });
+    const count = () => sql`select count(*) as rows from t`.execute(reader);
+    const outcomes = await Promise.allSettled([count(), count()]);
+    expect(outcomes).toMatchObject([
+      { reason: new StoreUnavailableError("A query took longer than 400 ms") },
+      { reason: new StoreUnavailableError("No connection to the database was free within 400 ms") },
+    ]);
+    other.exec("rollback");
+    await expect.poll(() => count().catch(() => null), { timeout: PATIENCE_MS }).toMatchObject({ rows: [{ rows: 0 }] });
+  });
+
+  it("a thread that ends fails its query, and the next query has a new thread", async () => {
+    const path = join(directory, "later.db");
+    const dialect = new SqliteThreadsDialect(path, 1);
+    await using reader = new Kysely<Tables>({ dialect });
+    // A thread whose database is not there ends at once.
+    const early = sql`select 1 as one`.execute(reader);
+    await expect(early).rejects.toThrow(StoreUnavailableError);
+    await expect(early).rejects.toThrow("unable to open database file");
+    new DatabaseSync(path).close();
+    expect((await sql`select 1 as one`.execute(reader)).rows).toEqual([{ one: 1 }]);
+  });
+});
+
+test("ConnectionTurns: others have their turns before the rest of who came with many", async () => {
+  const turns = new ConnectionTurns(THREADS, PATIENCE_MS);
+  const begun: string[] = [];
+  const ask = async (asker: string) => {
+    const end = await onBehalfOf(asker, () => turns.begin());
+    begun.push(asker);
+    end();
+  };
+  await Promise.all(["many", "many", "many", "many", "many", "many", "one", "other"].map(ask));
+  expect(begun.slice(0, THREADS + 3).toSorted()).toEqual(["many", "many", "many", "one", "other"]);
+});

@@ -1,0 +1,161 @@
+import { readFileSync, statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+
+import { Kysely } from "kysely";
+import type { Transaction } from "kysely";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
+import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
+import type { Committer, Trial } from "../../../../../src/service/kernel/store/sqlite/commit.ts";
+import { commitHere, commitInThread } from "../../../../../src/service/kernel/store/sqlite/committers.ts";
+import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
+import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/open.ts";
+import { TrialDialect } from "../../../../../src/service/kernel/store/sqlite/trials.ts";
+import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
+import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
+import { createWriter } from "../../../../../src/service/kernel/store/writer.ts";
+import type { Writer } from "../../../../../src/service/kernel/store/writer.ts";
+import { memoryFolder } from "../../../../support/memory.ts";
+import { testMachine } from "../../../../support/robot/machine.ts";
+
+let resources: AsyncDisposableStack;
+let path: string;
+let other: DatabaseSync;
+beforeEach(async () => {
+  resources = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(memoryFolder, "trials-"));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  path = join(directory, "trials.db");
+  other = resources.use(openDatabase(path));
+  await migrate(new Kysely<Tables>({ dialect: new NodeSqliteDialect(other) }), "2026");
+});
+afterEach(() => resources.disposeAsync());
+
+/** @param commit done instead of the commit, which it may call. */
+function writerWith(committer: Committer, commit = (trial: Trial) => committer.commit(trial)): Writer {
+  resources.use(committer);
+  const dialect = new TrialDialect(resources.use(openDatabase(path)), { ...committer, commit });
+  return createWriter(sqliteRunner(new Kysely<Tables>({ dialect }), testMachine.clock));
+}
+
+const here = () => commitHere(openDatabase(path));
+
+const organization = (id: string, name = id) => ({ id, name, created_at: "2026" });
+
+function add(writer: Writer, ...ids: readonly string[]): Promise<unknown> {
+  const rows = ids.map((id) => organization(id));
+  return writer.write((transaction) => transaction.insertInto("organizations").values(rows).execute());
+}
+
+/** As seen by whoever looks now. */
+function ids(): readonly unknown[] {
+  return other
+    .prepare("select id from organizations order by id")
+    .all()
+    .map((row) => row["id"]);
+}
+
+describe("TrialDialect", () => {
+  it("a write is seen, and acknowledged, when it is committed, and nothing else waits for that", async () => {
+    const disk = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const committer = here();
+    const writer = writerWith(committer, async (trial) => {
+      asked.resolve();
+      await disk.promise;
+      await committer.commit(trial);
+    });
+    let isAcknowledged = false;
+    const written = add(writer, "org_1").then(() => (isAcknowledged = true));
+    await asked.promise;
+    expect([ids(), isAcknowledged]).toEqual([[], false]);
+    disk.resolve();
+    await written;
+    expect(ids()).toEqual(["org_1"]);
+  });
+
+  it("what another process commits between the trial and the commit is seen by the write, which is tried again", async () => {
+    const committer = here();
+    let trials = 0;
+    const writer = writerWith(committer, async (trial) => {
+      trials += 1;
+      if (trials === 1) other.exec("insert into organizations values ('other', 'other', '2026')");
+      await committer.commit(trial);
+    });
+    const seen = await writer.write(async (transaction) => {
+      await transaction.insertInto("organizations").values(organization("own")).execute();
+      return (await transaction.selectFrom("organizations").select("id").orderBy("id").execute()).map(({ id }) => id);
+    });
+    expect([trials, seen, ids()]).toEqual([2, ["other", "own"], ["other", "own"]]);
+  });
+
+  it("a commit of which nobody knows whether it happened is not made again", async () => {
+    const committer = here();
+    const lost = new StoreUnavailableError("The thread of the database has ended");
+    const writer = writerWith(committer, async (trial) => {
+      await committer.commit(trial);
+      throw lost;
+    });
+    let runs = 0;
+    const count = (transaction: Transaction<Tables>) => {
+      runs += 1;
+      return transaction.insertInto("organizations").values(organization("org_1")).execute();
+    };
+    await expect(writer.write(count)).rejects.toBe(lost);
+    expect([runs, ids()]).toEqual([1, ["org_1"]]);
+  });
+
+  it("a commit that does not do what the trial did is refused", async () => {
+    const committer = here();
+    const writer = writerWith(committer, ({ statements, changes }) =>
+      committer.commit({ statements, changes: changes + 1 }),
+    );
+    await expect(add(writer, "org_1")).rejects.toThrow("does not do what it did when tried");
+    expect(ids()).toEqual([]);
+  });
+});
+
+describe("commitInThread", () => {
+  it("a write that fails, also halfway, takes no other of its commit along", async () => {
+    const writer = writerWith(await commitInThread(path));
+    await add(writer, "taken");
+    const writes = [add(writer, "a"), add(writer, "new", "taken"), add(writer, "b")];
+    const outcomes = await Promise.allSettled(writes);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(ids()).toEqual(["a", "b", "taken"]);
+  });
+
+  it("a trial of which a part did not stay in memory leaves nothing of itself in the log", async () => {
+    const writer = writerWith(await commitInThread(path));
+    const large = Array.from({ length: 50 }, (_, index) => `${index}${"x".repeat(400_000)}`);
+    const refused = writer.write(async (transaction) => {
+      await transaction
+        .insertInto("organizations")
+        .values(large.map((id) => organization(id)))
+        .execute();
+      throw new Error("refused");
+    });
+    await expect(refused).rejects.toThrow("refused");
+    await add(writer, "before");
+    await add(writer, ...large);
+    expect(ids()).toEqual(["before", ...large].toSorted());
+    expect(other.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+  });
+
+  it("the thread that asks writes nothing to the disk, neither what is committed nor when the log is moved", async () => {
+    const writer = writerWith(await commitInThread(path));
+    const before = bytesWritten();
+    for (let count = 0; count < 20; count += 1) await add(writer, `${count}${"x".repeat(500_000)}`);
+    // More than the log may hold before it is moved into the database.
+    expect(statSync(path).size).toBeGreaterThan(16_000_000);
+    expect(bytesWritten() - before).toBeLessThan(100_000);
+  });
+});
+
+/** By this thread, to files and pipes (proc_pid_io(5)). */
+function bytesWritten(): number {
+  return Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/thread-self/io", "utf8"))?.[1]);
+}

@@ -1,0 +1,350 @@
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
+
+import * as fc from "fast-check";
+import { Kysely, sql } from "kysely";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
+import { fromPostgresText, toPostgresText } from "../../../../../src/service/kernel/store/postgres/text.ts";
+import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
+import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
+import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/instance-lock.ts";
+import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import type { Store } from "../../../../../src/service/kernel/store/store.ts";
+import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
+import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
+import { BATCH_MAXIMUM, createWriter } from "../../../../../src/service/kernel/store/writer.ts";
+import type { WriteRunner } from "../../../../../src/service/kernel/store/writer.ts";
+import { memoryFolder } from "../../../../support/memory.ts";
+import { testMachine } from "../../../../support/robot/machine.ts";
+import { watchedFiles } from "../../../../support/robot/watched-files.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(memoryFolder, "store-"));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const open = () => openStore({ kind: "sqlite", data_directory: directory }, testMachine);
+
+function add(store: Store, id: string): Promise<unknown> {
+  return store.write((transaction) =>
+    transaction.insertInto("organizations").values({ id, name: id, created_at: "2026" }).execute(),
+  );
+}
+
+async function idsIn(store: Store): Promise<string[]> {
+  const rows = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
+  return rows.map(({ id }) => id);
+}
+
+describe("openStore", () => {
+  it("the name of a new database is on the disk before anything is written to it", async () => {
+    const steps: string[] = [];
+    const machine = { ...testMachine, files: watchedFiles(steps, testMachine.files) };
+    await using _store = await openStore({ kind: "sqlite", data_directory: directory }, machine);
+    expect(steps).toEqual(["create service.db", "sync the folder of service.db"]);
+  });
+
+  it("keeps what was written, for its user alone, and migrates once", async () => {
+    {
+      await using store = await open();
+      await add(store, "org_1");
+    }
+    await using store = await open();
+    expect(await idsIn(store)).toEqual(["org_1"]);
+    expect((await stat(join(directory, "service.db"))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(directory, "service.db-wal"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("commits to the disk itself: journal and synchronous are what durability needs", async () => {
+    await using store = await open();
+    const [synchronous, journal] = await store.write(async (transaction) => {
+      const first = await sql<{ synchronous: number }>`pragma synchronous`.execute(transaction);
+      const second = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(transaction);
+      return [first.rows[0]?.synchronous, second.rows[0]?.journal_mode];
+    });
+    expect([synchronous, journal]).toEqual([2, "wal"]);
+  });
+
+  it("refuses a file that is no database, and one a newer program wrote", async () => {
+    await writeFile(join(directory, "service.db"), "this is not a database, but long enough to look at ".repeat(20));
+    await expect(open()).rejects.toThrow(/not a database/);
+    await rm(join(directory, "service.db"));
+    await (await open())[Symbol.asyncDispose]();
+    const newer = new DatabaseSync(join(directory, "service.db"));
+    newer.exec("insert into migrations values ('9999-later', '2030')");
+    newer.close();
+    await expect(open()).rejects.toThrow("a newer robot-policy-service wrote it (schema 9999-later)");
+  });
+});
+
+describe("store.write", () => {
+  it("resolves only when a second connection sees the row", async () => {
+    await using store = await open();
+    await add(store, "org_1");
+    const other = new DatabaseSync(join(directory, "service.db"), { readOnly: true });
+    expect(other.prepare("select count(*) as count from organizations").get()?.["count"]).toBe(1);
+    other.close();
+  });
+
+  it("where the database gives up the whole commit, every write of it fails, with the reason, and the next works", async () => {
+    await using store = await open();
+    await add(store, "org_1");
+    // As SQLite does on its own when the disk fails in the middle (sqlite.org/lang_conflict.html).
+    const giveUp = store.write((transaction) =>
+      sql`insert or rollback into organizations values ('org_1', 'x', '2026')`.execute(transaction),
+    );
+    const outcomes = await Promise.allSettled([add(store, "a"), giveUp, add(store, "b")]);
+    const reasons = outcomes.map((outcome) => (outcome.status === "rejected" ? String(outcome.reason) : "done"));
+    expect(reasons).toEqual(Array.from({ length: 3 }, () => expect.stringContaining("UNIQUE constraint failed")));
+    await add(store, "c");
+    expect(await idsIn(store)).toEqual(["c", "org_1"]);
+  });
+
+  it("a full disk refuses every write of the commit, and writes go on when there is room", async () => {
+    await using store = await open();
+    const limitPages = (count: number) =>
+      store.write(async (transaction) => {
+        await sql.raw(`pragma max_page_count = ${count}`).execute(transaction);
+      });
+    await limitPages(1);
+    const big = "x".repeat(1000);
+    const writes = Array.from({ length: 100 }, (_, index) => add(store, `${index}${big}`));
+    const outcomes = await Promise.allSettled(writes);
+    const refused = outcomes.filter((outcome) => outcome.status === "rejected");
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.every(({ reason }) => reason instanceof StoreUnavailableError)).toBe(true);
+    expect(await idsIn(store)).toHaveLength(outcomes.length - refused.length);
+    await limitPages(1_000_000);
+    await add(store, "later");
+    expect(await idsIn(store)).toContain("later");
+  });
+
+  it("knows no row locks, because a write transaction holds the whole database", async () => {
+    await using store = await open();
+    await add(store, "org_1");
+    const locked = store.write((transaction) =>
+      transaction.selectFrom("organizations").select("id").forUpdate().skipLocked().execute(),
+    );
+    expect(await locked).toHaveLength(1);
+  });
+
+  it("asks with the number of rows in the text, so that SQLite plans the query once", async () => {
+    await using store = await open();
+    await add(store, "org_1");
+    await add(store, "org_2");
+    const query = store.reader.selectFrom("organizations").select("id").orderBy("id").limit(1);
+    expect(query.compile()).toMatchObject({ sql: expect.stringMatching(/ limit 1$/), parameters: [] });
+    expect(await query.execute()).toEqual([{ id: "org_1" }]);
+  });
+});
+
+describe("a lock that another process holds", () => {
+  /** The system's clock, in which sleeping takes no time, and `onSleep` is told how long it slept in all. */
+  function clockThatSleeps(onSleep: (sleptMs: number) => void) {
+    let sleptMs = 0;
+    return {
+      ...testMachine.clock,
+      monotonicMs: () => sleptMs,
+      async sleep(durationMs: number) {
+        sleptMs += durationMs;
+        onSleep(sleptMs);
+      },
+    };
+  }
+
+  it("is waited for without holding the thread: reads go on, and the write happens when it is free", async () => {
+    await (await open())[Symbol.asyncDispose]();
+    const other = new DatabaseSync(join(directory, "service.db"));
+    const clock = clockThatSleeps((sleptMs) => {
+      if (sleptMs > 1000 && other.isTransaction) other.exec("rollback");
+    });
+    await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
+    other.exec("begin immediate");
+    const written = add(store, "org_1");
+    expect(await idsIn(store)).toEqual([]);
+    await written;
+    expect(await idsIn(store)).toEqual(["org_1"]);
+    other.close();
+  });
+
+  it("is given up after five seconds, once for all writes of the commit", async () => {
+    await (await open())[Symbol.asyncDispose]();
+    let sleptMs = 0;
+    const clock = clockThatSleeps((allMs) => void (sleptMs = allMs));
+    await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
+    const other = new DatabaseSync(join(directory, "service.db"));
+    other.exec("begin immediate");
+    const outcomes = await Promise.allSettled([add(store, "a"), add(store, "b")]);
+    expect(outcomes).toMatchObject([
+      { status: "rejected", reason: expect.any(StoreUnavailableError) },
+      { status: "rejected", reason: expect.any(StoreUnavailableError) },
+    ]);
+    expect(sleptMs).toBeGreaterThanOrEqual(5000);
+    expect(sleptMs).toBeLessThan(5100);
+    other.exec("rollback");
+    await add(store, "c");
+    expect(await idsIn(store)).toEqual(["c"]);
+    other.close();
+  });
+});
+
+describe("createWriter", () => {
+  /** A writer on no database, what each of its commits held, and what to call to ask for a write. */
+  function scene() {
+    const commits: string[][] = [];
+    const asked: string[] = [];
+    const runner: WriteRunner = {
+      async together(batch) {
+        commits.push(asked.splice(0, batch.length));
+        for (const write of batch) write.fail(new Error("there is no database"));
+        return [];
+      },
+      alone: () => Promise.resolve(),
+      batches: 1,
+    };
+    const writer = createWriter(runner);
+    const write = (name: string) => {
+      asked.push(name);
+      void writer.write(() => Promise.resolve()).catch(() => {});
+    };
+    return { commits, write, idle: () => writer.idle() };
+  }
+
+  it("what is asked for in turns that follow each other shares a commit, and what comes after a pause does not", async () => {
+    const { commits, write, idle } = scene();
+    for (const name of ["a", "b", "c"]) {
+      write(name);
+      await setImmediate();
+    }
+    await idle();
+    write("later");
+    await idle();
+    expect(commits).toEqual([["a", "b", "c"], ["later"]]);
+  });
+
+  it("no commit waits for ever because more keeps coming", async () => {
+    const { commits, write, idle } = scene();
+    for (let turn = 0; turn < 100; turn += 1) {
+      write(String(turn));
+      await setImmediate();
+    }
+    await idle();
+    expect(Math.max(...commits.map((names) => names.length))).toBeLessThan(20);
+  });
+
+  it("lets others in between what follows from the writes of a commit", async () => {
+    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+    let elapsedMs = 0;
+    const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
+    const seen: string[] = [];
+    const answers = ["first", "second", "third", "fourth"].map(async (name) => {
+      await writer.write(() => Promise.resolve());
+      seen.push(name);
+      elapsedMs += 6;
+      if (name === "first") void setImmediate().then(() => seen.push("others"));
+    });
+    await Promise.all(answers);
+    expect(seen.indexOf("others")).toBeLessThan(3);
+    await database.destroy();
+  });
+
+  it("lets others in between the writes of a long commit", async () => {
+    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+    let elapsedMs = 0;
+    const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
+    const seen: string[] = [];
+    const writes = ["first", "second", "third"].map((name) =>
+      writer.write(async () => {
+        seen.push(name);
+        elapsedMs += 3;
+        if (name === "first") void setImmediate().then(() => seen.push("others"));
+      }),
+    );
+    await Promise.all(writes);
+    expect(seen).toEqual(["first", "second", "others", "third"]);
+    await database.destroy();
+  });
+
+  it("takes writes that wait into one commit, and no more than its bound", async () => {
+    let commits = 0;
+    class CountingDatabase extends DatabaseSync {
+      override exec(text: string): void {
+        if (text === "commit") commits += 1;
+        super.exec(text);
+      }
+    }
+    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new CountingDatabase(":memory:")) });
+    await migrate(database, "2026");
+    commits = 0;
+    const writer = createWriter(sqliteRunner(database, testMachine.clock));
+    const insert = (id: string) =>
+      writer.write((transaction) =>
+        transaction.insertInto("organizations").values({ id, name: id, created_at: "2026" }).execute(),
+      );
+    await Promise.all(Array.from({ length: BATCH_MAXIMUM + 1 }, (_, index) => insert(`org_${index}`)));
+    expect(commits).toBe(2);
+    await database.destroy();
+  });
+});
+
+describe("lockDirectory", () => {
+  it("is held once, and free again after", () => {
+    const lock = lockDirectory(directory);
+    expect(lock).not.toBeNull();
+    expect(lockDirectory(directory)).toBeNull();
+    lock?.[Symbol.dispose]();
+    const again = lockDirectory(directory);
+    expect(again).not.toBeNull();
+    again?.[Symbol.dispose]();
+  });
+});
+
+describe("unavailable", () => {
+  it.each<[string, number, boolean]>([
+    ["FULL", 13, true],
+    ["IOERR_WRITE", 778, true],
+    ["ERROR: a wrong query", 1, false],
+    ["CONSTRAINT", 19, false],
+  ])("SQLite's %s", (_name, errcode, expected) => {
+    const error = Object.assign(new Error("x"), { code: "ERR_SQLITE_ERROR", errcode });
+    expect(unavailable(error) instanceof StoreUnavailableError).toBe(expected);
+  });
+
+  it.each<[string, string, boolean]>([
+    ["disk full", "53100", true],
+    ["too many connections", "53300", true],
+    ["statement timeout", "57014", true],
+    ["shutdown", "57P01", true],
+    ["connection failure", "08006", true],
+    ["standby", "25006", true],
+    ["serialization failure", "40001", true],
+    ["lock timeout", "55P03", true],
+    ["unique violation", "23505", false],
+    ["syntax error", "42601", false],
+    ["a character it cannot keep", "22021", false],
+  ])("PostgreSQL's %s", (_name, code, expected) => {
+    const error = Object.assign(new Error("x"), { severity: "ERROR", code });
+    expect(unavailable(error) instanceof StoreUnavailableError).toBe(expected);
+  });
+
+  it("leaves bugs what they are", () => {
+    expect(unavailable(new TypeError("bug"))).toBeInstanceOf(TypeError);
+    expect(unavailable(Object.assign(new Error("x"), { code: "53100" }))).not.toBeInstanceOf(StoreUnavailableError);
+  });
+});
+
+describe("toPostgresText", () => {
+  it("gives text without U+0000, from which fromPostgresText makes what it was", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("\u0000", "\u{10FFFF}", "0", "1", "é", "😀") }), (text) => {
+        expect(toPostgresText(text)).not.toContain("\u0000");
+        expect(fromPostgresText(toPostgresText(text))).toBe(text);
+      }),
+    );
+  });
+});

@@ -1,0 +1,53 @@
+/** The power comes back at a site: ten thousand robots behind one address, with one key, register within the same second. */
+import { EventEmitter } from "node:events";
+import { IncomingMessage, ServerResponse } from "node:http";
+import type { Server } from "node:net";
+import { Socket } from "node:net";
+
+import { describe, expect, it } from "vitest";
+
+import { shareConnections } from "../../../../../src/service/kernel/connections/share-connections.ts";
+import { HTTP_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts";
+import { identifyClient } from "../../../../../src/service/kernel/traffic/parties.ts";
+import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
+import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/rate-limits.ts";
+import { createTraffic } from "../../../../../src/service/kernel/traffic/traffic.ts";
+
+const ROBOTS = 10_000;
+const BODY_BYTES = 2048;
+const ADDRESS = "192.0.2.1";
+const SITE = identifyClient("key", ADDRESS);
+const every = <T>(what: (index: number) => T): readonly T[] =>
+  Array.from({ length: ROBOTS }, (_, index) => what(index));
+
+describe("the default limits, for a site of 10,000 robots", () => {
+  it("let each of them ask twice", () => {
+    const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error("nobody sleeps")) };
+    const limiter = createRateLimiter(RATE_LIMITS, clock);
+    const states = [...every(() => limiter.onAuthenticated(SITE).state), ...every(() => limiter.onArrival(SITE).state)];
+    expect(new Set(states)).toEqual(new Set(["allowed"]));
+  });
+
+  it("let all of them wait at once, with their bodies", async () => {
+    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => 0 });
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    response.setMaxListeners(0);
+    const passages = every(() => begin(SITE, BODY_BYTES, response));
+    const working = passages.map(async (passage) =>
+      "status" in passage ? "refused" : passage.work("org_1", async () => "done"),
+    );
+    expect(new Set(await Promise.all(working))).toEqual(new Set(["done"]));
+  });
+
+  it("keep a connection of each, beside a thousand others", () => {
+    const server = new EventEmitter();
+    // The part of a server that is used here.
+    shareConnections(server as Server, { all: HTTP_LIMITS.connections, ofAddress: HTTP_LIMITS.connectionsOfAddress });
+    let lost = 0;
+    const connect = (remoteAddress: string) =>
+      server.emit("connection", Object.assign(new EventEmitter(), { remoteAddress, destroy: () => (lost += 1) }));
+    every(() => connect(ADDRESS));
+    for (let other = 0; other < 1000; other += 1) connect(`198.51.${other >> 8}.${other & 255}`);
+    expect(lost).toBe(0);
+  });
+});

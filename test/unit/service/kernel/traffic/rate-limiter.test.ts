@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+
+import type { Clock } from "../../../../../src/platform/clock.ts";
+import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
+import type { Verdict } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
+import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/rate-limits.ts";
+import { TokenBuckets } from "../../../../../src/service/kernel/traffic/token-buckets.ts";
+
+function handClock(): Clock & { nowMs: number } {
+  return {
+    nowMs: 0,
+    wallMs() {
+      return this.nowMs;
+    },
+    monotonicMs() {
+      return this.nowMs;
+    },
+    sleep: () => Promise.reject(new Error("nobody sleeps here")),
+  };
+}
+
+const states = (verdicts: readonly Verdict[]) => verdicts.map(({ state }) => state);
+
+describe("TokenBuckets", () => {
+  it("hands out the burst at once, then what is filled in", () => {
+    const buckets = new TokenBuckets({ per_second: 2, burst: 3 }, 10);
+    const taken = [0, 0, 0, 0, 499, 500, 500, 10_000, 10_000, 10_000, 10_000].map(
+      (nowMs) => buckets.take("a", nowMs).isAllowed,
+    );
+    expect(taken).toEqual([true, true, true, false, false, true, false, true, true, true, false]);
+  });
+
+  it("tells what is left, when the next token is there, and when all are", () => {
+    const buckets = new TokenBuckets({ per_second: 2, burst: 2 }, 10);
+    expect(buckets.take("a", 0)).toEqual({ isAllowed: true, remaining: 1, fullInMs: 500, waitMs: 0 });
+    expect(buckets.take("a", 0)).toEqual({ isAllowed: true, remaining: 0, fullInMs: 1000, waitMs: 500 });
+    expect(buckets.take("a", 250)).toEqual({ isAllowed: false, remaining: 0, fullInMs: 750, waitMs: 250 });
+  });
+
+  it("keeps no more than its capacity, and lets go of the least recently used", () => {
+    const buckets = new TokenBuckets({ per_second: 1, burst: 1 }, 2);
+    buckets.take("a", 0);
+    buckets.take("b", 0);
+    buckets.look("a", 0);
+    buckets.take("c", 0);
+    expect([buckets.size, buckets.has("a"), buckets.has("b"), buckets.has("c")]).toEqual([2, true, false, true]);
+  });
+});
+
+describe("createRateLimiter", () => {
+  const limits = { credential: { per_second: 1, burst: 2 }, address: { per_second: 1, burst: 3 } };
+
+  it("counts each credential that works for itself, wherever it comes from", () => {
+    const limiter = createRateLimiter(limits, handClock());
+    const [left, right] = ["Bearer a", "Bearer b"].map((value) => limiter.identify(value, "10.0.0.1"));
+    const elsewhere = limiter.identify("Bearer a", "10.0.0.2");
+    const verdicts = [left!, elsewhere, left!, right!].map((client) => limiter.onAuthenticated(client));
+    expect(states(verdicts)).toEqual(["allowed", "allowed", "limited", "allowed"]);
+    expect(limiter.onArrival(left!)).toMatchObject({ state: "limited", by: "credential" });
+  });
+
+  it("addresses of one IPv6 /48 have together as much as eight of them, and those of another their own", () => {
+    const limiter = createRateLimiter(limits, handClock());
+    const ask = (address: string) => limiter.onAnonymous(limiter.identify(undefined, address));
+    const [first, ...others] = Array.from({ length: 30 }, (_, index) => ask(`2001:db8:1:${index.toString(16)}::1`));
+    expect(first?.state).toBe("allowed");
+    expect(states(others).filter((state) => state === "allowed")).toHaveLength(8 * limits.address.burst - 1);
+    expect(others.at(-1)).toMatchObject({ by: "address", party: "site" });
+    expect(limiter.onArrival(limiter.identify(undefined, "2001:db8:1:ffff::1")).state).toBe("limited");
+    expect(ask("2001:db8:2::1").state).toBe("allowed");
+    expect(ask("192.0.2.1").state).toBe("allowed");
+  });
+
+  it("credentials that do not work do not keep anybody at their address from signing in", () => {
+    const limiter = createRateLimiter(limits, handClock());
+    const [robot, person] = ["Bearer bad", undefined].map((token) => limiter.identify(token, "10.0.0.1"));
+    while (limiter.onAnonymous(robot!).state === "allowed");
+    expect(states(Array.from({ length: 4 }, () => limiter.onPublic(person!)))).toEqual([
+      "allowed",
+      "allowed",
+      "allowed",
+      "limited",
+    ]);
+  });
+
+  it("an address that guessed too often is told so, and each credential is looked up that it has not seen", () => {
+    const clock = handClock();
+    const limiter = createRateLimiter(limits, clock);
+    const good = limiter.identify("Bearer good", "10.0.0.1");
+    limiter.onAuthenticated(good);
+    for (const guess of ["1", "2", "3"]) {
+      const client = limiter.identify(`Bearer ${guess}`, "10.0.0.1");
+      expect(limiter.onArrival(client).state).toBe("allowed");
+      limiter.onAnonymous(client);
+    }
+    const guess = limiter.identify("Bearer 4", "10.0.0.1");
+    expect(limiter.onArrival(guess).state).toBe("allowed");
+    expect(limiter.onAnonymous(guess)).toMatchObject({ state: "limited", by: "address" });
+    const fresh = limiter.identify("Bearer fresh", "10.0.0.1");
+    expect([limiter.onArrival(fresh).state, limiter.onAuthenticated(fresh).state]).toEqual(["allowed", "allowed"]);
+    expect(limiter.onArrival(limiter.identify(undefined, "10.0.0.1")).state).toBe("limited");
+    expect(limiter.onArrival(good).state).toBe("allowed");
+    expect(limiter.onArrival(limiter.identify("Bearer 4", "10.0.0.9")).state).toBe("allowed");
+    clock.nowMs += 1000;
+    expect(limiter.onAnonymous(guess).state).toBe("allowed");
+  });
+
+  it("tells in headers what is left, and in seconds when all of it is there again", () => {
+    const limiter = createRateLimiter(limits, handClock());
+    const client = limiter.identify("Bearer a", "10.0.0.1");
+    expect([limiter.onAuthenticated(client), limiter.onAuthenticated(client)]).toEqual([
+      { state: "allowed", headers: { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=1;t=1' } },
+      { state: "allowed", headers: { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=0;t=2' } },
+    ]);
+  });
+
+  it("a credential that works no more is unknown again", () => {
+    const limiter = createRateLimiter(limits, handClock());
+    const client = limiter.identify("Bearer a", "10.0.0.1");
+    limiter.onAuthenticated(client);
+    for (let count = 0; count < 3; count += 1) limiter.onAnonymous(client);
+    expect(limiter.onArrival(client).state).toBe("allowed");
+    expect(limiter.onAnonymous(client)).toMatchObject({ state: "limited", by: "address" });
+  });
+
+  it.each([
+    ["2001:db8::1", "2001:db8::ffff:1", true],
+    ["2001:db8:0:0:1::1", "2001:db8::5", true],
+    ["2001:db8:0:1::1", "2001:db8::1", false],
+    ["::1", "::2", true],
+    ["fe80::1%eth0", "fe80::2%eth0", true],
+    ["::ffff:10.0.0.1", "10.0.0.1", true],
+    ["::ffff:10.0.0.1", "10.0.0.2", false],
+    ["10.0.0.1", "10.0.0.2", false],
+  ])("%s and %s are one network: %s", (left, right, isOne) => {
+    const limiter = createRateLimiter(limits, handClock());
+    const networks = [left, right].map((address) => limiter.identify(undefined, address).network);
+    expect(networks[0] === networks[1]).toBe(isOne);
+  });
+
+  it("keeps no credential", () => {
+    const { credential } = createRateLimiter(limits, handClock()).identify("Bearer sk_rps_secret", "::1");
+    expect(credential).not.toContain("secret");
+  });
+
+  it("a plant of 3,000 robots with one key comes back after a power cut: three requests of each within a minute pass", () => {
+    const clock = handClock();
+    const limiter = createRateLimiter(RATE_LIMITS, clock);
+    const client = limiter.identify("Bearer a", "10.0.0.1");
+    for (let request = 0; request < 9000; request += 1) {
+      clock.nowMs += 60_000 / 9000;
+      expect(limiter.onAuthenticated(client).state).toBe("allowed");
+    }
+  });
+});

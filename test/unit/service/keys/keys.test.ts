@@ -1,0 +1,329 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { readExpiry } from "../../../../src/service/commands/expiry.ts";
+import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../../src/service/kernel/auth/last-used.ts";
+import { insertSession } from "../../../../src/service/kernel/auth/session-queries.ts";
+import { CredentialEndedError, isStillValid, writeAs } from "../../../../src/service/kernel/auth/still-valid.ts";
+import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
+import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { createOrganizationKey } from "../../../../src/service/keys/operations.ts";
+import {
+  countKeys,
+  hasUnrestrictedKey,
+  insertKey,
+  listKeys,
+  markKeysRevoked,
+} from "../../../../src/service/keys/queries.ts";
+import { addKey, createdView, makeKey } from "../../../../src/service/keys/rules.ts";
+import { memoryFolder } from "../../../support/memory.ts";
+import { testMachine } from "../../../support/robot/machine.ts";
+import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
+import type { ServiceParts } from "../../../support/service/service-parts.ts";
+
+const NOW = "2026-03-01T12:00:00.000Z";
+
+describe("makeKey", () => {
+  it("keeps scopes in one order, each once, and nothing of the key but its hash and tail", () => {
+    const wish = {
+      organization_id: "org_1",
+      label: "l",
+      scopes: ["usage:read", "robots:setup", "usage:read"] as const,
+      expires_at: null,
+    };
+    const { key, row } = makeKey(wish, "key_1", NOW, systemRandom);
+    expect(row.scopes).toBe('["robots:setup","usage:read"]');
+    expect(row.key_sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(JSON.stringify(row)).not.toContain(key.slice(0, -4));
+    expect(createdView(row, key)).toMatchObject({ api_key: key, key_last4: key.slice(-4) });
+  });
+});
+
+describe("readExpiry", () => {
+  it.each([
+    ["90d", "2026-05-30T12:00:00.000Z"],
+    ["12h", "2026-03-02T00:00:00.000Z"],
+    ["30m", "2026-03-01T12:30:00.000Z"],
+    ["2030-01-31T08:00:00+01:00", "2030-01-31T07:00:00.000Z"],
+    ["2030-01-31", "2030-01-31T00:00:00.000Z"],
+    ["2020-01-01T00:00:00Z", "This is no moment in the future."],
+    ["2020-01-01", "This is no moment in the future."],
+    ["0d", "This is no moment in the future."],
+    ["999999d", "This is more than 100 years away."],
+    ["2030-01-31T08:00:00", "This is not written as a time."],
+    ["2030-02-31", "This is not written as a time."],
+    ["3x", "This is not written as a time."],
+    ["-1d", "This is not written as a time."],
+    ["1893456000", "This is not written as a time."],
+    ["", "This is not written as a time."],
+  ])("%j → %s", (text, expected) => {
+    const expiry = readExpiry(text, Date.parse(NOW));
+    expect(expiry.state === "read" ? expiry.at : expiry.what).toBe(expected);
+  });
+});
+
+describe("createLastUsed", () => {
+  /** One key in a store of its own, and a clock that the test turns. */
+  async function scene() {
+    const dataDirectory = await mkdtemp(join(memoryFolder, "last-used-"));
+    const opened = await openStore({ kind: "sqlite", data_directory: dataDirectory }, testMachine);
+    onTestFinished(async () => {
+      await opened[Symbol.asyncDispose]();
+      await rm(dataDirectory, { recursive: true });
+    });
+    const wish = { organization_id: "org_1", label: "l", scopes: null, expires_at: null };
+    const { row } = makeKey(wish, "key_1", NOW, systemRandom);
+    await opened.write(async (transaction) => {
+      await transaction.insertInto("organizations").values({ id: "org_1", name: "o", created_at: NOW }).execute();
+      await insertKey(transaction, row);
+    });
+    let passedMs = 0;
+    let writes = 0;
+    const store: typeof opened = {
+      ...opened,
+      write(job) {
+        writes += 1;
+        return opened.write(job);
+      },
+    };
+    const clock = {
+      ...testMachine.clock,
+      wallMs: () => Date.parse(NOW) + passedMs,
+      monotonicMs: () => passedMs,
+    };
+    const lastUsed = createLastUsed(store, { ...testMachine, clock });
+    return {
+      lastUsed,
+      pass: (ms: number) => {
+        passedMs += ms;
+      },
+      use: (credentialId = row.id) => lastUsed.note({ credential: "api_key", credential_id: credentialId }),
+      writes: () => writes,
+      stored: async () =>
+        (await opened.reader.selectFrom("api_keys").select("last_used_at").executeTakeFirstOrThrow()).last_used_at,
+    };
+  }
+
+  it("writes a key once a minute, however often it is used", async () => {
+    const { lastUsed, use, pass, writes, stored } = await scene();
+    expect(lastUsed.task).toMatchObject({ intervalMs: 60_000, ignoresNudges: true });
+    for (let second = 0; second < 60; second += 1) {
+      use();
+      pass(1000);
+    }
+    await lastUsed.flush();
+    expect([writes(), await stored()]).toEqual([1, "2026-03-01T12:00:59.000Z"]);
+  });
+
+  it("writes nothing while nothing is used", async () => {
+    const { lastUsed, writes } = await scene();
+    await lastUsed.flush();
+    expect(writes()).toBe(0);
+  });
+
+  it("goes only forward, and takes keys that are gone for what they are", async () => {
+    const { lastUsed, use, pass, stored } = await scene();
+    use();
+    await lastUsed.flush();
+    pass(-60_000);
+    use();
+    use("key_gone");
+    await lastUsed.flush();
+    expect(await stored()).toBe(NOW);
+  });
+
+  it("notes a bounded number", async () => {
+    const { lastUsed, use, stored } = await scene();
+    for (let index = 0; index < NOTED_CREDENTIALS_MAXIMUM; index += 1) use(`key_other_${index}`);
+    use();
+    await lastUsed.flush();
+    expect(await stored()).toBeNull();
+    use();
+    await lastUsed.flush();
+    expect(await stored()).toBe(NOW);
+  });
+});
+
+/** Rows of keys, all alike but for what is given. */
+function keyRow(id: string, parts: Partial<ReturnType<typeof makeKey>["row"]> = {}) {
+  const wish = { organization_id: "org_1", label: "l", scopes: null, expires_at: null };
+  return { ...makeKey(wish, id, NOW, systemRandom).row, ...parts };
+}
+
+const addKeys = ({ store }: ServiceParts, rows: readonly ReturnType<typeof keyRow>[]) =>
+  store.write(async (transaction) => {
+    for (const row of rows) await insertKey(transaction, row);
+  });
+
+describe("isStillValid", () => {
+  const LATER_MS = 60_000;
+  const cases: readonly [what: string, ends: (at: ServiceParts["at"]) => object, isValid: boolean][] = [
+    ["one that ends a millisecond later", (at) => ({ expires_at: at(1) }), true],
+    ["one that ends just now", (at) => ({ expires_at: at() }), false],
+    ["one that ended today", (at) => ({ expires_at: at(-1) }), false],
+    ["one that was revoked", (at) => ({ expires_at: at(LATER_MS), revoked_at: at() }), false],
+  ];
+
+  it.each([...cases, ["one that never ends", () => ({ expires_at: null }), true] as const])(
+    "key: %s",
+    async (_what, ends, isValid) => {
+      await using parts = await openServiceParts();
+      await addKeys(parts, [keyRow("key_1", ends(parts.at))]);
+      expect(await parts.store.write((transaction) => isStillValid(transaction, PRINCIPAL, parts.at()))).toBe(isValid);
+    },
+  );
+
+  it.each(cases)("session: %s", async (_what, ends, isValid) => {
+    await using parts = await openServiceParts();
+    const session = {
+      id: "ses_1",
+      organization_id: "org_1",
+      kind: "cli",
+      token_sha256: "",
+      created_by: "key_1",
+    } as const;
+    const row = { ...session, scopes: null, created_at: NOW, last_used_at: null, expires_at: "", revoked_at: null };
+    await parts.store.write((transaction) => insertSession(transaction, { ...row, ...ends(parts.at) }));
+    const principal = { ...PRINCIPAL, credential: "session", credential_id: "ses_1" } as const;
+    const judge = (of = principal) => parts.store.write((transaction) => isStillValid(transaction, of, parts.at()));
+    expect(await judge()).toBe(isValid);
+    expect(await judge({ ...principal, organization_id: "org_2" })).toBe(false);
+  });
+
+  it("one that is not there, or belongs to somebody else → false", async () => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1")]);
+    const judge = (principal: object) =>
+      parts.store.write((transaction) => isStillValid(transaction, { ...PRINCIPAL, ...principal }, parts.at()));
+    expect(await judge({})).toBe(true);
+    expect(await judge({ credential_id: "key_2" })).toBe(false);
+    expect(await judge({ organization_id: "org_2" })).toBe(false);
+  });
+});
+
+describe("POST /v1/me/api-keys", () => {
+  const create = async (parts: ServiceParts, expiresAt: string, principal = PRINCIPAL) =>
+    createOrganizationKey(parts.context)(
+      parts.call({ principal, body: { label: "l", scopes: ["robots:setup"], expires_at: expiresAt }, query: null }),
+    );
+
+  it.each([
+    [-1, 422],
+    [0, 422],
+    [1, 200],
+  ])("a key that ends in %d ms: %d", async (laterMs, status) => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1")]);
+    expect((await create(parts, parts.at(laterMs))).status).toBe(status);
+    expect(await listKeys(parts.store.reader, "org_1", ALL_ROWS)).toHaveLength(status === 200 ? 2 : 1);
+  });
+
+  it("makes nothing for a credential that ended while the body was on its way", async () => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1", { expires_at: parts.at(-1) })]);
+    const call = parts.call({
+      write: writeAs(parts.store, parts.context.machine.clock, PRINCIPAL),
+      body: { label: "l" },
+      query: null,
+    });
+    await expect(createOrganizationKey(parts.context)(call)).rejects.toThrow(CredentialEndedError);
+    expect(await listKeys(parts.store.reader, "org_1", ALL_ROWS)).toHaveLength(1);
+  });
+});
+
+describe("keys in the store", () => {
+  it("count towards the maximum while they are not revoked, and towards that of their organization", async () => {
+    await using parts = await openServiceParts();
+    const others = { organization_id: "org_2" };
+    const revokedAt = parts.at();
+    await addKeys(parts, [
+      keyRow("key_1"),
+      keyRow("key_2", { expires_at: parts.at(-1) }),
+      keyRow("key_3", { revoked_at: revokedAt }),
+      keyRow("key_4", others),
+    ]);
+    const count = (organizationId: string) =>
+      parts.store.write((transaction) => countKeys(transaction, organizationId));
+    expect([await count("org_1"), await count("org_2"), await count("org_3")]).toEqual([2, 1, 0]);
+  });
+
+  it("are ten thousand at most that are not revoked", async () => {
+    await using parts = await openServiceParts();
+    const rows = Array.from({ length: 10_000 }, (_, index) => ({ ...keyRow(`key_${index}`), key_sha256: `${index}` }));
+    await parts.store.write(async (transaction) => {
+      for (let from = 0; from < rows.length; from += 1000) {
+        await transaction
+          .insertInto("api_keys")
+          .values(rows.slice(from, from + 1000))
+          .execute();
+      }
+    });
+    const author = { audit_id: "aud_1", at: NOW, organizationId: "org_1", actor: "key_0", requestId: null };
+    const add = () => parts.store.write((transaction) => addKey(transaction, keyRow("key_new"), author, 10_000));
+    expect(await add()).toBe(false);
+    await parts.store.write((transaction) => markKeysRevoked(transaction, "org_1", "key_0", NOW));
+    expect(await add()).toBe(true);
+    const listed = await listKeys(parts.store.reader, "org_1", ALL_ROWS);
+    expect(listed.filter(({ revoked_at: revokedAt }) => revokedAt !== null).map(({ id }) => id)).toEqual(["key_0"]);
+  });
+
+  it.each([
+    ["one that never ends", {}, true],
+    ["one that ends later", { expires_at: "2026-03-01T12:00:00.001Z" }, true],
+    ["one that has just ended", { expires_at: NOW }, false],
+    ["one that is revoked", { revoked_at: NOW }, false],
+    ["one that may do some things", { scopes: '["robots:setup"]' }, false],
+    ["one of somebody else", { organization_id: "org_2" }, false],
+  ])("may do everything: %s → %j", async (_what, row, expected) => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1", row)]);
+    expect(await parts.store.write((transaction) => hasUnrestrictedKey(transaction, "org_1", NOW))).toBe(expected);
+  });
+
+  it("are listed to the last one, however many there are, but not those of others", async () => {
+    await using parts = await openServiceParts();
+    await addKeys(
+      parts,
+      Array.from({ length: 1100 }, (_, index) => keyRow(`key_${String(index).padStart(4, "0")}`)),
+    );
+    await addKeys(parts, [keyRow("key_of_others", { organization_id: "org_2" })]);
+    const listed = await listKeys(parts.store.reader, "org_1", ALL_ROWS);
+    expect([listed.length, listed.at(-1)?.id]).toEqual([1100, "key_1099"]);
+    const page = await listKeys(parts.store.reader, "org_1", { after: "key_0009", rows: 2 });
+    expect(page.map(({ id }) => id)).toEqual(["key_0010", "key_0011"]);
+  });
+});
+
+describe("places for keys", () => {
+  it.each([
+    ["a restricted key", 9000, ["api-keys:write"] as const, 409],
+    ["a key that may do everything, beyond those", 9000, null, 200],
+    ["a key that may do everything", 10_000, null, 409],
+  ])("%s, where there are %i", async (_maker, count, scopes, status) => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1", { scopes: scopes === null ? null : JSON.stringify(scopes) })]);
+    await fillWithKeys(parts, count - 1);
+    const call = parts.call({
+      principal: { ...PRINCIPAL, scopes },
+      body: { label: "l", scopes: ["api-keys:write" as const] },
+      query: null,
+    });
+    expect((await createOrganizationKey(parts.context)(call)).status).toBe(status);
+  });
+});
+
+/** Keys as a script that runs away leaves them. */
+async function fillWithKeys({ store }: ServiceParts, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, index) => ({ ...keyRow(`key_of_${index}`), key_sha256: `${index}` }));
+  await store.write(async (transaction) => {
+    for (let from = 0; from < rows.length; from += 1000) {
+      await transaction
+        .insertInto("api_keys")
+        .values(rows.slice(from, from + 1000))
+        .execute();
+    }
+  });
+}

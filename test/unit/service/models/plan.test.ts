@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+
+import type { Catalog } from "../../../../src/service/models/catalog.ts";
+import { readCatalog } from "../../../../src/service/models/catalog.ts";
+import type { CatalogPlan, StoredCatalog } from "../../../../src/service/models/plan.ts";
+import { planCatalog } from "../../../../src/service/models/plan.ts";
+
+const NOW = "2026-03-01T00:00:00.000Z";
+const LATER = "2026-03-02T00:00:00.000Z";
+const NOTHING: StoredCatalog = { models: [], checkpoints: [], endpoints: [] };
+
+const PI =
+  "{slug: pi, checkpoints: [{id: ckpt_pi, created_at: 2026-01-01, endpoints: [{region: us, url: http://gpu}]}]}";
+
+function catalog(...models: readonly string[]): Catalog {
+  const reading = readCatalog(Buffer.from(`models: [${models.join(", ")}]`));
+  if (reading.catalog === null) throw new Error(JSON.stringify(reading.findings));
+  return reading.catalog;
+}
+
+type Planned = Extract<CatalogPlan, { state: "planned" }>;
+
+function plan(stored: StoredCatalog, wanted: Catalog, now = LATER): Planned {
+  const made = planCatalog(stored, wanted, now);
+  if (made.state !== "planned") throw new Error(JSON.stringify(made));
+  return made;
+}
+
+/** What is stored once a plan is carried out on what was there. */
+function carryOut(
+  before: StoredCatalog,
+  { models, checkpoints, freshEndpoints, keptEndpoints }: Planned,
+): StoredCatalog {
+  const replace = <Row>(rows: readonly Row[], written: readonly Row[], keyOf: (row: Row) => string) => [
+    ...new Map([...rows, ...written].map((row) => [keyOf(row), row])).values(),
+  ];
+  const kept = before.endpoints.flatMap((row) => {
+    const written = keptEndpoints.find(
+      ({ checkpoint_id: checkpointId, region }) => checkpointId === row.checkpoint_id && region === row.region,
+    );
+    return written === undefined ? [] : [{ ...row, url: written.url, withdrawn_at: written.withdrawn_at }];
+  });
+  return {
+    models: replace(before.models, models, ({ slug }) => slug),
+    checkpoints: replace(before.checkpoints, checkpoints, ({ id }) => id),
+    endpoints: replace(before.endpoints, [...freshEndpoints, ...kept], (row) => `${row.checkpoint_id} ${row.region}`),
+  };
+}
+
+/** The store after `PI` was applied and its endpoint was found healthy. */
+function storedPi(): StoredCatalog {
+  const stored = carryOut(NOTHING, plan(NOTHING, catalog(PI), NOW));
+  const [endpoint] = stored.endpoints;
+  if (endpoint === undefined) throw new Error("no endpoint");
+  return { ...stored, endpoints: [{ ...endpoint, health: "healthy", health_since: NOW, probe_id: "p" }] };
+}
+
+function changes({ changes: all }: Planned): readonly string[] {
+  return all.map(({ change, kind, name, region }) => `${change} ${kind} ${name}${region === null ? "" : ` ${region}`}`);
+}
+
+describe("planCatalog", () => {
+  it("an empty store gets everything, its endpoints unknown and due", () => {
+    const made = plan(NOTHING, catalog(PI), NOW);
+    expect(changes(made)).toEqual(["added model pi", "added checkpoint ckpt_pi", "added endpoint ckpt_pi us"]);
+    expect(made.models).toMatchObject([{ slug: "pi", default_checkpoint_id: "ckpt_pi", created_at: NOW }]);
+    expect(made.freshEndpoints).toMatchObject([{ health: "unknown", next_probe_at: NOW, probe_id: null }]);
+  });
+
+  it("the same again changes nothing and writes nothing", () => {
+    const made = plan(storedPi(), catalog(PI));
+    expect(new Set(made.changes.map(({ change }) => change))).toEqual(new Set(["unchanged"]));
+    expect([made.models, made.checkpoints, made.freshEndpoints, made.keptEndpoints]).toEqual([[], [], [], []]);
+  });
+
+  it.each([
+    ["display_name: Pi", "changed model pi"],
+    ["vendor: us", "changed model pi"],
+    ["model_type: vla", "changed model pi"],
+    ["license_tier: open", "changed model pi"],
+  ])("a model with %s now: %s alone, and its created_at stays", (line, expected) => {
+    const made = plan(storedPi(), catalog(PI.replace("slug: pi,", `slug: pi, ${line},`)));
+    expect(changes(made).filter((change) => !change.startsWith("unchanged"))).toEqual([expected]);
+    expect(made.models).toMatchObject([{ created_at: NOW }]);
+  });
+
+  it("requirements may change", () => {
+    const wanted = catalog(PI.replace("endpoints:", "requirements: {camera_roles: [top]}, endpoints:"));
+    const made = plan(storedPi(), wanted);
+    expect(changes(made)).toContain("changed checkpoint ckpt_pi");
+    expect(made.checkpoints[0]?.requirements).toContain('"camera_roles":["top"]');
+  });
+
+  it("another url with the same health_url keeps the health", () => {
+    const wanted = catalog(PI.replace("http://gpu", "http://gpu2, health_url: http://gpu/health"));
+    const after = carryOut(storedPi(), plan(storedPi(), wanted));
+    expect(after.endpoints).toMatchObject([
+      { url: "http://gpu2", health: "healthy", health_since: NOW, probe_id: "p" },
+    ]);
+  });
+
+  it("another health_url forgets the health, and takes the claim from a probe under way", () => {
+    const wanted = catalog(PI.replace("http://gpu", "http://gpu, health_url: http://gpu/ok"));
+    const after = carryOut(storedPi(), plan(storedPi(), wanted));
+    expect(after.endpoints).toMatchObject([
+      { health: "unknown", health_since: null, probe_id: null, next_probe_at: LATER },
+    ]);
+  });
+
+  it("an endpoint that is gone is withdrawn; back again, it is unknown", () => {
+    const gone = plan(storedPi(), catalog(PI.replace("[{region: us, url: http://gpu}]", "[]")));
+    expect(changes(gone)).toContain("withdrawn endpoint ckpt_pi us");
+    const without = carryOut(storedPi(), gone);
+    expect(without.endpoints).toMatchObject([{ withdrawn_at: LATER, health: "healthy" }]);
+    const back = plan(without, catalog(PI));
+    expect(changes(back)).toContain("added endpoint ckpt_pi us");
+    expect(carryOut(without, back).endpoints).toMatchObject([{ withdrawn_at: null, health: "unknown" }]);
+  });
+
+  it("a model that is gone is withdrawn with its checkpoints; its endpoints serve on, healthy or not", () => {
+    const made = plan(storedPi(), catalog());
+    expect(changes(made)).toEqual(["withdrawn model pi", "withdrawn checkpoint ckpt_pi"]);
+    expect(carryOut(storedPi(), made)).toMatchObject({
+      models: [{ withdrawn_at: LATER }],
+      checkpoints: [{ withdrawn_at: LATER }],
+      endpoints: [{ withdrawn_at: null, health: "healthy" }],
+    });
+  });
+
+  it("a withdrawn model is not withdrawn again, and comes back as it was", () => {
+    const without = carryOut(storedPi(), plan(storedPi(), catalog()));
+    expect(changes(plan(without, catalog()))).toEqual([]);
+    const back = plan(without, catalog(PI));
+    expect(changes(back)).toEqual(["added model pi", "added checkpoint ckpt_pi", "unchanged endpoint ckpt_pi us"]);
+    expect(carryOut(without, back)).toEqual(storedPi());
+  });
+
+  it("a checkpoint does not move to another model, not even one that was withdrawn", () => {
+    const moved = catalog(PI.replace("slug: pi", "slug: other"));
+    const expected = {
+      state: "moved",
+      moved: [{ id: "ckpt_pi", stored_slug: "pi", loc: "/models/0/checkpoints/0/id" }],
+    };
+    expect(planCatalog(storedPi(), moved, LATER)).toEqual(expected);
+    const without = carryOut(storedPi(), plan(storedPi(), catalog()));
+    expect(planCatalog(without, moved, LATER)).toEqual(expected);
+  });
+});

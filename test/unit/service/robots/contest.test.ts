@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+
+import {
+  CHANGES_KEPT,
+  CONTEST_WINDOW_MS,
+  currentContest,
+  noteChange,
+  sourcesSince,
+} from "../../../../src/service/robots/contest.ts";
+import type { Change, RecentChanges } from "../../../../src/service/robots/contest.ts";
+
+const START_MS = Date.parse("2026-03-01T00:00:00.000Z");
+const HOUR_MS = 3_600_000;
+const NOTHING: RecentChanges = { changes: [], contest: null };
+
+/** `A@x` is the body A from the computer x; each comes `everyMs` after the one before. */
+function play(story: string, everyMs = HOUR_MS, from = NOTHING): RecentChanges {
+  return story
+    .split(" ")
+    .filter((step) => step !== "")
+    .reduce((recent, step, index) => noteChange(recent, changeOf(step, START_MS + index * everyMs)), from);
+}
+
+function changeOf(step: string, atMs: number): Change {
+  const [body = "", source = ""] = step.split("@");
+  return { at: new Date(atMs).toISOString(), body, address: `10.0.0.${source.charCodeAt(0)}`, actor: "key_1" };
+}
+
+describe("noteChange: a name is contested", () => {
+  it.each([
+    ["when a computer restores what another replaced", "A@x B@y A@x", 1],
+    ["whatever either changed before", "C@x A@x B@y A@x", 2],
+    ["among three computers", "A@x B@y C@z A@x", 1],
+    ["among as many as are kept", "A@a B@b C@c D@d E@e F@f G@g A@a", 1],
+    ["when two behind one address go to and fro", "A@x B@x A@x B@x", 2],
+    ["when three behind one address do", "A@x B@x C@x A@x B@x", 2],
+  ])("%s: %s", (_what, story, disturbed) => {
+    const { contest } = play(story);
+    expect(contest?.since).toBe(new Date(START_MS + disturbed * HOUR_MS).toISOString());
+  });
+
+  it.each([
+    ["a first registration", "A@x"],
+    ["one change after the other", "A@x B@x C@x D@x"],
+    ["changes from here and there", "A@x B@y C@x D@y"],
+    ["a calibration that is taken back", "A@x B@x A@x"],
+    ["one that is taken back from a new address", "A@x B@x A@y"],
+    ["another computer that takes over", "A@x B@y"],
+    ["and goes on", "A@x B@y C@y D@y"],
+  ])("but not by %s: %s", (_what, story) => {
+    expect(play(story).contest).toBeNull();
+  });
+
+  it("from the same address with another key", () => {
+    const [first, second] = [changeOf("A@x", START_MS), { ...changeOf("B@x", START_MS + 1), actor: "key_2" }];
+    const third = changeOf("A@x", START_MS + 2);
+    expect([first, second, third].reduce(noteChange, NOTHING).contest).toEqual({ since: second.at, at: third.at });
+  });
+
+  it("by two agents that each look once a day, a tenth late", () => {
+    const eachMs = (1.1 * 24 * HOUR_MS) / 2;
+    expect(play("A@x B@y A@x", eachMs).contest?.since).toBe(new Date(START_MS + eachMs).toISOString());
+  });
+
+  it("not by what lies further apart than the window", () => {
+    expect(play("A@x B@y A@x", CONTEST_WINDOW_MS).contest).toBeNull();
+  });
+});
+
+describe("noteChange", () => {
+  it("keeps when it began as long as it goes on", () => {
+    expect(play("A@x B@y A@x B@y A@x").contest).toEqual({
+      since: new Date(START_MS + HOUR_MS).toISOString(),
+      at: new Date(START_MS + 4 * HOUR_MS).toISOString(),
+    });
+  });
+
+  it("a change of something else does not end it", () => {
+    expect(play("A@x B@y A@x C@x").contest).toEqual(play("A@x B@y A@x").contest);
+  });
+
+  it("a registration that changes nothing is no change", () => {
+    expect(play("A@x A@y")).toEqual(play("A@x"));
+  });
+
+  it("keeps no more than it needs", () => {
+    expect(play("A@x B@x C@x D@x E@x F@x G@x H@x I@x J@x").changes).toHaveLength(CHANGES_KEPT);
+    expect(play("A@x B@x", CONTEST_WINDOW_MS).changes).toHaveLength(1);
+  });
+});
+
+describe("currentContest", () => {
+  const contest = { since: "2026-03-01T00:00:00.000Z", at: "2026-03-02T00:00:00.000Z" };
+  const atMs = Date.parse(contest.at);
+
+  it.each([
+    ["now", atMs, contest],
+    ["at the end of the window", atMs + CONTEST_WINDOW_MS - 1, contest],
+    ["after it", atMs + CONTEST_WINDOW_MS, null],
+    ["once a clock that was far ahead is right", atMs - CONTEST_WINDOW_MS, null],
+  ])("%s", (_when, nowMs, expected) => {
+    expect(currentContest(contest, nowMs)).toEqual(expected);
+  });
+});
+
+describe("sourcesSince", () => {
+  it("names each source of a contest once, the newest first, and none that only came before", () => {
+    const { changes, contest } = play("D@w A@x B@y C@z A@x");
+    const addresses = sourcesSince(contest?.since ?? "", changes).map(({ address }) => address);
+    expect(addresses).toEqual(["10.0.0.120", "10.0.0.122", "10.0.0.121"]);
+  });
+});

@@ -1,0 +1,133 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { usageSummarySchema } from "../../../../src/api/usage.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { createDeployment } from "../../../../src/service/deployments/operations.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { summarizeUsage } from "../../../../src/service/usage/summary.ts";
+import { BEGIN_MS, bodyOf, openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
+import type { ServiceParts } from "../../../support/service/service-parts.ts";
+
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+const iso = (offsetS: number) => new Date(BEGIN_MS + offsetS * 1000).toISOString();
+
+/** A period in the ledger: where it begins and ends, in seconds before the clock, and when the service named it. */
+interface Entry {
+  readonly startS: number;
+  readonly endS: number;
+  readonly namedS?: number;
+  readonly organization_id?: string;
+  readonly robot_name?: string;
+}
+
+async function withLedger(parts: ServiceParts, entries: readonly Entry[]): Promise<void> {
+  await parts.addModel("pi");
+  await parts.register("r1");
+  const { context, call, store } = parts;
+  await createDeployment(context)(call({ body: { model: "pi", robot: "r1" }, query: null }));
+  const { id: deploymentId } = await store.reader.selectFrom("deployments").select("id").executeTakeFirstOrThrow();
+  await store.write((transaction) =>
+    transaction.updateTable("deployments").set({ usage_from: null, usage_id: null }).execute(),
+  );
+  const rows = entries.map(
+    ({ startS, endS, namedS = startS, organization_id: organizationId = "org_1", robot_name: robotName = "r1" }) => ({
+      id: createIds({ ...context.machine.clock, wallMs: () => BEGIN_MS + namedS * 1000 }, systemRandom)("use"),
+      organization_id: organizationId,
+      deployment_id: deploymentId,
+      robot_name: robotName,
+      model_slug: "pi",
+      usage_type: "robot_time",
+      sku: "robot-time",
+      quantity: endS - startS,
+      unit: "second",
+      period_start: iso(startS),
+      period_end: iso(endS),
+      created_at: iso(startS),
+    }),
+  );
+  await store.write((transaction) => transaction.insertInto("usage_records").values(rows).execute());
+}
+
+async function summaryOf({ context, call }: ServiceParts, sinceS: number, untilS: number, principal = PRINCIPAL) {
+  const query = { since: iso(sinceS), until: iso(untilS), by: "robot" } as const;
+  return usageSummarySchema.parse(bodyOf(await summarizeUsage(context)(call({ principal, body: null, query }))));
+}
+
+describe("GET /v1/me/usage/summary", () => {
+  it.each([
+    ["a minute", MINUTE_S],
+    ["an hour", HOUR_S],
+    ["a day", DAY_S],
+    ["a second more than a day", DAY_S + 1],
+    ["two days", 2 * DAY_S],
+    ["a week, after an outage", 7 * DAY_S],
+  ])("has of a period of %s what reaches into it, and nothing of one that only touches it", async (_what, lengthS) => {
+    const [sinceS, untilS, partS] = [-HOUR_S, -HOUR_S / 2, 30];
+    await using parts = await openServiceParts();
+    await withLedger(parts, [
+      { startS: sinceS - lengthS, endS: sinceS, robot_name: "before" },
+      { startS: sinceS - lengthS + partS, endS: sinceS + partS, robot_name: "into" },
+      { startS: untilS - partS, endS: untilS - partS + lengthS, robot_name: "out of" },
+      { startS: untilS, endS: untilS + lengthS, robot_name: "after" },
+    ]);
+    const { items, total } = await summaryOf(parts, sinceS, untilS);
+    expect(items.map(({ robot, quantity }) => [robot, quantity])).toEqual([
+      ["into", partS],
+      ["out of", partS],
+    ]);
+    expect(total).toBe(2 * partS);
+  });
+
+  it("has periods that were written down by clocks that differ, and those of its own organization alone", async () => {
+    await using parts = await openServiceParts();
+    const hour = { startS: -HOUR_S, endS: 0 };
+    const outage = { startS: -9 * DAY_S, endS: 0 };
+    const many = Array.from({ length: 1000 }, () => ({
+      startS: -2,
+      endS: -1,
+      namedS: MINUTE_S,
+      robot_name: "seconds",
+    }));
+    await withLedger(parts, [
+      ...many,
+      { ...hour, namedS: -HOUR_S - DAY_S, robot_name: "behind" },
+      { ...hour, namedS: -HOUR_S + DAY_S, robot_name: "ahead" },
+      { ...hour, organization_id: "org_2", robot_name: "hour of others" },
+      { ...outage, organization_id: "org_2", robot_name: "outage of others" },
+    ]);
+    const { items } = await summaryOf(parts, -HOUR_S, 0);
+    expect(items.map(({ robot, quantity }) => [robot, quantity])).toEqual([
+      ["ahead", HOUR_S],
+      ["behind", HOUR_S],
+      ["seconds", many.length],
+    ]);
+    const others = await summaryOf(parts, -HOUR_S, 0, { ...PRINCIPAL, organization_id: "org_2" });
+    expect(others.total).toBe(2 * HOUR_S);
+  });
+
+  it("comes to what the periods come to, wherever they lie and however many there are", async () => {
+    const entry = fc
+      .tuple(fc.integer({ min: -20 * DAY_S, max: 0 }), fc.oneof(fc.nat(2 * HOUR_S), fc.nat(5 * DAY_S)))
+      .map(([startS, lengthS]): Entry => ({ startS, endS: startS + lengthS + 1 }));
+    const [entries = []] = fc.sample(fc.array(entry, { minLength: 1100, maxLength: 1100, size: "max" }), {
+      numRuns: 1,
+      seed: 7,
+    });
+    await using parts = await openServiceParts();
+    await withLedger(parts, entries);
+    for (const [sinceS, untilS] of [
+      [-20 * DAY_S, 0],
+      [-5 * DAY_S - 7, -3 * DAY_S + 11],
+      [-HOUR_S, -HOUR_S / 2],
+    ] as const) {
+      const expected = entries.reduce(
+        (sum, { startS, endS }) => sum + Math.max(0, Math.min(endS, untilS) - Math.max(startS, sinceS)),
+        0,
+      );
+      expect((await summaryOf(parts, sinceS, untilS)).total).toBe(expected);
+    }
+  });
+});

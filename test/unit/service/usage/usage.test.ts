@@ -1,0 +1,625 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import * as fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { deploy, retire } from "../../../../src/service/deployments/changes.ts";
+import { createMeterUsage } from "../../../../src/service/deployments/meter-usage.ts";
+import { lockCurrentDeployment } from "../../../../src/service/deployments/queries.ts";
+import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
+import type { NewId } from "../../../../src/service/kernel/ids.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
+import { createLog } from "../../../../src/service/kernel/log.ts";
+import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import type { Store } from "../../../../src/service/kernel/store/store.ts";
+import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
+import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
+import type { UsageClock } from "../../../../src/service/usage/clock.ts";
+import { CORRECTION_MAXIMUM_MS, createUsageClock, STEADY_MS } from "../../../../src/service/usage/clock.ts";
+import {
+  latestBelieved,
+  periodEnd,
+  periodSeconds,
+  periodStart,
+  wholeHour,
+} from "../../../../src/service/usage/period.ts";
+import type { UsagePeriod } from "../../../../src/service/usage/queries.ts";
+import { lastPeriodEnd, listUsage } from "../../../../src/service/usage/queries.ts";
+import { memoryFolder } from "../../../support/memory.ts";
+import { times } from "../../../support/run/tier.ts";
+import { openServiceParts } from "../../../support/service/service-parts.ts";
+
+describe("usage periods", () => {
+  it("begin and end on a second, in no order but forward", () => {
+    expect(periodStart("2026-03-01T12:00:00.999Z", null)).toBe("2026-03-01T12:00:00.000Z");
+    expect(periodStart("2026-03-01T12:00:00.999Z", "2026-03-01T13:00:00.000Z")).toBe("2026-03-01T13:00:00.000Z");
+    const end = (at: string, skipped: { from: string; until: string } | null = null) =>
+      periodEnd("2026-03-01T12:00:00.000Z", { at, skipped });
+    expect(end("2026-03-01T12:00:01.999Z")).toBe("2026-03-01T12:00:01.000Z");
+    expect(end("2026-03-01T11:00:00.000Z")).toBe("2026-03-01T12:00:00.000Z");
+    const jump = { from: "2026-03-01T12:30:00.000Z", until: "2027-03-01T12:30:00.000Z" };
+    expect(end("2027-03-01T12:40:00.000Z", jump)).toBe("2026-03-01T12:30:00.000Z");
+    expect(end("2026-03-01T12:20:00.000Z", jump)).toBe("2026-03-01T12:20:00.000Z");
+    expect(end("2026-09-01T12:00:00.000Z", jump)).toBe("2026-03-01T12:30:00.000Z");
+    const over = { from: "2026-03-01T11:59:59.000Z", until: "2026-03-01T12:30:00.000Z" };
+    expect(end("2026-03-01T12:40:00.000Z", over)).toBe("2026-03-01T12:00:00.000Z");
+    const before = { ...over, until: "2026-03-01T12:00:00.000Z" };
+    expect(end("2026-03-01T12:40:00.000Z", before)).toBe("2026-03-01T12:40:00.000Z");
+    expect(periodSeconds("2026-03-01T12:00:00.000Z", "2026-03-01T13:00:01.000Z")).toBe(3601);
+    expect(wholeHour("2026-03-01T12:59:59.999Z")).toBe("2026-03-01T12:00:00.000Z");
+    expect(latestBelieved("2026-03-01T12:59:59.999Z")).toBe("2026-03-02T12:59:59.000Z");
+  });
+});
+
+describe("the usage clock", () => {
+  it("tells of a jump once, and of what it believes", () => {
+    const lines: string[] = [];
+    const time = { wall_ms: BEGIN_MS, monotonicMs: 0 };
+    const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => time.monotonicMs };
+    const warn = (event: string, { ahead_seconds: aheadSeconds }: Readonly<Record<string, unknown>> = {}) =>
+      void lines.push(`${event} ${String(aheadSeconds)}`);
+    const usageClock = createUsageClock({ clock, log: { ...log, warn } });
+    const pass = (durationMs: number) => {
+      time.wall_ms += durationMs;
+      time.monotonicMs += durationMs;
+      usageClock.now();
+      return usageClock.settle();
+    };
+    time.wall_ms += HOUR_MS;
+    expect([pass(0), pass(1000), pass(STEADY_MS - 1001)]).toEqual([false, false, false]);
+    expect(usageClock.now().at).toBe(new Date(BEGIN_MS + STEADY_MS - 1).toISOString());
+    // What has moved once more begins to be steady anew.
+    time.wall_ms += HOUR_MS;
+    expect([pass(0), pass(STEADY_MS), pass(1)]).toEqual([false, true, false]);
+    expect(usageClock.now().at).toBe(new Date(time.wall_ms).toISOString());
+    time.wall_ms -= HOUR_MS;
+    usageClock.now();
+    time.wall_ms += HOUR_MS;
+    usageClock.now();
+    expect(lines).toEqual(["clock_jumped 3600", "clock_believed 7200", "clock_jumped -3600"]);
+  });
+});
+
+it("a jump that went away is forgotten: the next one has to be steady for as long again", () => {
+  const time = { wall_ms: BEGIN_MS, monotonicMs: 0 };
+  const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => time.monotonicMs };
+  const usageClock = createUsageClock({ clock, log });
+  const pass = (durationMs: number) => {
+    time.wall_ms += durationMs;
+    time.monotonicMs += durationMs;
+    return usageClock.settle();
+  };
+  const STEADY = 120_000;
+  time.wall_ms += HOUR_MS;
+  expect(pass(STEADY / 2)).toBe(false);
+  time.wall_ms -= HOUR_MS;
+  expect(pass(STEADY)).toBe(false);
+  time.wall_ms += HOUR_MS;
+  expect([pass(0), pass(STEADY - 1), pass(1)]).toEqual([false, false, true]);
+});
+
+it.each([
+  [60_000, 60_000],
+  [60_001, 0],
+  [-60_000, -60_000],
+  [-60_001, 0],
+])("a wall clock that is set by %d ms is followed by %d ms at once", (setMs, followedMs) => {
+  const time = { wall_ms: BEGIN_MS };
+  const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => 0 };
+  const usageClock = createUsageClock({ clock, log });
+  time.wall_ms += setMs;
+  expect(Date.parse(usageClock.now().at) - BEGIN_MS).toBe(followedMs);
+});
+
+it("a period of a robot begins behind its own last one, whatever other robots did and wrong clocks wrote", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  const minute = (count: number) => parts.at(count * 60_000);
+  const untilOf = async (robot: string, ends: readonly (string | null)[]) => {
+    await parts.register(robot);
+    const { id } = await parts.store.reader
+      .selectFrom("robots")
+      .select("id")
+      .where("name", "=", robot)
+      .executeTakeFirstOrThrow();
+    const rows = ends.map((usageUntil, index) => ({
+      id: `dep_${robot}_${index}`,
+      organization_id: ORGANIZATION,
+      robot_id: id,
+      model_slug: "pi",
+      checkpoint_id: "ckpt_pi",
+      region: "here",
+      status: "retired" as const,
+      generation_id: "gen_1",
+      created_at: parts.at(),
+      retired_at: parts.at(),
+      usage_until: usageUntil,
+    }));
+    await parts.store.write((transaction) => transaction.insertInto("deployments").values(rows).execute());
+    return id;
+  };
+  const first = await untilOf("first", [minute(10), minute(30), null, minute(61)]);
+  const second = await untilOf("second", [minute(20)]);
+  const third = await untilOf("third", [null]);
+  const lastOf = (id: string) =>
+    parts.store.write((transaction) => lastPeriodEnd(transaction, ORGANIZATION, id, minute(60)));
+  expect([await lastOf(first), await lastOf(second), await lastOf(third)]).toEqual([minute(30), minute(20), null]);
+});
+
+const ORGANIZATION = "org_1";
+const ROBOTS = ["r0", "r1"] as const;
+const MODELS = ["m0", "m1"] as const;
+const REGIONS = ["here", "there", "nowhere"] as const;
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
+const BEGIN_MS = Date.parse("2026-03-01T11:59:50.250Z");
+const log = createLog("silent", { write() {} });
+
+type Command =
+  | { readonly do: "deploy"; readonly robot: number; readonly model: number }
+  | { readonly do: "retire"; readonly robot: number }
+  | { readonly do: "move"; readonly robot: number; readonly region: number }
+  | { readonly do: "health"; readonly model: number; readonly health: "healthy" | "failing" | "unknown" }
+  | { readonly do: "tasks" | "restart" };
+
+interface Step {
+  readonly command: Command;
+  /** Passes before the command. */
+  readonly wait_ms: number;
+  /** By this the wall clock is set then. */
+  readonly jump_ms: number;
+}
+
+const index = (items: readonly unknown[]) => fc.nat(items.length - 1);
+const command: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant("deploy" as const), robot: index(ROBOTS), model: index(MODELS) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("retire" as const), robot: index(ROBOTS) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("move" as const), robot: index(ROBOTS), region: index(REGIONS) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("health" as const),
+      model: index(MODELS),
+      health: fc.constantFrom("healthy" as const, "healthy" as const, "failing" as const, "unknown" as const),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("tasks" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("restart" as const) }) },
+);
+const passes = fc.oneof(fc.nat(900), fc.nat(2500), fc.nat(120_000), fc.nat(3 * HOUR_MS));
+const backJumps = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.integer({ min: -5_400_000, max: -1 }) },
+);
+/** In whole seconds, that nothing is lost to rounding; none so short that it is followed. */
+const anyJumps = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(0) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .oneof(fc.integer({ min: 61, max: 200_000 }), fc.integer({ min: 61, max: 40_000_000 }))
+      .chain((seconds) => fc.constantFrom(seconds * 1000, -seconds * 1000)),
+  },
+);
+const many = { minLength: 10, maxLength: 40, size: "max" } as const;
+const forward: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.record({ command, wait_ms: passes, jump_ms: fc.constant(0) }),
+  many,
+);
+const jumpingBack: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.record({ command, wait_ms: passes, jump_ms: backJumps }),
+  many,
+);
+const jumping: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.record({ command, wait_ms: passes, jump_ms: anyJumps }),
+  many,
+);
+
+/** A service without its network, on a real store, whose clock the test turns. */
+class World {
+  nowMs = BEGIN_MS;
+  /** Since the beginning. */
+  passedMs = 0;
+  readonly #folder: string;
+  #store: Store;
+  #newId: NewId;
+  #usageClock: UsageClock;
+
+  private constructor(folder: string, store: Store) {
+    this.#folder = folder;
+    this.#store = store;
+    this.#newId = createIds(this.#clock, systemRandom);
+    this.#usageClock = createUsageClock({ clock: this.#clock, log });
+  }
+
+  pass(durationMs: number): void {
+    this.nowMs += durationMs;
+    this.passedMs += durationMs;
+  }
+
+  static async begin(folder: string): Promise<World> {
+    const store = await openStore({ kind: "sqlite", data_directory: folder }, MACHINE);
+    const world = new World(folder, store);
+    await world.#seed();
+    return world;
+  }
+
+  get now(): string {
+    return new Date(this.nowMs).toISOString();
+  }
+
+  get #clock() {
+    return { ...systemClock, wallMs: () => this.nowMs, monotonicMs: () => this.passedMs };
+  }
+
+  async run(todo: Command): Promise<void> {
+    const moment = { now: this.now, usageId: this.#newId("use"), metered: this.#usageClock.now() };
+    const author = { ...AUTHOR, audit_id: this.#newId("aud"), at: this.now };
+    switch (todo.do) {
+      case "deploy": {
+        const ids = { deploymentId: this.#newId("dep"), generationId: this.#newId("gen") };
+        const wish = {
+          ...ids,
+          organization_id: ORGANIZATION,
+          model: MODELS[todo.model] ?? "",
+          robot: ROBOTS[todo.robot] ?? "",
+        };
+        await this.#store.write((transaction) => deploy(transaction, wish, moment, author));
+        return;
+      }
+      case "retire":
+        await this.#store.write(async (transaction) => {
+          const current = await lockCurrentDeployment(transaction, ORGANIZATION, `rob_${todo.robot}`);
+          if (current !== undefined) await retire(transaction, current, moment);
+        });
+        return;
+      case "move":
+        await this.#register(todo.robot, REGIONS[todo.region] ?? "");
+        return;
+      case "health":
+        await this.#store.write((transaction) =>
+          transaction
+            .updateTable("endpoints")
+            .set({ health: todo.health })
+            .where("checkpoint_id", "=", `ckpt_${todo.model}`)
+            .execute(),
+        );
+        return;
+      case "tasks":
+        await this.tasks();
+        return;
+      case "restart":
+        await this.close();
+        this.#store = await openStore({ kind: "sqlite", data_directory: this.#folder }, MACHINE);
+        this.#newId = createIds(this.#clock, systemRandom);
+        this.#usageClock = createUsageClock({ clock: this.#clock, log });
+        return;
+    }
+  }
+
+  async tasks(): Promise<void> {
+    const machine = { ...MACHINE, clock: this.#clock };
+    const context = { store: this.#store, newId: this.#newId, machine, usageClock: this.#usageClock };
+    for (const task of [createReconcileDeployments(context), createMeterUsage(context)]) {
+      await task.run(new AbortController().signal);
+    }
+  }
+
+  /** Ids of the deployments that are active, by robot. */
+  async active(): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#store.reader
+      .selectFrom("deployments")
+      .select(["id", "robot_id"])
+      .where("status", "=", "active")
+      .execute();
+    return new Map(rows.map(({ robot_id: robotId, id }) => [robotId, id]));
+  }
+
+  usage(): Promise<readonly UsagePeriod[]> {
+    return listUsage(this.#store.reader, ORGANIZATION, ALL_ROWS, this.#usageClock.now());
+  }
+
+  /** The same list, a few at a time. */
+  async usagePages(rows: number): Promise<readonly UsagePeriod[]> {
+    const all: UsagePeriod[] = [];
+    for (let after: string | null = null; ;) {
+      const now = this.#usageClock.now();
+      const page: readonly UsagePeriod[] = await listUsage(this.#store.reader, ORGANIZATION, { after, rows }, now);
+      all.push(...page);
+      if (page.length < rows) return all;
+      after = page.at(-1)?.id ?? null;
+    }
+  }
+
+  /** By the clock that usage is metered by. */
+  get metered(): string {
+    return this.#usageClock.now().at;
+  }
+
+  async close(): Promise<void> {
+    await this.#store[Symbol.asyncDispose]();
+  }
+
+  async #register(robot: number, region: string): Promise<void> {
+    const setup = { name: ROBOTS[robot] ?? "", robot_type_id: "t", region, configuration_digest: DIGEST };
+    const identity = {
+      id: `rob_${robot}`,
+      now: this.now,
+      auditId: "aud_1",
+      recentChanges: "[]",
+      madeBy: "key_1",
+      keepsEntry: 0 as const,
+    };
+    await this.#store.write((transaction) => upsertRobot(transaction, ORGANIZATION, registrationOf(setup), identity));
+  }
+
+  async #seed(): Promise<void> {
+    const createdAt = this.now;
+    await this.#store.write(async (transaction) => {
+      await transaction
+        .insertInto("organizations")
+        .values({ id: ORGANIZATION, name: "o", created_at: createdAt })
+        .execute();
+      for (const [number, slug] of MODELS.entries()) {
+        const id = `ckpt_${number}`;
+        const people = { display_name: slug, vendor: null, model_type: null, license_tier: null };
+        await transaction
+          .insertInto("models")
+          .values({ slug, ...people, default_checkpoint_id: id, created_at: createdAt, withdrawn_at: null })
+          .execute();
+        const requirements = printRequirements(NO_REQUIREMENTS);
+        const checkpoint = { id, model_slug: slug, requirements, created_at: createdAt, withdrawn_at: null };
+        await transaction.insertInto("checkpoints").values(checkpoint).execute();
+        for (const region of REGIONS.slice(0, 2)) {
+          await transaction
+            .insertInto("endpoints")
+            .values({
+              checkpoint_id: id,
+              region,
+              url: "http://127.0.0.1:1",
+              health_url: "http://127.0.0.1:1/health",
+              health: "healthy",
+              contrary_probes: 0,
+              health_since: null,
+              last_probed_at: null,
+              last_error: null,
+              next_probe_at: createdAt,
+              probe_id: null,
+              probe_expires_at: null,
+              withdrawn_at: null,
+            })
+            .execute();
+        }
+      }
+    });
+    for (const robot of ROBOTS.keys()) await this.#register(robot, "here");
+  }
+}
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const MACHINE = { clock: systemClock, files: systemFiles, random: systemRandom, log };
+const AUTHOR = { organizationId: ORGANIZATION, actor: "command", requestId: null };
+
+const folders: string[] = [];
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
+
+async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(memoryFolder, "usage-"));
+  folders.push(folder);
+  const world = await World.begin(folder);
+  try {
+    await use(world);
+  } finally {
+    await world.close();
+  }
+}
+
+const sum = (periods: readonly UsagePeriod[]) => periods.reduce((total, { quantity }) => total + quantity, 0);
+
+/** No second of a robot twice, every quantity what its ends say, every id once. */
+function expectSound(periods: readonly UsagePeriod[], now: string): void {
+  expect(new Set(periods.map(({ id }) => id)).size).toBe(periods.length);
+  for (const robot of ROBOTS) {
+    const own = periods
+      .filter(({ robot_name: robotName }) => robotName === robot)
+      .toSorted((left, right) => (left.period_start < right.period_start ? -1 : 1));
+    for (const [position, period] of own.entries()) {
+      const end = period.period_end ?? new Date(Math.floor(Date.parse(now) / 1000) * 1000).toISOString();
+      expect(period.quantity).toBe(periodSeconds(period.period_start, end));
+      expect(period.quantity).toBeGreaterThan(0);
+      const next = own[position + 1];
+      if (next !== undefined) expect(next.period_start >= end).toBe(true);
+    }
+  }
+}
+
+describe("the usage ledger", () => {
+  it("any interleaving: the sum is the time that deployments were active, each second once", async () => {
+    await fc.assert(
+      fc.asyncProperty(forward, (steps) =>
+        inWorld(async (world) => {
+          // What a person with a stopwatch would write down.
+          let seconds = 0;
+          const since = new Map<string, { readonly id: string; readonly fromS: number }>();
+          for (const { command: todo, wait_ms: waitMs } of steps) {
+            world.pass(waitMs);
+            await world.run(todo);
+            const nowS = Math.floor(world.nowMs / 1000);
+            const active = await world.active();
+            for (const [robot, { id, fromS }] of since) {
+              if (active.get(robot) === id) continue;
+              seconds += nowS - fromS;
+              since.delete(robot);
+            }
+            for (const [robot, id] of active) if (!since.has(robot)) since.set(robot, { id, fromS: nowS });
+            const running = [...since.values()].reduce((total, { fromS }) => total + nowS - fromS, 0);
+            expect(sum(await world.usage())).toBe(seconds + running);
+          }
+          const before = await world.usage();
+          expectSound(before, world.now);
+          // Cutting at the hour changes neither the sum nor what was there.
+          await world.run({ do: "restart" });
+          await world.tasks();
+          const after = await world.usage();
+          expect(after.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
+          expect(await world.usagePages(2)).toEqual(after);
+        }),
+      ),
+      { numRuns: times(12, 60) },
+    );
+  }, 120_000);
+
+  it("a clock that jumps back makes nothing negative and nothing double", async () => {
+    await fc.assert(
+      fc.asyncProperty(jumpingBack, (steps) =>
+        inWorld(async (world) => {
+          for (const { command: todo, wait_ms: waitMs, jump_ms: jumpMs } of steps) {
+            world.pass(waitMs);
+            world.nowMs += jumpMs;
+            await world.run(todo);
+            const periods = await world.usage();
+            expectSound(periods, world.metered);
+            expect(sum(periods)).toBeLessThanOrEqual((world.passedMs / 1000 + 1) * ROBOTS.length);
+          }
+        }),
+      ),
+      { numRuns: times(8, 40) },
+    );
+  }, 120_000);
+
+  it("a clock that jumps wherever it likes adds no second that did not pass, and costs a day of use at most", async () => {
+    const DAY_S = 86_400;
+    await fc.assert(
+      fc.asyncProperty(jumping, (steps) =>
+        inWorld(async (world) => {
+          let activeMs = 0;
+          let jumped = 0;
+          for (const { command: todo, wait_ms: waitMs, jump_ms: jumpMs } of steps) {
+            // What a new process makes of the clock is for others to tell.
+            if (todo.do === "restart") continue;
+            // The service looks at its clock more often than it is asked for anything.
+            for (let leftMs = waitMs; leftMs > 0; leftMs -= HOUR_MS) {
+              activeMs += (await world.active()).size * Math.min(leftMs, HOUR_MS);
+              world.pass(Math.min(leftMs, HOUR_MS));
+              await world.tasks();
+            }
+            world.nowMs += jumpMs;
+            if (jumpMs !== 0) jumped += 1;
+            await world.run(todo);
+            const seconds = sum(await world.usage());
+            expect(seconds).toBeLessThanOrEqual(activeMs / 1000 + steps.length);
+            expect(seconds).toBeGreaterThan(activeMs / 1000 - (jumped * DAY_S + 2 * steps.length) * ROBOTS.length);
+          }
+        }),
+      ),
+      { numRuns: times(8, 40) },
+    );
+  }, 120_000);
+
+  it.each<[what: string, steps: (world: World) => Promise<void>, seconds: number]>([
+    [
+      "a year ahead for a moment: as if nothing had been",
+      async (world) => {
+        world.pass(5000);
+        world.nowMs += YEAR_MS;
+        await world.tasks();
+        world.pass(5000);
+        await world.run({ do: "deploy", robot: 0, model: 1 });
+        await world.tasks();
+        world.nowMs -= YEAR_MS;
+        world.pass(5000);
+        await world.tasks();
+      },
+      15,
+    ],
+    [
+      "set a year ahead for good: the year does not count",
+      async (world) => {
+        world.pass(5000);
+        world.nowMs += YEAR_MS;
+        await world.tasks();
+        world.pass(STEADY_MS);
+        await world.tasks();
+        await world.run({ do: "restart" });
+        world.pass(5000);
+        await world.tasks();
+      },
+      STEADY_MS / 1000 + 10,
+    ],
+    [
+      "set a year ahead, believed, and set right: what follows counts at once",
+      async (world) => {
+        world.nowMs += YEAR_MS;
+        await world.tasks();
+        world.pass(STEADY_MS);
+        await world.tasks();
+        world.pass(5000);
+        await world.run({ do: "retire", robot: 0 });
+        world.nowMs -= YEAR_MS;
+        await world.tasks();
+        world.pass(STEADY_MS);
+        await world.tasks();
+        await world.run({ do: "deploy", robot: 0, model: 1 });
+        world.pass(5000);
+      },
+      STEADY_MS / 1000 + 10,
+    ],
+    [
+      "a year ahead when the service began, and set right with a restart: what runs counts from then on",
+      async (world) => {
+        world.nowMs += YEAR_MS;
+        await world.run({ do: "restart" });
+        await world.run({ do: "deploy", robot: 1, model: 0 });
+        await world.run({ do: "retire", robot: 0 });
+        const before = sum(await world.usage());
+        expect(before).toBe(YEAR_MS / 1000);
+        world.nowMs -= YEAR_MS;
+        await world.run({ do: "restart" });
+        await world.tasks();
+        world.pass(5000);
+      },
+      YEAR_MS / 1000 + 5,
+    ],
+    [
+      "corrected by a little: followed",
+      async (world) => {
+        world.pass(5000);
+        world.nowMs += CORRECTION_MAXIMUM_MS;
+        await world.tasks();
+      },
+      CORRECTION_MAXIMUM_MS / 1000 + 5,
+    ],
+  ])("a clock that is %s", (_what, steps, seconds) =>
+    inWorld(async (world) => {
+      await world.run({ do: "deploy", robot: 0, model: 0 });
+      await steps(world);
+      expect(sum(await world.usage())).toBe(seconds);
+    }),
+  );
+
+  it("a period that runs on is cut at each full hour, and after an outage once", () =>
+    inWorld(async (world) => {
+      await world.run({ do: "deploy", robot: 0, model: 0 });
+      world.pass(20_000);
+      await world.tasks();
+      world.pass(5 * HOUR_MS);
+      await world.tasks();
+      const periods = await world.usage();
+      expect(periods.map(({ period_start, period_end, quantity }) => [period_start, period_end, quantity])).toEqual([
+        ["2026-03-01T11:59:50.000Z", "2026-03-01T12:00:00.000Z", 10],
+        ["2026-03-01T12:00:00.000Z", "2026-03-01T17:00:00.000Z", 18_000],
+        ["2026-03-01T17:00:00.000Z", null, 10],
+      ]);
+    }));
+});
