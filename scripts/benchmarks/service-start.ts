@@ -1,4 +1,4 @@
-/** The services that are measured or stormed: ours as it is shipped, and whatever is set beside it. */
+/** The services that are measured: ours as it is shipped, and whatever is set beside it. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { openSync } from "node:fs";
@@ -40,7 +40,7 @@ export async function startOurs(launcher: string, flags: readonly string[]): Pro
 }
 
 /** Starts the launcher with its data and its log in `folder`; resolves once it accepts requests. */
-export async function launch(
+async function launch(
   launcher: string,
   folder: string,
   flags: readonly string[],

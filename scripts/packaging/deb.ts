@@ -76,7 +76,7 @@ export async function writeChecksums(out: string, paths: readonly string[]): Pro
 }
 
 /** Regular files and links below a folder, sorted. */
-export async function listFiles(folder: string): Promise<readonly string[]> {
+async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => !entry.isDirectory())

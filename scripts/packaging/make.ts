@@ -6,7 +6,6 @@ import { readRelease } from "./changelog.ts";
 import { buildDeb, writeChecksums } from "./deb.ts";
 import type { Architecture, NodeRuntime } from "./node.ts";
 import { writeBillOfMaterials } from "./sbom.ts";
-import { describeSize } from "./size.ts";
 import { buildProgram, layOut } from "./tree.ts";
 
 export interface PackageOptions {
@@ -15,7 +14,7 @@ export interface PackageOptions {
   readonly out: string;
   /** Another version than that of package.json. */
   readonly version?: string | undefined;
-  /** Compress less, and do not tell what the size is made of. */
+  /** Not compressed. */
   readonly isFast: boolean;
 }
 
@@ -43,7 +42,6 @@ export async function makePackages(
     const deb = await buildDeb({ tree, out: folder, release, architecture, isFast: isFast });
     const bill = await writeBillOfMaterials({ deb, bundled: program.bundled, node, release, architecture });
     packages.push(deb, bill);
-    if (!isFast) console.log(`${await describeSize(deb, tree)}\n`);
   }
   await writeChecksums(folder, packages);
   return packages;

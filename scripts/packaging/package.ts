@@ -16,7 +16,7 @@ const HELP = `Usage: scripts/package [--arch amd64|arm64]… [--out DIR] [--vers
   --arch     one architecture; both without it
   --out      where the packages go (dist/packages); what is there under the same names is replaced
   --version  another version than package.json's, to try an upgrade
-  --fast     not compressed, and nothing told of what the size is made of: for tests`;
+  --fast     not compressed: for tests`;
 
 const { values: options } = parseArgs({
   options: {

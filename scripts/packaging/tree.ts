@@ -9,7 +9,6 @@ import { bundledPackages } from "./bundled.ts";
 import type { Release } from "./changelog.ts";
 import { copyright, NODE_NOTICES } from "./copyright.ts";
 import type { Architecture, NodeRuntime } from "./node.ts";
-import { stripProgram } from "./strip.ts";
 
 const root = join(import.meta.dirname, "../..");
 const NAME = "robot-policy-agent";
@@ -73,7 +72,7 @@ export async function layOut({ tree, program, node, release }: Layout): Promise<
   };
   const source = (path: string) => readFile(join(root, path));
 
-  await put(`${PROGRAM_FOLDER}/node`, stripProgram(node.program), 0o755);
+  await put(`${PROGRAM_FOLDER}/node`, node.program, 0o755);
   const launcher = await readFile(program.launcher, "utf8");
   await put(
     `${PROGRAM_FOLDER}/${NAME}.cjs`,

@@ -194,7 +194,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
   }
 }
 
-/** With `scripts/e2e --keep`, until somebody who looks around has seen enough: Ctrl-C ends the tests, and all that belongs to them. */
+/** With E2E_KEEP=1, until somebody who looks around has seen enough: Ctrl-C ends the tests, and all that belongs to them. */
 async function hold(hostname: string, leader: number): Promise<void> {
   if (process.env["E2E_KEEP"] === undefined) return;
   process.stderr.write(`kept until Ctrl-C: ${hostname}; look around with: nsenter --target=${leader} --all\n`);
