@@ -101,7 +101,9 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     list: (path) => at(`${path}/.`, (name) => fs.readdir(name)),
     makeDirectory: (path, access) =>
       at(path, async (name) => {
-        await fs.mkdir(name, { mode: 0o700 });
+        // A folder of root's has its mode from the start: a run that finds one keeps the mode it has, also one of a run that was killed here.
+        const isRoots = access.userId === 0 && access.groupId === 0;
+        await fs.mkdir(name, { mode: isRoots ? access.mode : 0o700 });
         await using directory = await fs.open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
         await grant(directory, access);
       }),
