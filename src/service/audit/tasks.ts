@@ -24,8 +24,6 @@ export function createAuditPruning(
   { clock, log }: Pick<ServiceMachine, "clock" | "log">,
   retentionDays: number,
 ): Task {
-  let prunedMs = Number.NEGATIVE_INFINITY;
-
   async function prune(signal: AbortSignal): Promise<void> {
     const newest = await auditedBeforeNewest(store.reader, NEWEST_KEPT);
     if (newest === null) return;
@@ -42,14 +40,5 @@ export function createAuditPruning(
     if (pruned > 0) log.info("audit_pruned", { entries: pruned, before });
   }
 
-  return {
-    name: "prune-audit",
-    intervalMs: HOUR_MS,
-    async run(signal) {
-      // Tasks are nudged by anything that happens; this one has its own pace.
-      if (clock.monotonicMs() - prunedMs < HOUR_MS / 2) return;
-      await prune(signal);
-      prunedMs = clock.monotonicMs();
-    },
-  };
+  return { name: "prune-audit", intervalMs: HOUR_MS, ignoresNudges: true, run: prune };
 }

@@ -83,13 +83,7 @@ export function lockDeployment(
   organizationId: string,
   id: string,
 ): Promise<DeploymentRow | undefined> {
-  return transaction
-    .selectFrom("deployments")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", id)
-    .forUpdate()
-    .executeTakeFirst();
+  return deploymentsForUpdate(transaction, organizationId).where("id", "=", id).executeTakeFirst();
 }
 
 /** The deployment a robot has now, held until the transaction ends. */
@@ -98,14 +92,14 @@ export function lockCurrentDeployment(
   organizationId: string,
   robotId: string,
 ): Promise<DeploymentRow | undefined> {
-  return transaction
-    .selectFrom("deployments")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
+  return deploymentsForUpdate(transaction, organizationId)
     .where("robot_id", "=", robotId)
     .where("retired_at", "is", null)
-    .forUpdate()
     .executeTakeFirst();
+}
+
+function deploymentsForUpdate(transaction: Transaction<Tables>, organizationId: string) {
+  return transaction.selectFrom("deployments").selectAll().where("organization_id", "=", organizationId).forUpdate();
 }
 
 /** A robot that is to run something, held until the transaction ends: deployments of one robot are made one after the other. */

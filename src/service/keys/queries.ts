@@ -198,13 +198,3 @@ export async function hasUnrestrictedKey(
     .executeTakeFirst();
   return found !== undefined;
 }
-
-/** Notes that a key was used at `at`. Only forward: another replica may have seen a later use. */
-export async function noteKeyUse(transaction: Transaction<Tables>, id: string, at: string): Promise<void> {
-  await transaction
-    .updateTable("api_keys")
-    .set({ last_used_at: at })
-    .where("id", "=", id)
-    .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
-    .execute();
-}

@@ -72,18 +72,19 @@ async function deleteOldestLogins(transaction: Transaction<Tables>, count: numbe
   await transaction.deleteFrom("login_exchanges").where("id", "in", oldest).execute();
 }
 
-/** Forgets logins that expired before `before` (ISO 8601), the oldest first; returns how many. */
-export async function deletePastLogins(
+/** Forgets logins or sessions that expired before `before` (ISO 8601), the oldest first; returns how many. */
+export async function deleteExpired(
   transaction: Transaction<Tables>,
+  table: "login_exchanges" | "sessions",
   before: string,
   maximum: number,
 ): Promise<number> {
   const past = transaction
-    .selectFrom("login_exchanges")
+    .selectFrom(table)
     .select("id")
     .where("expires_at", "<", before)
     .orderBy("expires_at")
     .limit(maximum);
-  const deleted = await transaction.deleteFrom("login_exchanges").where("id", "in", past).returning("id").execute();
+  const deleted = await transaction.deleteFrom(table).where("id", "in", past).returning("id").execute();
   return deleted.length;
 }

@@ -1,7 +1,6 @@
-import { deletePastSessions } from "../kernel/auth/session-queries.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { deletePastLogins } from "./queries.ts";
+import { deleteExpired } from "./queries.ts";
 
 const INTERVAL_MS = 60_000;
 /** Rows of one write. */
@@ -22,8 +21,8 @@ export function createPruneLogins({ store, machine: { clock } }: Pick<OperationC
       for (let deleted = BATCH; deleted >= BATCH && !signal.aborted;) {
         deleted = await store.write(async (transaction) =>
           Math.max(
-            await deletePastLogins(transaction, now, BATCH),
-            await deletePastSessions(transaction, longAgo, BATCH),
+            await deleteExpired(transaction, "login_exchanges", now, BATCH),
+            await deleteExpired(transaction, "sessions", longAgo, BATCH),
           ),
         );
       }

@@ -100,11 +100,6 @@ export interface UsagePeriod {
   readonly created_at: string;
 }
 
-const SUMMED = ["id", "robot_name", "model_slug", "period_start", "period_end", "quantity"] as const;
-
-/** A period as far as it is summed up. */
-export type SummedPeriod = Pick<UsagePeriod, (typeof SUMMED)[number]>;
-
 /**
  * Periods of an organization as of now, oldest first. A period has its id from its beginning, so it keeps its
  * place, and shows once however the pages are cut, when it is entered in the ledger meanwhile.
@@ -112,42 +107,9 @@ export type SummedPeriod = Pick<UsagePeriod, (typeof SUMMED)[number]>;
 export async function listUsage(
   reader: Reader,
   organizationId: string,
-  range: PageRange,
+  { after, rows }: PageRange,
   now: UsageTime,
 ): Promise<readonly UsagePeriod[]> {
-  const { entered, running } = selectPeriods(reader, organizationId, range, now);
-  const both = entered.selectAll().unionAll(running.selectAll()).orderBy("id");
-  const found = await (range.rows === null ? both : both.limit(range.rows)).execute();
-  return withQuantities(found, now);
-}
-
-/** As `listUsage`, for a long ledger: what is not read costs neither time nor memory. */
-export async function listSummedPeriods(
-  reader: Reader,
-  organizationId: string,
-  range: PageRange & { readonly rows: number },
-  now: UsageTime,
-): Promise<readonly SummedPeriod[]> {
-  const { entered, running } = selectPeriods(reader, organizationId, range, now);
-  const both = entered.select(SUMMED).unionAll(running.select(SUMMED)).orderBy("id");
-  return withQuantities(await both.limit(range.rows).execute(), now);
-}
-
-/** A period that runs has come to its quantity so far. */
-function withQuantities<Period extends Omit<SummedPeriod, "quantity"> & { quantity: number }>(
-  periods: readonly Period[],
-  now: UsageTime,
-): readonly Period[] {
-  for (const period of periods) {
-    if (period.period_end !== null) continue;
-    period.quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));
-  }
-  return periods;
-}
-
-/** The periods in the ledger, and those that run. */
-function selectPeriods(reader: Reader, organizationId: string, { after, rows }: PageRange, now: UsageTime) {
-  const second = wholeSecond(now.at);
   let entered = reader
     .selectFrom("usage_records")
     .select(["id", "deployment_id", "robot_name", "model_slug", "usage_type", "sku", "unit", "quantity"])
@@ -171,7 +133,7 @@ function selectPeriods(reader: Reader, organizationId: string, { after, rows }: 
     ])
     .where("deployments.organization_id", "=", organizationId)
     .where("usage_id", "is not", null)
-    .where("usage_from", "<", second);
+    .where("usage_from", "<", wholeSecond(now.at));
   if (after !== null) {
     entered = entered.where("id", ">", after);
     running = running.where("usage_id", ">", after);
@@ -181,8 +143,24 @@ function selectPeriods(reader: Reader, organizationId: string, { after, rows }: 
     entered = entered.orderBy("id").limit(rows);
     running = running.orderBy("usage_id").limit(rows);
   }
-  return { entered: reader.selectFrom(entered.as("entered")), running: reader.selectFrom(running.as("running")) };
+  const both = reader
+    .selectFrom(entered.as("entered"))
+    .selectAll()
+    .unionAll(reader.selectFrom(running.as("running")).selectAll())
+    .orderBy("id");
+  const periods = await (rows === null ? both : both.limit(rows)).execute();
+  // A period that runs has come to its quantity so far.
+  return periods.map((period) => {
+    if (period.period_end !== null) return period;
+    const quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));
+    return Object.assign(period, { quantity });
+  });
 }
+
+const SUMMED = ["id", "robot_name", "model_slug", "period_start", "period_end", "quantity"] as const;
+
+/** A period as far as it is summed up. */
+export type SummedPeriod = Pick<UsagePeriod, (typeof SUMMED)[number]>;
 
 /**
  * Periods in the ledger that are longer than `USUAL_PERIOD_S`, were named until `until` and ended after `since`, oldest first: what

@@ -9,7 +9,7 @@ import { createTurns } from "../kernel/traffic/turns.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import type { UsageTime } from "./period.ts";
 import { wholeSecond } from "./period.ts";
-import { listLongPeriods, listSummedPeriods } from "./queries.ts";
+import { listLongPeriods, listUsage } from "./queries.ts";
 import type { SummedPeriod } from "./queries.ts";
 import type { Stretch } from "./sums.ts";
 import { createSums } from "./sums.ts";
@@ -70,7 +70,7 @@ async function* periodsWithin(
   const last = firstIdAt("use", untilMs + NAMED_WITHIN_MS);
   const since = new Date(sinceMs).toISOString();
   yield* inParts("", first, (after) => listLongPeriods(reader, organizationId, { after, until: first, rows }, since));
-  yield* inParts(first, last, (after) => listSummedPeriods(reader, organizationId, { after, rows }, now));
+  yield* inParts(first, last, (after) => listUsage(reader, organizationId, { after, rows }, now));
 }
 
 /** Reads on behind `after`, until there is no more or `last` is passed. */

@@ -12,36 +12,49 @@ interface CredentialId {
   readonly id: string;
 }
 
+/** Tables of credentials. */
+export type CredentialTable = "api_keys" | "sessions";
+
 /**
  * A key or session of an organization. It cannot be ended by others before the transaction is: they lock its row for an update. Any
  * number may hold it at a time, also beside one who notes that it was used.
  */
 export async function holdCredential(
   transaction: Transaction<Tables>,
-  table: "api_keys" | "sessions",
+  table: CredentialTable,
   credential: CredentialId,
 ): Promise<CredentialEnd | undefined> {
-  const [row] = await (table === "api_keys" ? holdKey : holdSession)(transaction, credential);
+  const [row] = await HOLD[table](transaction, credential);
   return row;
 }
 
-const holdKey = prepare<CredentialId, CredentialEnd>((database, parameter) =>
-  database
-    .selectFrom("api_keys")
-    .select(["expires_at", "revoked_at"])
-    .where("organization_id", "=", parameter("organizationId"))
-    .where("id", "=", parameter("id"))
-    .forKeyShare(),
-);
+const HOLD = { api_keys: prepareHold("api_keys"), sessions: prepareHold("sessions") };
 
-const holdSession = prepare<CredentialId, CredentialEnd>((database, parameter) =>
-  database
-    .selectFrom("sessions")
-    .select(["expires_at", "revoked_at"])
-    .where("organization_id", "=", parameter("organizationId"))
-    .where("id", "=", parameter("id"))
-    .forKeyShare(),
-);
+function prepareHold(table: CredentialTable) {
+  return prepare<CredentialId, CredentialEnd>((database, parameter) =>
+    database
+      .selectFrom(table)
+      .select(["expires_at", "revoked_at"])
+      .where("organization_id", "=", parameter("organizationId"))
+      .where("id", "=", parameter("id"))
+      .forKeyShare(),
+  );
+}
+
+/** Notes that a credential was used at `at` (ISO 8601). Only forward: another replica may have seen a later use. */
+export async function noteUse(
+  transaction: Transaction<Tables>,
+  table: CredentialTable,
+  id: string,
+  at: string,
+): Promise<void> {
+  await transaction
+    .updateTable(table)
+    .set({ last_used_at: at })
+    .where("id", "=", id)
+    .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
+    .execute();
+}
 
 /** Those of these keys and sessions that are neither revoked nor expired at `now` (ISO 8601). */
 export async function workingCredentials(

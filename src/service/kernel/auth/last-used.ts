@@ -1,9 +1,9 @@
-import { noteKeyUse } from "../../keys/queries.ts";
 import type { ServiceMachine } from "../machine.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Principal } from "./authenticate.ts";
-import { noteSessionUse } from "./session-queries.ts";
+import { noteUse } from "./credentials.ts";
+import type { CredentialTable } from "./credentials.ts";
 
 /** When each credential was used last, without a write for each request. */
 export interface LastUsed {
@@ -22,7 +22,7 @@ const PERIOD_MS = 60_000;
 const BATCH = 500;
 
 interface Use {
-  readonly note: typeof noteKeyUse;
+  readonly table: CredentialTable;
   readonly id: string;
   readonly at: string;
 }
@@ -37,7 +37,7 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
     for (let start = 0; start < uses.length; start += BATCH) {
       const batch = uses.slice(start, start + BATCH);
       await store.write(async (transaction) => {
-        for (const { note, id, at } of batch) await note(transaction, id, at);
+        for (const { table, id, at } of batch) await noteUse(transaction, table, id, at);
       });
     }
   }
@@ -46,7 +46,7 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
     note({ credential, credential_id: id }) {
       if (noted.size >= NOTED_CREDENTIALS_MAXIMUM && !noted.has(id)) return;
       const at = new Date(clock.wallMs()).toISOString();
-      noted.set(id, { note: credential === "api_key" ? noteKeyUse : noteSessionUse, id, at });
+      noted.set(id, { table: credential === "api_key" ? "api_keys" : "sessions", id, at });
     },
     task: { name: "note-last-used", intervalMs: PERIOD_MS, ignoresNudges: true, run: flush },
     flush,

@@ -98,29 +98,3 @@ export async function deleteOldConsoleSessions(
     .where("id", "in", own.where("id", "<", oldestKept.id))
     .execute();
 }
-
-/** Forgets sessions that were over before `before` (ISO 8601), a bounded number at a time; returns how many. */
-export async function deletePastSessions(
-  transaction: Transaction<Tables>,
-  before: string,
-  maximum: number,
-): Promise<number> {
-  const past = transaction
-    .selectFrom("sessions")
-    .select("id")
-    .where("expires_at", "<", before)
-    .orderBy("expires_at")
-    .limit(maximum);
-  const deleted = await transaction.deleteFrom("sessions").where("id", "in", past).returning("id").execute();
-  return deleted.length;
-}
-
-/** Notes that a session was used at `at`. Only forward: another replica may have seen a later use. */
-export async function noteSessionUse(transaction: Transaction<Tables>, id: string, at: string): Promise<void> {
-  await transaction
-    .updateTable("sessions")
-    .set({ last_used_at: at })
-    .where("id", "=", id)
-    .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
-    .execute();
-}
