@@ -5,8 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { fletcher64 } from "../../src/agent/registration/fletcher64.ts";
-import { SCHEMA_VERSION } from "../../src/agent/registration/registration.ts";
+import { checksum, SCHEMA_VERSION } from "../../src/agent/registration/registration.ts";
 import { inventory } from "../support/nspawn/inventory.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import type { Computer } from "../support/nspawn/nspawn.ts";
@@ -232,6 +231,6 @@ describe.skipIf(whySkipped !== "")(
 function asNewerState(text: string): string {
   const { registration } = JSON.parse(text) as { readonly registration: unknown };
   const schemaVersion = SCHEMA_VERSION + 1;
-  const checksum = fletcher64(Buffer.from(JSON.stringify({ schema_version: schemaVersion, registration })));
-  return `${JSON.stringify({ schema_version: schemaVersion, checksum, registration }, null, 2)}\n`;
+  const sealed = { schema_version: schemaVersion, checksum: checksum(schemaVersion, registration), registration };
+  return `${JSON.stringify(sealed, null, 2)}\n`;
 }

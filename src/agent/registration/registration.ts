@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 
 import type { RobotView } from "../../api/robot-views.ts";
@@ -7,7 +8,6 @@ import { readBounded, replaceDurably } from "../../platform/files/durable-file.t
 import type { FileOwner, Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
-import { fletcher64 } from "./fletcher64.ts";
 import type { Envelope, FileRecord, RegistrationRecord } from "./record.ts";
 import { isEnvelope, isRegistrationRecord } from "./record.ts";
 
@@ -133,8 +133,11 @@ export async function setAside(files: Files, path: string): Promise<string> {
   return aside;
 }
 
-function checksum(schemaVersion: number, registration: unknown): string {
-  return fletcher64(Buffer.from(JSON.stringify({ schema_version: schemaVersion, registration })));
+/** Finds what a torn write or a worn flash does to the file; no protection against people. */
+export function checksum(schemaVersion: number, registration: unknown): string {
+  return createHash("sha256")
+    .update(JSON.stringify({ schema_version: schemaVersion, registration }))
+    .digest("hex");
 }
 
 /** JSON has no 64-bit integers. */
