@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 import { configurationSchema } from "../../src/agent/configuration/schema.ts";
 import { agentProgram } from "../../src/cli/agent-program.ts";
-import { loadCatalog } from "../../src/manifest/catalog/catalog.ts";
+import { loadCatalog } from "../../src/manifest/catalog/load-catalog.ts";
 import { manifestSchema } from "../../src/manifest/schema.ts";
 import { EXIT } from "../../src/platform/terminal.ts";
 import { describeKeys } from "./document.ts";

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { ConfigurationFile, Fingerprinter, RereadScope, Snapshot } from "../fingerprint/fingerprint.ts";
+import type { Fingerprinter, RereadScope } from "../fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../fingerprint/fingerprint.ts";
+import type { ConfigurationFile, Snapshot } from "../fingerprint/snapshot.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Machine } from "../platform/machine.ts";

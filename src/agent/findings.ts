@@ -1,5 +1,5 @@
 import type { ValidationError } from "../api/errors.ts";
-import type { FileFinding } from "../fingerprint/fingerprint.ts";
+import type { FileFinding } from "../fingerprint/findings.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Reading } from "./configuration/document-input.ts";

@@ -1,7 +1,7 @@
 import type { ValidationError } from "../api/errors.ts";
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
-import type { CallResult } from "../client/client.ts";
+import type { CallResult } from "../client/call-result.ts";
 import type { CredentialProblem } from "../client/credentials.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";

@@ -1,7 +1,7 @@
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ServiceClient } from "../client/client.ts";
-import type { Snapshot } from "../fingerprint/fingerprint.ts";
+import type { Snapshot } from "../fingerprint/snapshot.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";

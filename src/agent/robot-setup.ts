@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import type { RobotSetup } from "../api/robots.ts";
-import type { ConfigurationFile } from "../fingerprint/fingerprint.ts";
+import type { ConfigurationFile } from "../fingerprint/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { expandName } from "./configuration/configuration.ts";

@@ -1,5 +1,8 @@
 import * as z from "zod";
 
+import { BODY_BYTES } from "./body-bytes.ts";
+import type { Operation } from "./operation.ts";
+import { pageQuerySchema } from "./pages.ts";
 import { text } from "./text.ts";
 
 /** The document shows no bounds; these hold every name and id there can be. */
@@ -37,3 +40,55 @@ export type DeploymentView = z.output<typeof deploymentViewSchema>;
 
 /** Answer of `GET /v1/me/deployments`. */
 export const deploymentListSchema = z.looseObject({ items: z.array(deploymentViewSchema) });
+
+export const createDeployment = {
+  summary: "Deploy a model for a robot",
+  tag: "customer-auth",
+  method: "POST",
+  path: "/v1/me/deployments",
+  scopes: ["deployments:write"],
+  request: deploymentCreateSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: deploymentViewSchema,
+} as const satisfies Operation;
+
+export const listDeployments = {
+  summary: "List deployments",
+  tag: "customer-auth",
+  method: "GET",
+  path: "/v1/me/deployments",
+  scopes: ["deployments:read"],
+  query: pageQuerySchema,
+  request: null,
+  response: deploymentListSchema,
+} as const satisfies Operation;
+
+export const getDeployment = {
+  summary: "Get a deployment",
+  tag: "customer-auth",
+  method: "GET",
+  path: "/v1/me/deployments/{deployment_id}",
+  scopes: ["deployments:read"],
+  request: null,
+  response: deploymentViewSchema,
+} as const satisfies Operation;
+
+export const pollDeployment = {
+  summary: "Get a deployment, where existing clients poll",
+  tag: "customer-auth",
+  method: "GET",
+  path: "/v1/deployments/{deployment_id}",
+  scopes: ["deployments:read"],
+  request: null,
+  response: deploymentViewSchema,
+} as const satisfies Operation;
+
+export const retireDeployment = {
+  summary: "Retire a deployment",
+  tag: "customer-auth",
+  method: "DELETE",
+  path: "/v1/me/deployments/{deployment_id}",
+  scopes: ["deployments:write"],
+  request: null,
+  response: deploymentViewSchema,
+} as const satisfies Operation;

@@ -1,15 +1,17 @@
 import * as z from "zod";
 
+import { BODY_BYTES } from "./body-bytes.ts";
+import { ENDPOINT_STATUSES } from "./endpoints.ts";
+import { fleetPreviewSchema } from "./fleets.ts";
+import type { Operation } from "./operation.ts";
+import { pageQuerySchema } from "./pages.ts";
+import { moment, nullableText } from "./text.ts";
+
 export const FLEET_MEMBER_STATES = ["ready", "active", "waiting", "blocked"] as const;
-export const ENDPOINT_STATUSES = ["healthy", "unhealthy", "unknown"] as const;
 export const SELECTION_KINDS = ["robots", "selector"] as const;
 
 /** Generations that details show at most: the newest, and what the fleet works with. */
 export const GENERATIONS_SHOWN = { maximum: 100 } as const;
-
-const nullableText = z.string().nullable();
-/** ISO 8601 date-time. */
-const moment = z.string();
 
 export const fleetMemberViewSchema = z.object({
   robot_id: z.string(),
@@ -121,17 +123,34 @@ export const fleetPreviewedSchema = z.object({
 
 export type FleetPreviewed = z.output<typeof fleetPreviewedSchema>;
 
-export const endpointViewSchema = z.object({
-  model_slug: z.string(),
-  checkpoint_id: z.string(),
-  region: z.string(),
-  status: z.enum(ENDPOINT_STATUSES),
-  since: moment.nullable(),
-  checked_at: moment.nullable(),
-  detail: nullableText,
-});
+export const getFleetDetails = {
+  summary: "Tell why a robot fleet is as it is",
+  tag: "fleets",
+  method: "GET",
+  path: "/v1/fleets/{fleet_id}/details",
+  scopes: ["fleets:read"],
+  request: null,
+  response: fleetDetailsSchema,
+} as const satisfies Operation;
 
-export type EndpointView = z.output<typeof endpointViewSchema>;
+export const listFleetNeeds = {
+  summary: "List what robot fleets need from a person",
+  tag: "fleets",
+  method: "GET",
+  path: "/v1/me/fleet-needs",
+  scopes: ["fleets:read"],
+  query: pageQuerySchema,
+  request: null,
+  response: fleetNeedsListSchema,
+} as const satisfies Operation;
 
-/** Answer of `GET /v1/endpoints`. */
-export const endpointListSchema = z.object({ items: z.array(endpointViewSchema) });
+export const previewFleet = {
+  summary: "Show which robots a fleet would have",
+  tag: "fleets",
+  method: "POST",
+  path: "/v1/fleets/preview",
+  scopes: ["robots:read"],
+  request: fleetPreviewSchema,
+  bodyBytes: BODY_BYTES.fleet,
+  response: fleetPreviewedSchema,
+} as const satisfies Operation;

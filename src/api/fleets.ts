@@ -1,5 +1,8 @@
 import * as z from "zod";
 
+import { BODY_BYTES } from "./body-bytes.ts";
+import type { Operation } from "./operation.ts";
+import { pageQuerySchema } from "./pages.ts";
 import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH, SITE_LENGTH } from "./robots.ts";
 import { text } from "./text.ts";
 
@@ -126,3 +129,46 @@ export type FleetView = z.output<typeof fleetViewSchema>;
 
 /** Answer of `GET /v1/fleets`. */
 export const fleetListSchema = z.array(fleetViewSchema);
+
+export const createFleet = {
+  summary: "Create a robot fleet",
+  tag: "fleets",
+  method: "POST",
+  path: "/v1/fleets",
+  scopes: ["fleets:write"],
+  request: fleetCreateSchema,
+  bodyBytes: BODY_BYTES.fleet,
+  response: fleetViewSchema,
+} as const satisfies Operation;
+
+export const listFleets = {
+  summary: "List robot fleets",
+  tag: "fleets",
+  method: "GET",
+  path: "/v1/fleets",
+  scopes: ["fleets:read"],
+  query: pageQuerySchema,
+  request: null,
+  response: fleetListSchema,
+} as const satisfies Operation;
+
+export const updateFleetModel = {
+  summary: "Update a fleet model",
+  tag: "fleets",
+  method: "POST",
+  path: "/v1/fleets/{fleet_id}/model",
+  scopes: ["fleets:write"],
+  request: fleetModelUpdateSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: fleetViewSchema,
+} as const satisfies Operation;
+
+export const getFleet = {
+  summary: "Get a robot fleet",
+  tag: "fleets",
+  method: "GET",
+  path: "/v1/fleets/{fleet_id}",
+  scopes: ["fleets:read"],
+  request: null,
+  response: fleetViewSchema,
+} as const satisfies Operation;

@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import type { Operation } from "./operation.ts";
+
 /** One set of weights of a model, and what a robot must bring to run it. */
 export const checkpointViewSchema = z.looseObject({
   id: z.string(),
@@ -22,8 +24,25 @@ export const modelViewSchema = z.looseObject({
 
 export type ModelView = z.output<typeof modelViewSchema>;
 
-/** Answer of `GET /v1/regions`. */
-export const regionListSchema = z.object({ regions: z.array(z.string()) });
-
 /** Answer of `GET /v1/models`. */
 export const modelListSchema = z.looseObject({ models: z.array(modelViewSchema) });
+
+export const getModel = {
+  summary: "Get a model",
+  tag: "catalog",
+  method: "GET",
+  path: "/v1/models/{slug}",
+  scopes: ["models:read"],
+  request: null,
+  response: modelViewSchema,
+} as const satisfies Operation;
+
+export const listModels = {
+  summary: "List the models of the catalog",
+  tag: "catalog",
+  method: "GET",
+  path: "/v1/models",
+  scopes: ["models:read"],
+  request: null,
+  response: modelListSchema,
+} as const satisfies Operation;

@@ -1,5 +1,10 @@
 import * as z from "zod";
 
+import { actorSchema } from "./actor.ts";
+import type { Operation } from "./operation.ts";
+import { pageQuerySchema } from "./pages.ts";
+import { moment, nullableText } from "./text.ts";
+
 /** Registrations that a robot's history shows at most: the newest. */
 export const HISTORY_SHOWN = { maximum: 200 } as const;
 
@@ -12,12 +17,6 @@ export const REGISTRATION_MEMBERS = [
   "labels",
   "contract",
 ] as const;
-
-/** ISO 8601 date-time. */
-const moment = z.string();
-const nullableText = z.string().nullable();
-
-const actorSchema = z.object({ id: z.string(), label: nullableText });
 
 const registrationMembers = {
   robot_id: z.string(),
@@ -65,3 +64,35 @@ export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
 
 /** Answer of `GET /v1/robots/{robot}/history`. */
 export const robotHistorySchema = z.object({ items: z.array(registrationRecordSchema) });
+
+export const getRegistration = {
+  summary: "Get what a robot registered with last",
+  tag: "robots",
+  method: "GET",
+  path: "/v1/robots/{robot}/registration",
+  // A robot asks with the key it registers with whether the service still holds its registration.
+  scopes: ["robots:read", "robots:setup"],
+  request: null,
+  response: registrationViewSchema,
+} as const satisfies Operation;
+
+export const getRobotHistory = {
+  summary: "Get the registrations of a robot",
+  tag: "robots",
+  method: "GET",
+  path: "/v1/robots/{robot}/history",
+  scopes: ["robots:read"],
+  request: null,
+  response: robotHistorySchema,
+} as const satisfies Operation;
+
+export const listRegistrations = {
+  summary: "List what robots registered with last",
+  tag: "robots",
+  method: "GET",
+  path: "/v1/me/registrations",
+  scopes: ["robots:read"],
+  query: pageQuerySchema,
+  request: null,
+  response: registrationListSchema,
+} as const satisfies Operation;

@@ -1,7 +1,11 @@
 import * as z from "zod";
 
+import { BODY_BYTES } from "./body-bytes.ts";
 import { otherContractSchema, robotContractSchema } from "./contract.ts";
+import type { Operation } from "./operation.ts";
+import { pageQuerySchema } from "./pages.ts";
 import { CONTRACT_SCHEMA } from "./robot-terms.ts";
+import { robotListSchema, robotSetupAnswerSchema, robotViewSchema } from "./robot-views.ts";
 import { codePoints, text } from "./text.ts";
 
 /** Code points, as the service document gives them. */
@@ -57,3 +61,35 @@ export const robotSetupSchema = z
   );
 
 export type RobotSetup = z.output<typeof robotSetupSchema>;
+
+export const setupRobot = {
+  summary: "Register a robot",
+  tag: "robots",
+  method: "POST",
+  path: "/v1/robots/setup",
+  scopes: ["robots:setup"],
+  request: robotSetupSchema,
+  bodyBytes: BODY_BYTES.registration,
+  response: robotSetupAnswerSchema,
+} as const satisfies Operation;
+
+export const listRobots = {
+  summary: "List robots",
+  tag: "robots",
+  method: "GET",
+  path: "/v1/robots",
+  scopes: ["robots:read"],
+  query: pageQuerySchema,
+  request: null,
+  response: robotListSchema,
+} as const satisfies Operation;
+
+export const getRobot = {
+  summary: "Get a robot by its name or id",
+  tag: "robots",
+  method: "GET",
+  path: "/v1/robots/{robot}",
+  scopes: ["robots:read"],
+  request: null,
+  response: robotViewSchema,
+} as const satisfies Operation;

@@ -1,5 +1,8 @@
 import * as z from "zod";
 
+import type { Operation } from "./operation.ts";
+import { pageQuerySchema } from "./pages.ts";
+
 /** One entry of the usage ledger. The document leaves the members open. */
 export const usageRecordSchema = z.looseObject({
   id: z.string(),
@@ -60,3 +63,25 @@ export const usageSummarySchema = z.looseObject({
 });
 
 export type UsageSummary = z.output<typeof usageSummarySchema>;
+
+export const listUsage = {
+  summary: "List hosted usage",
+  tag: "customer-auth",
+  method: "GET",
+  path: "/v1/me/usage",
+  scopes: ["usage:read"],
+  query: pageQuerySchema,
+  request: null,
+  response: usageListSchema,
+} as const satisfies Operation;
+
+export const summarizeUsage = {
+  summary: "Sum up usage",
+  tag: "customer-auth",
+  method: "GET",
+  path: "/v1/me/usage/summary",
+  scopes: ["usage:read"],
+  query: usageSummaryQuerySchema,
+  request: null,
+  response: usageSummarySchema,
+} as const satisfies Operation;

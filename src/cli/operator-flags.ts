@@ -1,4 +1,4 @@
-import type { OperatorContext, OperatorFlags } from "../operator/operator.ts";
+import type { OperatorContext, OperatorFlags } from "../operator/context.ts";
 import type { CommandRow, FlagRow } from "./command-table.ts";
 
 /** Every flag any command of robot-policy takes. */

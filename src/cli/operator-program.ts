@@ -1,4 +1,4 @@
-import type { OperatorContext } from "../operator/operator.ts";
+import type { OperatorContext } from "../operator/context.ts";
 import { systemMachine } from "../platform/machine.ts";
 import type { ProgramTable } from "./command-table.ts";
 import { COMPLETE } from "./completion/description.ts";

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { ValidationError } from "../api/errors.ts";
 import { errorBodySchema, validationErrorSchema } from "../api/errors.ts";
 import { maskWholeKeys } from "../platform/text/service-key.ts";
-import type { CallResult } from "./client.ts";
+import type { CallResult } from "./call-result.ts";
 import { printable } from "./printable.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 import type { Secret } from "./secret.ts";

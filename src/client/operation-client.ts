@@ -4,11 +4,11 @@
  */
 import * as z from "zod";
 
-import type { Operation } from "../api/api.ts";
+import type { Operation } from "../api/operation.ts";
 import { PAGE_LIMIT } from "../api/pages.ts";
 import { operationUrl } from "./address.ts";
 import { readAnswer, readDocument } from "./answer.ts";
-import type { CallResult } from "./client.ts";
+import type { CallResult } from "./call-result.ts";
 import { LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "./client.ts";
 import type { CredentialProblem } from "./credentials.ts";
 import { isTooDeep } from "./depth.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { CallResult } from "./client.ts";
+import type { CallResult } from "./call-result.ts";
 import type { Secret } from "./secret.ts";
 import type { HttpAnswer, HttpRequest, Timeouts, Transport } from "./transport/transport.ts";
 import { DEFAULT_TIMEOUTS, TransportError } from "./transport/transport.ts";

@@ -1,6 +1,6 @@
 import { shellWord } from "../platform/text/shell-word.ts";
 import { hashedText } from "./digest.ts";
-import type { Snapshot } from "./fingerprint.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** sha256sum starts the line with a backslash when the name holds one of these, which would shift what `cut` keeps. */
 const ESCAPED_BY_SHA256SUM = /[\\\n\r]/;

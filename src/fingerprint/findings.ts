@@ -1,5 +1,22 @@
 import type { FileStat, Files } from "../platform/files/files.ts";
-import type { FileFinding } from "./fingerprint.ts";
+
+export interface FileFinding {
+  readonly id:
+    | "file_missing"
+    | "file_unreadable"
+    | "file_not_regular"
+    | "file_too_large"
+    | "file_unstable"
+    | "file_restless"
+    | "file_held_open"
+    | "file_unparseable";
+  readonly severity: "error" | "warning";
+  readonly path: string;
+  /** Place in the list, from 0. */
+  readonly index: number;
+  /** What is wrong and what to do. */
+  readonly message: string;
+}
 
 /** A finding before it is known where in the list the file stands. */
 export type Trouble = Omit<FileFinding, "index">;

@@ -8,65 +8,18 @@
 import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
 import { configurationDigest } from "./digest.ts";
-import type { Trouble } from "./findings.ts";
+import type { FileFinding, Trouble } from "./findings.ts";
 import { heldOpen, restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
 import { HELD_OPEN_LIMIT_MS, createHeldOpen } from "./held-open.ts";
 import { prepareToParse } from "./parses.ts";
-import type { Cut } from "./reading.ts";
+import type { CollectOptions, Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";
 import { createSettling, stillMs } from "./settling.ts";
 import { RACY_MS, createSightings, sameView, viewNow } from "./sightings.ts";
+import type { ConfigurationFile, FileFingerprint, Snapshot } from "./snapshot.ts";
 import { createStatCache } from "./stat-cache.ts";
-
-/** A file of the manifest's list. */
-export interface ConfigurationFile {
-  readonly label: string;
-  /** Absolute. */
-  readonly path: string;
-}
-
-export interface FileFingerprint {
-  readonly label: string;
-  readonly path: string;
-  /** 64 lower-case hex digits. */
-  readonly sha256: string;
-  readonly bytes: number;
-  /** Of the state that was hashed. */
-  readonly stat: FileStat;
-  /** A file that still has this stat still has these bytes. */
-  readonly trusted: boolean;
-  /** Empty, or not the JSON or YAML that its name promises. */
-  readonly suspect: boolean;
-}
-
-export interface Snapshot {
-  /** `sha256:` and 64 lower-case hex digits. */
-  readonly digest: string;
-  /** In the order of the list. */
-  readonly files: readonly FileFingerprint[];
-  /** What had to be read for it; 0 when every file was known by its stat. */
-  readonly read_bytes: number;
-}
-
-export interface FileFinding {
-  readonly id:
-    | "file_missing"
-    | "file_unreadable"
-    | "file_not_regular"
-    | "file_too_large"
-    | "file_unstable"
-    | "file_restless"
-    | "file_held_open"
-    | "file_unparseable";
-  readonly severity: "error" | "warning";
-  readonly path: string;
-  /** Place in the list, from 0. */
-  readonly index: number;
-  /** What is wrong and what to do. */
-  readonly message: string;
-}
 
 export type Collected =
   | { readonly kind: "snapshot"; readonly snapshot: Snapshot; readonly warnings: readonly FileFinding[] }
@@ -74,14 +27,6 @@ export type Collected =
   | { readonly kind: "unsettled"; readonly wait_ms: number; readonly paths: readonly string[] }
   /** There is no digest; the last registration stands. */
   | { readonly kind: "refused"; readonly findings: readonly FileFinding[] };
-
-export interface CollectOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** False for a look at what is there now: still a consistent cut, but writers get no time to finish. */
-  readonly settle: boolean;
-  /** Called for every chunk that was read. */
-  readonly onProgress?: (doneBytes: number, totalBytes: number) => void;
-}
 
 export interface FingerprintLimits extends SettlingLimits {
   /** Of one file. */

@@ -1,13 +1,20 @@
 import type { Files } from "../platform/files/files.ts";
 import type { Trouble } from "./findings.ts";
 import { systemTrouble, tooLarge, unsuitable } from "./findings.ts";
-import type { CollectOptions } from "./fingerprint.ts";
 import type { HashRequest, HashResult } from "./hashing.ts";
 import { hashFiles } from "./hashing.ts";
 import { isParsable, parses } from "./parses.ts";
 import type { Sightings } from "./sightings.ts";
 import { sameStat } from "./sightings.ts";
 import type { Hashed, StatCache } from "./stat-cache.ts";
+
+export interface CollectOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** False for a look at what is there now: still a consistent cut, but writers get no time to finish. */
+  readonly settle: boolean;
+  /** Called for every chunk that was read. */
+  readonly onProgress?: (doneBytes: number, totalBytes: number) => void;
+}
 
 /** What one collect has read so far. */
 export interface Cut {

@@ -1,6 +1,6 @@
 import type { FileStat } from "../platform/files/files.ts";
-import type { FileFingerprint } from "./fingerprint.ts";
 import { sameStat } from "./sightings.ts";
+import type { FileFingerprint } from "./snapshot.ts";
 
 /** What is known of a file that was read. */
 export interface Hashed {

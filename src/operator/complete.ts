@@ -1,17 +1,16 @@
 import { parseArgs } from "node:util";
 
-import { operations } from "../api/api.ts";
-import { beyondSpec } from "../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../api/api.ts";
 import type { RobotView } from "../api/robot-views.ts";
-import type { CallResult } from "../client/client.ts";
+import type { CallResult } from "../client/call-result.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import type { ExitCode } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
+import type { OperatorContext, OperatorFlags } from "./context.ts";
 import type { Listed } from "./lists/listed.ts";
 import { itemsIn } from "./lists/listed.ts";
 import { contextFilesOf } from "./logins/choose-service.ts";
-import type { OperatorContext, OperatorFlags } from "./operator.ts";
 import { withService } from "./operator.ts";
 import type { Service } from "./service.ts";
 

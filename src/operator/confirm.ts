@@ -1,7 +1,7 @@
 import type { Questions } from "../platform/questions.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
-import type { OperatorContext } from "./operator.ts";
+import type { OperatorContext } from "./context.ts";
 
 export interface ConfirmFlags {
   /** Nobody is asked. */

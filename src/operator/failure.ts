@@ -1,5 +1,5 @@
 import type { ValidationError } from "../api/errors.ts";
-import type { CallResult } from "../client/client.ts";
+import type { CallResult } from "../client/call-result.ts";
 import { looksLikeClock } from "../client/transport/clock-error.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";

@@ -7,37 +7,12 @@
  */
 import { createOperationClient } from "../client/operation-client.ts";
 import { createUndiciTransport } from "../client/transport/undici-transport.ts";
-import type { Machine } from "../platform/machine.ts";
-import type { Questions } from "../platform/questions.ts";
-import type { ExitCode, Terminal } from "../platform/terminal.ts";
+import type { ExitCode } from "../platform/terminal.ts";
+import type { OperatorContext, OperatorFlags } from "./context.ts";
 import { chooseService } from "./logins/choose-service.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
 import { createService } from "./service.ts";
 import type { Service } from "./service.ts";
-
-/** What every operator command is given. */
-export interface OperatorContext {
-  readonly terminal: Terminal;
-  readonly machine: Machine;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal;
-  /** The person at the terminal; null where nobody can be asked. */
-  openQuestions(): Questions | null;
-  /** Everything that comes in by stdin, as text. */
-  readInput(limitBytes: number): Promise<string | "too-large">;
-  readonly user_id: number;
-  readonly version: string;
-}
-
-/** Flags of every operator command. */
-export interface OperatorFlags {
-  readonly context?: string;
-  readonly url?: string;
-  readonly keyFile?: string;
-  readonly caFile?: string;
-  readonly allowInsecure?: boolean;
-  readonly json?: boolean;
-}
 
 /** Runs `act` on the service that flags, environment or contexts name; shows why there is none, and gives the exit code for that. */
 export async function withService(

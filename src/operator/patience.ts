@@ -1,6 +1,6 @@
-import type { CallResult } from "../client/client.ts";
+import type { CallResult } from "../client/call-result.ts";
 import { createBackoff } from "../platform/retry.ts";
-import type { OperatorContext } from "./operator.ts";
+import type { OperatorContext } from "./context.ts";
 
 /** A person waits: further pauses than these are theirs to decide on. */
 const ATTEMPTS = 4;

@@ -1,17 +1,17 @@
 import { isPathParameter } from "../client/address.ts";
-import type { CallResult } from "../client/client.ts";
+import type { CallResult } from "../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../client/client.ts";
 import type { Answered, OperationClient, OperationInput, OperationOf, RawResult } from "../client/operation-client.ts";
 import { operationRequest } from "../client/operation-client.ts";
 import type { ServiceAccess, ServiceRequest } from "../client/send-request.ts";
 import type { ExitCode } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
+import type { OperatorContext } from "./context.ts";
 import type { Failure, Sent } from "./failure.ts";
 import { showFailure } from "./failure.ts";
 import type { Listed } from "./lists/listed.ts";
 import { listAll } from "./lists/listed.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
-import type { OperatorContext } from "./operator.ts";
 import { callPatiently } from "./patience.ts";
 import { showRequest } from "./show-request.ts";
 

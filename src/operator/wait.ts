@@ -1,12 +1,12 @@
-import type { CallResult } from "../client/client.ts";
+import type { CallResult } from "../client/call-result.ts";
 import { createBackoff } from "../platform/retry.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
+import type { OperatorContext, OperatorFlags } from "./context.ts";
 import { readDuration } from "./durations.ts";
 import { failureInWords } from "./failure.ts";
 import { isPassing } from "./lists/watch.ts";
-import type { OperatorContext, OperatorFlags } from "./operator.ts";
 import type { Service } from "./service.ts";
 
 export interface WaitFlags extends OperatorFlags {

@@ -17,7 +17,6 @@ import { createIds } from "./kernel/ids.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import { measureStore, measureTask } from "./kernel/measured.ts";
 import type { Metrics } from "./kernel/metrics.ts";
-import type { OperationContext } from "./kernel/operation.ts";
 import { addStoreFigures } from "./kernel/store/store-figures.ts";
 import type { Store } from "./kernel/store/store.ts";
 import { StoreUnavailableError } from "./kernel/store/unavailable.ts";
@@ -26,10 +25,10 @@ import { createTaskLoop } from "./kernel/tasks/task-loop.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 import { createInFlight } from "./kernel/traffic/in-flight.ts";
 import { createLimitsMet } from "./kernel/traffic/limits-met.ts";
-import type { HttpLimits } from "./kernel/traffic/limits.ts";
 import { createRateLimiter, UNLIMITED } from "./kernel/traffic/rate-limiter.ts";
 import type { RateLimits } from "./kernel/traffic/rate-limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
+import type { ServiceLimits } from "./limits.ts";
 import { reapplyModels } from "./models/apply-at-start.ts";
 import { prepareStore } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
@@ -37,6 +36,7 @@ import { createRefusals } from "./robots/refusals.ts";
 import { createHttpServer } from "./server.ts";
 import { createTasks } from "./tasks.ts";
 import { createUsageClock } from "./usage/clock.ts";
+import type { MeteringContext } from "./usage/clock.ts";
 
 /** What the parts are told, with every default resolved. */
 export interface AssemblyConfiguration {
@@ -49,7 +49,7 @@ export interface AssemblyConfiguration {
   readonly consoleFolder: string | null;
   readonly logRequests: boolean;
   readonly auditRetentionDays: number | null;
-  readonly limits: HttpLimits;
+  readonly limits: ServiceLimits;
   readonly readiness: ReadinessTimes;
 }
 
@@ -94,7 +94,7 @@ export async function assemble(
   let loop: TaskLoop | null = null;
   const newId = createIds(machine.clock, machine.random);
   const usageClock = createUsageClock(machine);
-  const context: OperationContext = {
+  const context: MeteringContext = {
     store,
     newId,
     machine,

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 
-import { operations } from "../api/api.ts";
-import { beyondSpec } from "../api/beyond-spec.ts";
-import { listOrganizationAudit, listOrganizationRefusals } from "./audit/operations.ts";
+import { beyondSpec, operations } from "../api/api.ts";
+import { getAccount } from "./account/operations.ts";
+import { listOrganizationAudit } from "./audit/operations.ts";
 import {
   createDeployment,
   getDeployment,
@@ -17,17 +17,25 @@ import { mount, mountPublic, mountWithBody, mountWithQuery } from "./kernel/http
 import type { MountContext } from "./kernel/http/mount.ts";
 import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./keys/operations.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
-import { endOwnSession, getAccount, getSession } from "./logins/session-operations.ts";
+import { endOwnSession, getSession } from "./logins/session-operations.ts";
 import { getModel, listCatalogModels } from "./models/operations.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history-operations.ts";
 import { getRobot, listOrganizationRobots, setupRobot } from "./robots/operations.ts";
 import type { SetupLimits } from "./robots/operations.ts";
+import { listOrganizationRefusals } from "./robots/refusal-operations.ts";
+import type { Refusals } from "./robots/refusals.ts";
 import { noteRefusedSetup } from "./robots/refused-setup.ts";
+import type { MeteringContext } from "./usage/clock.ts";
 import { listOrganizationUsage } from "./usage/operations.ts";
 import { summarizeUsage } from "./usage/summary.ts";
 
+/** What all operations together work with. */
+export interface OperationsContext extends MountContext, MeteringContext {
+  readonly refusals: Pick<Refusals, "note">;
+}
+
 /** Every operation of the contract, with what answers it. */
-export function mountOperations(app: FastifyInstance, context: MountContext, limits: SetupLimits): void {
+export function mountOperations(app: FastifyInstance, context: OperationsContext, limits: SetupLimits): void {
   mountWithBody(app, context, operations.setupRobot, setupRobot(context, limits), (request, refused) =>
     noteRefusedSetup(context.refusals, request, refused),
   );

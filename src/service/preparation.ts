@@ -4,12 +4,13 @@ import { readCertificatePair } from "./kernel/connections/tls.ts";
 import type { CertificatePair, TlsFiles } from "./kernel/connections/tls.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import type { OperationContext } from "./kernel/operation.ts";
+import { openStore } from "./kernel/store/open-store.ts";
 import { lockDirectory } from "./kernel/store/sqlite/instance-lock.ts";
-import { openStore } from "./kernel/store/store.ts";
+import { alreadyInUse } from "./kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "./kernel/store/store.ts";
 import { bootstrapKey } from "./keys/bootstrap.ts";
 import { applyModels } from "./models/apply-at-start.ts";
-import { alreadyInUse, modelsRefused } from "./start-problem.ts";
+import { modelsRefused } from "./start-problem.ts";
 
 /** The service cannot start. `findings` are those of the model catalog, where it is what failed. */
 export interface Failed {

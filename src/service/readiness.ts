@@ -2,13 +2,13 @@
  * Readiness, observed: a prober asks the endpoints of the catalog how they are, a reconciler moves fleets along when these
  * answers allow it, and readiness/derive-fleet.ts tells from both what each fleet is like.
  */
-import type { ReadinessContext } from "./endpoints/context.ts";
 import { createHealthProbe } from "./endpoints/probe.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import { createProber } from "./endpoints/prober.ts";
 import { READINESS_TIMES } from "./endpoints/times.ts";
 import type { ReadinessTimes } from "./endpoints/times.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
+import type { OperationContext } from "./kernel/operation.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 
 /** Dispose of it after the loop that runs its tasks, before the store. */
@@ -17,7 +17,7 @@ export interface Readiness extends AsyncDisposable {
 }
 
 export function createReadiness(
-  context: ReadinessContext,
+  context: Pick<OperationContext, "store" | "newId" | "machine" | "nudge">,
   times: ReadinessTimes = READINESS_TIMES,
   health: HealthProbe = createHealthProbe(times.probeTimeoutMs),
 ): Readiness {

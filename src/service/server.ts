@@ -10,7 +10,6 @@ import { createConnectionRefusal } from "./kernel/connections/refuse-connection.
 import { answerBroken, refuse, refuseUnavailable, refuseUnreadable, TOO_MANY_REQUESTS } from "./kernel/http/answers.ts";
 import type { Answer } from "./kernel/http/answers.ts";
 import { clientAddress } from "./kernel/http/client-address.ts";
-import type { MountContext } from "./kernel/http/mount.ts";
 import { createOutageLog } from "./kernel/http/outage-log.ts";
 import { createRequestId } from "./kernel/http/request-id.ts";
 import { loggedPath, methodLabel, pathOf, routeLabel } from "./kernel/http/request-labels.ts";
@@ -20,8 +19,9 @@ import { closeUnread, hasUnreadBody } from "./kernel/http/unread-body.ts";
 import type { Metrics } from "./kernel/metrics.ts";
 import { StoreUnavailableError, unavailable } from "./kernel/store/unavailable.ts";
 import type { InFlight } from "./kernel/traffic/in-flight.ts";
-import type { HttpLimits } from "./kernel/traffic/limits.ts";
+import type { ServiceLimits } from "./limits.ts";
 import { mountOperations } from "./operations.ts";
+import type { OperationsContext } from "./operations.ts";
 import { mountDescription, mountHealth } from "./own-paths.ts";
 
 /** What the end of the service and its requests know of each other. */
@@ -31,7 +31,7 @@ export interface Draining {
 }
 
 export interface HttpOptions {
-  readonly limits: HttpLimits;
+  readonly limits: ServiceLimits;
   readonly listener: Listener;
   readonly draining: Draining;
   readonly metrics: Metrics;
@@ -46,7 +46,7 @@ export interface HttpOptions {
 }
 
 /** The service's HTTP side: routing, limits, and an answer in JSON whatever happens. */
-export function createHttpServer(context: MountContext, options: HttpOptions): FastifyInstance {
+export function createHttpServer(context: OperationsContext, options: HttpOptions): FastifyInstance {
   const { log, random } = context.machine;
   const { limits, listener, draining, metrics, consoleFolder } = options;
   const logRequest = options.logsRequests ? log.info : log.debug;

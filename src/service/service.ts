@@ -20,10 +20,10 @@ import { watchLoopDelay } from "./kernel/loop-delay.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import { createMetrics } from "./kernel/metrics.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";
-import { HTTP_LIMITS } from "./kernel/traffic/limits.ts";
-import type { HttpLimits } from "./kernel/traffic/limits.ts";
 import { RATE_LIMITS } from "./kernel/traffic/rate-limits.ts";
 import type { RateLimits } from "./kernel/traffic/rate-limits.ts";
+import { SERVICE_LIMITS } from "./limits.ts";
+import type { ServiceLimits } from "./limits.ts";
 import { openLockedStore, readPair } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
 import { startProblem } from "./start-problem.ts";
@@ -48,7 +48,7 @@ export interface ServiceConfiguration {
   readonly logRequests?: boolean;
   /** Null keeps the audit log for ever. */
   readonly auditRetentionDays?: number | null;
-  readonly limits?: Partial<HttpLimits>;
+  readonly limits?: Partial<ServiceLimits>;
   readonly readiness?: Partial<ReadinessTimes>;
 }
 
@@ -105,7 +105,7 @@ function resolve(configuration: ServiceConfiguration) {
     logRequests: false,
     auditRetentionDays: AUDIT_RETENTION_DAYS.standard,
     ...configuration,
-    limits: { ...HTTP_LIMITS, ...configuration.limits },
+    limits: { ...SERVICE_LIMITS, ...configuration.limits },
     readiness: { ...READINESS_TIMES, ...configuration.readiness },
   };
 }

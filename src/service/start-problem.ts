@@ -57,15 +57,6 @@ function isListenError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && LISTEN_CALLS.has(error.syscall);
 }
 
-export function alreadyInUse(directory: string): Problem {
-  return {
-    code: "data-directory-in-use",
-    what: "Another robot-policy-service runs on this data directory.",
-    where: directory,
-    fix: "Stop the other one, or give this one a directory of its own with --data.",
-  };
-}
-
 export function modelsRefused(path: string): Problem {
   return {
     code: "models-refused",

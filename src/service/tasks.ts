@@ -3,10 +3,10 @@ import { createMeterUsage } from "./deployments/meter-usage.ts";
 import { createReconcileDeployments } from "./deployments/tasks.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import type { ReadinessTimes } from "./endpoints/times.ts";
-import type { OperationContext } from "./kernel/operation.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 import { createPruneLogins } from "./logins/tasks.ts";
 import { createReadiness } from "./readiness.ts";
+import type { MeteringContext } from "./usage/clock.ts";
 
 export interface TaskOptions {
   readonly readiness: ReadinessTimes;
@@ -17,7 +17,7 @@ export interface TaskOptions {
 
 /** Everything the service does without being asked. What must be closed after the tasks have ended goes to `resources`. */
 export function createTasks(
-  context: OperationContext,
+  context: MeteringContext,
   { readiness, health, auditRetentionDays }: TaskOptions,
   resources: AsyncDisposableStack,
 ): readonly Task[] {

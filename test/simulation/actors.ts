@@ -1,9 +1,9 @@
 import { posix } from "node:path";
 
-import type { Curiosity } from "./curiosity.ts";
-import type { Durability } from "./durability.ts";
+import type { Curiosity } from "./claims/curiosity.ts";
+import type { Durability } from "./claims/durability.ts";
+import type { Patience } from "./claims/patience.ts";
 import { createEditors, shrugging } from "./editors.ts";
-import type { Patience } from "./patience.ts";
 import {
   AGENT_USER,
   ALL_FILES,
@@ -18,7 +18,7 @@ import {
   contentOf,
   manifestText,
   put,
-} from "./robot-files.ts";
+} from "./machine/robot-files.ts";
 import { simulatedMinutes } from "./units.ts";
 import { FAIR, throwWeather } from "./weather.ts";
 import type { World } from "./world.ts";

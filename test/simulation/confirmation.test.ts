@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 
 import { times } from "../support/run/tier.ts";
-import { checkSilence } from "./convergence.ts";
-import { HOSTNAME, PLACES, put } from "./robot-files.ts";
+import { checkSilence } from "./claims/convergence.ts";
+import { HOSTNAME, PLACES, put } from "./machine/robot-files.ts";
 import type { Robot } from "./robot.ts";
 import { createRobot } from "./robot.ts";
 import { simulatedMinutes } from "./units.ts";

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 
 import { errorCode } from "../../src/platform/files/files.ts";
-import type { Inode } from "./disk.ts";
-import { BUNDLE, FILES, FILE_VERSIONS, PLACES, TABLES, bytesOf, contentOf } from "./robot-files.ts";
+import type { Inode } from "./machine/disk.ts";
+import { BUNDLE, FILES, FILE_VERSIONS, PLACES, TABLES, bytesOf, contentOf } from "./machine/robot-files.ts";
 import type { World } from "./world.ts";
 
 /** All the ways in which people and their tools change a file. Some take a while, during which the file is half-written. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { times } from "../support/run/tier.ts";
-import { checkSilence } from "./convergence.ts";
+import { checkSilence } from "./claims/convergence.ts";
 import { WAYS } from "./editors.ts";
 import {
   ALL_FILES,
@@ -13,9 +13,9 @@ import {
   bytesOf,
   contentOf,
   manifestText,
-} from "./robot-files.ts";
+} from "./machine/robot-files.ts";
+import type { WriteOperation } from "./machine/simulated-files.ts";
 import { createRobot } from "./robot.ts";
-import type { WriteOperation } from "./simulated-files.ts";
 import { simulatedHours, simulatedMinutes } from "./units.ts";
 
 /** What registering a change does to the disk, one by one. */

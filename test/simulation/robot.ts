@@ -1,14 +1,14 @@
+import type { StatusDocument } from "../../src/agent/status.ts";
+import { curiosity } from "./claims/curiosity.ts";
+import { discretion } from "./claims/discretion.ts";
+import { durability } from "./claims/durability.ts";
+import { honestDigests } from "./claims/honest-digests.ts";
+import type { Patience } from "./claims/patience.ts";
+import { patience } from "./claims/patience.ts";
 import type { Editors } from "./editors.ts";
 import { createEditors } from "./editors.ts";
-import { curiosity } from "./curiosity.ts";
-import { discretion } from "./discretion.ts";
-import { durability } from "./durability.ts";
-import { honestDigests } from "./honest-digests.ts";
-import type { Patience } from "./patience.ts";
-import { patience } from "./patience.ts";
-import { preload } from "./preload.ts";
-import { contentOf, FILES, HOSTNAME } from "./robot-files.ts";
-import type { StatusDocument } from "../../src/agent/status.ts";
+import { preload } from "./machine/preload.ts";
+import { contentOf, FILES, HOSTNAME } from "./machine/robot-files.ts";
 import type { World, WorldOptions } from "./world.ts";
 import { createWorld } from "./world.ts";
 

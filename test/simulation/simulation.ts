@@ -1,35 +1,35 @@
 /**
  * Simulation: the whole daemon on a machine that does not exist, by seed.
  *
- * World (world.ts) is a robot computer: a disk that remembers what was synced and forgets the rest (disk.ts), operations that take
- * time (simulated-files.ts), events that are late or lost (simulated-events.ts), clocks that are set (wall-clock.ts), and a
- * network with bad weather before a hosted service (network.ts, weather.ts). All of it runs on one queue of events (scheduler.ts); every
+ * World (world.ts) is a robot computer: a disk that remembers what was synced and forgets the rest (machine/disk.ts), operations that take
+ * time (machine/simulated-files.ts), events that are late or lost (machine/simulated-events.ts), clocks that are set (machine/wall-clock.ts), and a
+ * network with bad weather before a hosted service (machine/network.ts, weather.ts). All of it runs on one queue of events (scheduler.ts); every
  * choice is thrown with dice (dice.ts), so that a seed is a schedule that can be run again.
  *
- * On it runs the daemon as it is shipped (daemon.ts). Actors (actors.ts, editors.ts) edit its files in every way, cut its power, kill
+ * On it runs the daemon as it is shipped (machine/daemon.ts). Actors (actors.ts, editors.ts) edit its files in every way, cut its power, kill
  * it, fill its disk, set its clock; witnesses watch meanwhile:
  *
- * 1. honest-digests.ts: only digests of states that were on the disk at one moment, lately, and for long enough; one robot, never two
- * 2. patience.ts, curiosity.ts: no more requests than backoff, Retry-After, rate cap and people allow
- * 3. durability.ts: the state file after any crash is old or new, whole
- * 4. discretion.ts: the key in no text, log lines as many as there is news
+ * 1. claims/honest-digests.ts: only digests of states that were on the disk at one moment, lately, and for long enough; one robot, never two
+ * 2. claims/patience.ts, claims/curiosity.ts: no more requests than backoff, Retry-After, rate cap and people allow
+ * 3. claims/durability.ts: the state file after any crash is old or new, whole
+ * 4. claims/discretion.ts: the key in no text, log lines as many as there is news
  * 5. here: the daemon never throws; once all is mended the service holds what is on the disk, within bounded time, and then
  *    there is silence: no request, no write, no line
  *
  * `node scripts/simulate.ts --seed N` runs a seed again and shows its last moments.
  */
 import { createActors } from "./actors.ts";
-import { checkSettled, checkSilence } from "./convergence.ts";
-import { curiosity } from "./curiosity.ts";
+import { checkSettled, checkSilence } from "./claims/convergence.ts";
+import { curiosity } from "./claims/curiosity.ts";
+import { discretion } from "./claims/discretion.ts";
+import { durability } from "./claims/durability.ts";
+import { honestDigests } from "./claims/honest-digests.ts";
+import { patience } from "./claims/patience.ts";
+import { failOnRejection } from "./claims/rejections.ts";
 import { createDice } from "./dice.ts";
-import { discretion } from "./discretion.ts";
-import { durability } from "./durability.ts";
-import { honestDigests } from "./honest-digests.ts";
-import { patience } from "./patience.ts";
+import { preload } from "./machine/preload.ts";
+import { TABLES } from "./machine/robot-files.ts";
 import type { Plant } from "./plants.ts";
-import { preload } from "./preload.ts";
-import { failOnRejection } from "./rejections.ts";
-import { TABLES } from "./robot-files.ts";
 import type { World } from "./world.ts";
 import { createWorld } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 
-import type { Disk, Inode } from "./disk.ts";
-import { ALL_FILES, FILES, FILE_LISTS } from "./robot-files.ts";
+import type { Disk, Inode } from "./machine/disk.ts";
+import { ALL_FILES, FILES, FILE_LISTS } from "./machine/robot-files.ts";
 
 /** From when until when something was so; `toMs` is Infinity while it is. */
 export interface Span<T> {

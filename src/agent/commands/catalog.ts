@@ -1,6 +1,6 @@
 import { summarize } from "../../manifest/catalog/axes.ts";
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
-import { loadCatalog } from "../../manifest/catalog/catalog.ts";
+import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import type { Normalized, Pair } from "../../manifest/custom/body.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";

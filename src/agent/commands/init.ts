@@ -2,8 +2,8 @@ import { access, constants } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
-import { loadCatalog } from "../../manifest/catalog/catalog.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";

@@ -1,4 +1,4 @@
-import { loadCatalog } from "../../manifest/catalog/catalog.ts";
+import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";

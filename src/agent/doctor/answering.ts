@@ -1,7 +1,7 @@
 import { robotListSchema } from "../../api/robot-views.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { Credential } from "../../client/credentials.ts";
 import { refusalInWords } from "../../client/http-words.ts";
 import { Secret } from "../../client/secret.ts";

@@ -8,7 +8,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { isPathParameter } from "../../client/address.ts";
-import type { CallResult, ServiceClient } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
+import type { ServiceClient } from "../../client/client.ts";
 import type { HeldRegistration } from "../../client/held-registration.ts";
 import { refusalInWords } from "../../client/http-words.ts";
 import type { Machine } from "../../platform/machine.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { RobotView } from "../../api/robot-views.ts";
 import type { RobotSetup } from "../../api/robots.ts";
-import type { FileFingerprint } from "../../fingerprint/fingerprint.ts";
+import type { FileFingerprint } from "../../fingerprint/snapshot.ts";
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import type { FileOwner, Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";

@@ -1,4 +1,5 @@
-import type { AuditEntryView, RefusalView } from "../audit.ts";
+import type { AuditEntryView } from "../audit.ts";
+import type { RefusalView } from "../refusals.ts";
 import type { RegistrationView } from "../registrations.ts";
 
 /** How changes and refused registrations are put for a person, at a terminal and in a browser. */

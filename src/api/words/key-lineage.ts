@@ -1,4 +1,4 @@
-import type { ApiKeyView } from "../api-keys.ts";
+import type { ApiKeyView } from "../keys.ts";
 
 /** Keys that work now and end with this one: those made with it, those made with these, and so on. */
 export function keysEndingWith({ id }: ApiKeyView, keys: readonly ApiKeyView[], nowMs: number): readonly ApiKeyView[] {

@@ -1,16 +1,30 @@
 import type { Socket } from "node:net";
 
+import type { Clock } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files/files.ts";
 import { readCaFile, trustedCertificates } from "./certificates.ts";
 import type { Route } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import { exchange } from "./exchange.ts";
 import { startLimits } from "./limits.ts";
-import type { Proxy } from "./proxy.ts";
+import type { Environment, Proxy } from "./proxy.ts";
 import { chooseProxy } from "./proxy.ts";
 import { parseServiceUrl } from "./service-url.ts";
 import type { Transport } from "./transport.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
-import type { UndiciTransportOptions } from "./undici-transport.ts";
+
+export interface UndiciTransportOptions {
+  /** PEM file of certificate authorities to trust beside the usual ones; null for none. Read anew for each connection. */
+  readonly caFile: string | null;
+  /** See `ProxySettings`. */
+  readonly proxy: string | null;
+  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly environment: Environment;
+  /** Allows plain http to other machines. */
+  readonly allow_insecure: boolean;
+  readonly files: Files;
+  readonly clock: Clock;
+}
 
 /** The working half of undici-transport.ts, behind its lazy import. */
 export function createSender(options: UndiciTransportOptions): Transport["send"] {

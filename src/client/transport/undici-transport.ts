@@ -1,21 +1,6 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Files } from "../../platform/files/files.ts";
 import { loadLate } from "./load-late.ts";
-import type { Environment } from "./proxy.ts";
+import type { UndiciTransportOptions } from "./sender.ts";
 import type { Transport } from "./transport.ts";
-
-export interface UndiciTransportOptions {
-  /** PEM file of certificate authorities to trust beside the usual ones; null for none. Read anew for each connection. */
-  readonly caFile: string | null;
-  /** See `ProxySettings`. */
-  readonly proxy: string | null;
-  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
-  readonly environment: Environment;
-  /** Allows plain http to other machines. */
-  readonly allow_insecure: boolean;
-  readonly files: Files;
-  readonly clock: Clock;
-}
 
 /**
  * The transport over undici, sockets and TLS. All of it is loaded by the first request: a robot whose configuration did

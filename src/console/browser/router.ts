@@ -2,6 +2,11 @@ import { useLayoutEffect } from "preact/hooks";
 
 import { createStore, useStore } from "./store.ts";
 
+export interface PageParameters {
+  /** Of the one thing that the page is about, as it stands in its path; empty on pages of many. */
+  readonly name: string;
+}
+
 /** Where the person is: the path and the query of the address. */
 export interface Place {
   readonly path: string;

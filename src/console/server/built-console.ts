@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Files } from "../../platform/files/files.ts";
-import { createFresh } from "../../service/kernel/fresh.ts";
+import { createFresh } from "../../service/console-door.ts";
 
 /** A file for browsers: as it is, and compressed where the build did. */
 export interface ConsoleFile {

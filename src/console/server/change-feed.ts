@@ -1,6 +1,5 @@
-import type { ServiceMachine } from "../../service/kernel/machine.ts";
-import type { Store } from "../../service/kernel/store/store.ts";
-import { StoreUnavailableError } from "../../service/kernel/store/unavailable.ts";
+import type { ServiceMachine, Store } from "../../service/console-door.ts";
+import { StoreUnavailableError } from "../../service/console-door.ts";
 import { CHANGE_TOPICS } from "./change-topics.ts";
 import type { ChangeTopic } from "./change-topics.ts";
 import { changedTopics, readMarks } from "./marks.ts";

@@ -1,7 +1,6 @@
-import type { ApiKeyScope } from "../../api/api-keys.ts";
-import { isAllowed } from "../../service/kernel/auth/authenticate.ts";
-import type { Principal } from "../../service/kernel/auth/authenticate.ts";
-import type { AuditAction } from "../../service/kernel/store/audit.ts";
+import type { ApiKeyScope } from "../../api/scopes.ts";
+import { isAllowed } from "../../service/console-door.ts";
+import type { AuditAction, Principal } from "../../service/console-door.ts";
 
 /** The kinds of things a page shows. */
 export const CHANGE_TOPICS = ["robots", "fleets", "deployments", "models", "keys", "usage"] as const;

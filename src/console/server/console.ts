@@ -7,8 +7,7 @@
  */
 import type { FastifyInstance } from "fastify";
 
-import type { MountContext } from "../../service/kernel/http/mount.ts";
-import type { Metrics } from "../../service/kernel/metrics.ts";
+import type { Metrics, MountContext } from "../../service/console-door.ts";
 import { mountEvents } from "./events.ts";
 import { mountLogins } from "./logins.ts";
 import type { PlaceLimits } from "./places.ts";

@@ -1,8 +1,5 @@
-import type { Principal } from "../../service/kernel/auth/authenticate.ts";
-import { workingCredentials } from "../../service/kernel/auth/credentials.ts";
-import type { ServiceMachine } from "../../service/kernel/machine.ts";
-import type { Store } from "../../service/kernel/store/store.ts";
-import { StoreUnavailableError } from "../../service/kernel/store/unavailable.ts";
+import type { Principal, ServiceMachine, Store } from "../../service/console-door.ts";
+import { StoreUnavailableError, workingCredentials } from "../../service/console-door.ts";
 
 /** Who listens by a credential, and is to hear nothing more once that has ended. */
 export interface Watched {

@@ -1,4 +1,4 @@
-import { acceptedCodings } from "../../service/kernel/http/accepted-codings.ts";
+import { acceptedCodings } from "../../service/console-door.ts";
 import type { ConsoleFile } from "./built-console.ts";
 
 const ENCODINGS = ["br", "gzip"] as const;

@@ -2,13 +2,8 @@ import type { ServerResponse } from "node:http";
 
 import type { FastifyInstance } from "fastify";
 
-import { authenticate } from "../../service/kernel/auth/authenticate.ts";
-import type { Credential, Principal } from "../../service/kernel/auth/authenticate.ts";
-import { refuseUnavailable } from "../../service/kernel/http/answers.ts";
-import { listenerArrivalOf } from "../../service/kernel/http/arrival.ts";
-import type { MountContext } from "../../service/kernel/http/mount.ts";
-import { send } from "../../service/kernel/http/send.ts";
-import { storeTag } from "../../service/logins/session-operations.ts";
+import { authenticate, listenerArrivalOf, refuseUnavailable, send, storeTag } from "../../service/console-door.ts";
+import type { Credential, MountContext, Principal } from "../../service/console-door.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import { CHANGE_TOPICS, readableTopics } from "./change-topics.ts";
 import type { ChangeTopic } from "./change-topics.ts";

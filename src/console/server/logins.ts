@@ -1,12 +1,16 @@
 import type { FastifyInstance } from "fastify";
 
-import { SESSION_LIFETIME_MS } from "../../service/kernel/auth/session-token.ts";
-import { answerJson, refuse } from "../../service/kernel/http/answers.ts";
-import { clientAddress } from "../../service/kernel/http/client-address.ts";
-import { route } from "../../service/kernel/http/mount.ts";
-import type { MountContext } from "../../service/kernel/http/mount.ts";
-import { findLogin } from "../../service/logins/queries.ts";
-import { isOver, userCode } from "../../service/logins/rules.ts";
+import {
+  answerJson,
+  clientAddress,
+  findLogin,
+  isOver,
+  refuse,
+  route,
+  SESSION_LIFETIME_MS,
+  userCode,
+} from "../../service/console-door.ts";
+import type { MountContext } from "../../service/console-door.ts";
 import { LOGIN_PATH } from "./console-paths.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

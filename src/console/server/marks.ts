@@ -6,9 +6,8 @@ import {
   newestChanges,
   NEWEST_CHANGES_MAXIMUM,
   usageMark,
-} from "../../service/changes.ts";
-import type { AuditedChange } from "../../service/changes.ts";
-import type { Reader, Store } from "../../service/kernel/store/store.ts";
+} from "../../service/console-door.ts";
+import type { AuditedChange, Reader, Store } from "../../service/console-door.ts";
 import { CHANGE_TOPICS, topicsOfAction } from "./change-topics.ts";
 import type { ChangeTopic } from "./change-topics.ts";
 

@@ -1,4 +1,4 @@
-import type { Principal } from "../../service/kernel/auth/authenticate.ts";
+import type { Principal } from "../../service/console-door.ts";
 
 /** Streams at one time: of a credential, of an organization, and all together. Each costs a connection. */
 export interface PlaceLimits {

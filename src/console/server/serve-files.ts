@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import type { Log } from "../../platform/log/log.ts";
-import { refuse } from "../../service/kernel/http/answers.ts";
-import { send } from "../../service/kernel/http/send.ts";
+import { refuse, send } from "../../service/console-door.ts";
 import type { BuiltConsole, ConsoleFile } from "./built-console.ts";
 import { ASSET_PATH, PAGE_PATHS } from "./console-paths.ts";
 import { chooseEncoding } from "./encoding.ts";

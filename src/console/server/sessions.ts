@@ -3,21 +3,25 @@ import * as z from "zod";
 
 import { BODY_BYTES } from "../../api/body-bytes.ts";
 import { text } from "../../api/text.ts";
-import { authenticate } from "../../service/kernel/auth/authenticate.ts";
-import { createConsoleToken, signIn } from "../../service/kernel/auth/console-session.ts";
-import { endSession } from "../../service/kernel/auth/session-queries.ts";
-import { hashSecret } from "../../service/kernel/auth/token.ts";
-import type { Answer } from "../../service/kernel/http/answers.ts";
-import { answerJson, refuse } from "../../service/kernel/http/answers.ts";
-import { arrivalOf } from "../../service/kernel/http/arrival.ts";
-import { dropConsoleCookie, keepConsoleCookie } from "../../service/kernel/http/console-cookie.ts";
-import { readRequest, route } from "../../service/kernel/http/mount.ts";
-import type { MountContext } from "../../service/kernel/http/mount.ts";
-import { isFromConsole } from "../../service/kernel/http/same-origin.ts";
-import type { Metrics } from "../../service/kernel/metrics.ts";
-import { authorship } from "../../service/kernel/operation.ts";
-import { audit } from "../../service/kernel/store/audit.ts";
-import { answerSession } from "../../service/logins/session-operations.ts";
+import {
+  answerJson,
+  answerSession,
+  arrivalOf,
+  audit,
+  authenticate,
+  authorship,
+  createConsoleToken,
+  dropConsoleCookie,
+  endSession,
+  hashSecret,
+  isFromConsole,
+  keepConsoleCookie,
+  readRequest,
+  refuse,
+  route,
+  signIn,
+} from "../../service/console-door.ts";
+import type { Answer, Metrics, MountContext } from "../../service/console-door.ts";
 import { SESSION_PATH } from "./console-paths.ts";
 
 const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });

@@ -8,7 +8,7 @@ import type { Account } from "../accounts.ts";
 import { findAccount } from "../accounts.ts";
 import type { Disk } from "../disk/disk.ts";
 import { readText } from "../disk/disk.ts";
-import type { GrantMachine } from "../grant/grant.ts";
+import type { GrantMachine } from "../grant/machine.ts";
 import { GRANT_RECORD_DIRECTORY, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";

@@ -1,8 +1,9 @@
 import type { Account } from "../../access/account.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import type { GrantMachine, GrantStep } from "./grant.ts";
+import type { GrantStep } from "./grant.ts";
 import { commandOf } from "./grant.ts";
 import { changeLists, readLists } from "./lists.ts";
+import type { GrantMachine } from "./machine.ts";
 import type { GrantedEntry, GrantRecord } from "./record.ts";
 import { addEntries, writeGrantRecord } from "./record.ts";
 

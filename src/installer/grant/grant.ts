@@ -15,8 +15,6 @@ import { judgeHandles } from "../../access/access.ts";
 import type { Account } from "../../access/account.ts";
 import { accountName, readGroups, readUsers } from "../../access/account.ts";
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";
-import type { Files } from "../../platform/files/files.ts";
-import type { RunProgram } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { EntryLists, Permissions } from "./acl.ts";
@@ -24,13 +22,9 @@ import { PERMISSIONS, defaultEntries, grantEntries, permissionsText } from "./ac
 import { isCommonFolder } from "./common-folder.ts";
 import type { Listed } from "./lists.ts";
 import { readLists } from "./lists.ts";
+import type { GrantMachine } from "./machine.ts";
 import type { GrantWalk } from "./walk.ts";
 import { walkTrusted } from "./walk.ts";
-
-export interface GrantMachine {
-  readonly files: Files;
-  readonly runProgram: RunProgram;
-}
 
 /** A change of one entry's access control list. */
 export interface GrantStep {

@@ -3,7 +3,7 @@ import { explainAccess, judgeAs } from "../../access/access.ts";
 import type { Account } from "../../access/account.ts";
 import type { FoundUnit } from "../../access/unit.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import type { GrantMachine } from "./grant.ts";
+import type { GrantMachine } from "./machine.ts";
 import type { GrantRecord } from "./record.ts";
 
 /** Flags of the command. */

@@ -10,7 +10,7 @@ import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { GrantMachine } from "./grant.ts";
+import type { GrantMachine } from "./machine.ts";
 
 /** A change of the unit: who the agent is, instead of what it may. */
 export interface DropIn {

@@ -55,9 +55,3 @@ export interface CatalogCamera {
   readonly height: number;
   readonly fps: number;
 }
-
-/** All rows. Loaded when asked for: a boot of the agent does without them. */
-export async function loadCatalog(): Promise<readonly CatalogRow[]> {
-  const { CATALOG_ROWS } = await import("./rows.ts");
-  return CATALOG_ROWS;
-}

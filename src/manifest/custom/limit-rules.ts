@@ -1,3 +1,4 @@
+import type { FindingList } from "../finding-list.ts";
 import type { Limits, Pair, Unit, Valued } from "./body.ts";
 import type { Element } from "./group.ts";
 import {
@@ -12,9 +13,14 @@ import {
 } from "./group.ts";
 import { kindRules } from "./kinds.ts";
 import { limitConversion, rounded } from "./limits.ts";
-import type { CompleteGroup } from "./robot.ts";
-import type { GroupCheck } from "./rules.ts";
+import type { CompleteGroup, Robot } from "./robot.ts";
 import { conversion, hasDimension } from "./units.ts";
+
+export interface GroupCheck {
+  readonly group: CompleteGroup;
+  readonly robot: Robot;
+  readonly findings: FindingList;
+}
 
 const TWO_TURNS_RAD = 4 * Math.PI;
 const ONE_TURN = 2 * Math.PI;

@@ -14,8 +14,9 @@ import {
   stateOf,
 } from "./group.ts";
 import { kindRules } from "./kinds.ts";
-import { limitConversion, rounded } from "./limits.ts";
 import { checkLimits } from "./limit-rules.ts";
+import type { GroupCheck } from "./limit-rules.ts";
+import { limitConversion, rounded } from "./limits.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
 
 /** Checks the values, then what they make together. */
@@ -37,12 +38,6 @@ export function checkRules(robot: Robot, findings: FindingList): void {
     const rate = robot.control_rate_hz.value;
     if (fps.value < rate) warn(findings, "camera_slow", fps, `${fps.value} fps repeats frames at ${rate} Hz`);
   }
-}
-
-export interface GroupCheck {
-  readonly group: CompleteGroup;
-  readonly robot: Robot;
-  readonly findings: FindingList;
 }
 
 function refuse(findings: FindingList, id: string, { path, offset }: Spot, message: string): void {

@@ -1,6 +1,6 @@
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";

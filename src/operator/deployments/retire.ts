@@ -1,11 +1,11 @@
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ConfirmFlags } from "../confirm.ts";
 import { personToAsk, refusedBy } from "../confirm.ts";
+import type { OperatorContext, OperatorFlags } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { refuseMissingOperation } from "../missing-operation.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
 import type { Service } from "../service.ts";

@@ -10,7 +10,7 @@ import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../operator.ts";
+import type { OperatorContext } from "../context.ts";
 import type { Places } from "./places.ts";
 
 /** The largest request there is; no file that becomes one is larger. */

@@ -1,16 +1,15 @@
-import { operations } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
 import { READINESS_MODES } from "../../api/fleets.ts";
 import { fitGroups } from "../../api/words/fit-groups.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { OperatorContext } from "../context.ts";
 import type { Sent } from "../failure.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
 import { readWritten } from "../files/written-file.ts";
 import { isMoment } from "../files/written-readers.ts";
-import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
 import type { WaitFlags } from "../wait.ts";

@@ -1,7 +1,6 @@
-import { operations } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";

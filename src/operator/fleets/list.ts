@@ -1,12 +1,12 @@
 import { operations } from "../../api/api.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { OperatorContext } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
+import type { ListFlags } from "../lists/flags.ts";
 import type { Listed, ListedRecord } from "../lists/listed.ts";
-import type { ListFlags } from "../lists/show-list.ts";
 import { showList } from "../lists/show-list.ts";
-import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
 import type { NeedyFleet } from "./needs.ts";
 import { actionsOf, loadNeeds, tellNeeds, withNeeds } from "./needs.ts";

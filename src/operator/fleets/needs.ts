@@ -1,7 +1,7 @@
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec } from "../../api/api.ts";
 import type { FleetNeed } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";

@@ -2,7 +2,7 @@ import type { FleetView } from "../../api/fleets.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../operator.ts";
+import type { OperatorContext } from "../context.ts";
 import type { Service } from "../service.ts";
 import type { Ended } from "../wait.ts";
 import { waitUntilEnded } from "../wait.ts";

@@ -1,7 +1,7 @@
-import type { ApiKeyView } from "../../api/api-keys.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec } from "../../api/api.ts";
+import type { ApiKeyView } from "../../api/keys.ts";
+import type { OperatorContext } from "../context.ts";
 import { chooseService } from "../logins/choose-service.ts";
-import type { OperatorContext } from "../operator.ts";
 import { openService } from "../operator.ts";
 import type { Service } from "../service.ts";
 

@@ -1,14 +1,14 @@
-import type { ApiKeyView } from "../../api/api-keys.ts";
 import { operations } from "../../api/api.ts";
+import type { ApiKeyView } from "../../api/keys.ts";
 import { keysEndingWith, keysInWords } from "../../api/words/key-lineage.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { ConfirmFlags } from "../confirm.ts";
 import { personToAsk, refusedBy } from "../confirm.ts";
+import type { OperatorContext, OperatorFlags } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
 import type { Service } from "../service.ts";

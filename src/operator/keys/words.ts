@@ -1,4 +1,4 @@
-import type { ApiKeyView } from "../../api/api-keys.ts";
+import type { ApiKeyView } from "../../api/keys.ts";
 
 /** How API keys are put for a person, wherever they are shown. */
 

@@ -1,4 +1,4 @@
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { Answered, OperationInput, OperationOf } from "../../client/operation-client.ts";
 import { ITEMS_PER_REQUEST } from "../../client/operation-client.ts";
 

@@ -1,19 +1,14 @@
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import type { OperatorContext } from "../context.ts";
 import type { Service } from "../service.ts";
 import type { ColumnFlags, ListView } from "./columns.ts";
 import { COLUMN_REMEDY, noteHidden, withColumns } from "./columns.ts";
+import type { ListFlags } from "./flags.ts";
 import type { Listed } from "./listed.ts";
 import { documentOf, itemsIn } from "./listed.ts";
 import { watchList } from "./watch.ts";
-
-export interface ListFlags extends OperatorFlags, ColumnFlags {
-  readonly watch?: boolean;
-  /** Seconds between two looks. */
-  readonly interval?: string;
-}
 
 /**
  * What a list command shows: `load` asks the service, and is asked again and again with `--watch`.

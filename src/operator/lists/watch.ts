@@ -1,16 +1,16 @@
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { OperatorContext } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { failureInWords } from "../failure.ts";
-import type { OperatorContext } from "../operator.ts";
 import type { Service } from "../service.ts";
 import type { ListView } from "./columns.ts";
 import { hiddenInWords } from "./columns.ts";
+import type { ListFlags } from "./flags.ts";
 import type { Listed } from "./listed.ts";
 import { itemsIn } from "./listed.ts";
-import type { ListFlags } from "./show-list.ts";
 
 /** Seconds between two looks. */
 export const INTERVAL_S = { default: 2, minimum: 1, maximum: 3600 } as const;

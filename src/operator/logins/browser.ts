@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 
-import type { OperatorContext } from "../operator.ts";
+import type { OperatorContext } from "../context.ts";
 
 /** Programs that open an address in the person's browser: Linux and BSD, Windows behind WSL, macOS. */
 const OPENERS = ["xdg-open", "wslview"] as const;

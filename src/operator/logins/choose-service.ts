@@ -4,7 +4,7 @@ import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import type { OperatorContext, OperatorFlags } from "../context.ts";
 import type { ContextFiles, ServiceContext } from "./context-files.ts";
 import { configurationFolder, openContextFiles } from "./context-files.ts";
 

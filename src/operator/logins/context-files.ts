@@ -9,7 +9,7 @@ import type { Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../operator.ts";
+import type { OperatorContext } from "../context.ts";
 
 /** A service that an operator works with, by the name they gave it. */
 export interface ServiceContext {

@@ -1,8 +1,8 @@
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
+import type { OperatorContext, OperatorFlags } from "../context.ts";
 import { showFacts } from "../lists/show-facts.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { chooseContext } from "./choose-context.ts";
 import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "./choose-service.ts";
 import type { FoundContext, ServiceContext } from "./context-files.ts";

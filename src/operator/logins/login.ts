@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec } from "../../api/api.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { OperatorContext, OperatorFlags } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { isUnknownOperation } from "../failure.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { openService } from "../operator.ts";
 import type { Service } from "../service.ts";
 import { isAtOtherEnd, openBrowser } from "./browser.ts";

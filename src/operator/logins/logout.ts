@@ -1,7 +1,7 @@
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { OperatorContext, OperatorFlags } from "../context.ts";
 import { failureInWords } from "../failure.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { chooseContext } from "./choose-context.ts";
 import { endLogin } from "./login.ts";
 

@@ -1,12 +1,11 @@
-import { operations } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
+import type { OperatorContext, OperatorFlags } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { Fact } from "../lists/show-facts.ts";
 import { showFacts } from "../lists/show-facts.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
 

@@ -1,7 +1,7 @@
-import { beyondSpec } from "../../api/beyond-spec.ts";
-import type { EndpointView } from "../../api/fleet-details.ts";
+import { beyondSpec } from "../../api/api.ts";
+import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { isUnknownOperation } from "../failure.ts";

@@ -1,5 +1,4 @@
-import { operations } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";

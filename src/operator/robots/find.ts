@@ -1,5 +1,4 @@
-import { operations } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";

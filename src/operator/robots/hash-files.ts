@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 
+import type { FileFinding } from "../../fingerprint/findings.ts";
 import { createFingerprinter } from "../../fingerprint/fingerprint.ts";
-import type { FileFinding, Snapshot } from "../../fingerprint/fingerprint.ts";
+import type { Snapshot } from "../../fingerprint/snapshot.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../operator.ts";
+import type { OperatorContext } from "../context.ts";
 
 /** As the agent's default. */
 const FILE_LIMIT_BYTES = 1024 ** 3;

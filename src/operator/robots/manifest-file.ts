@@ -7,8 +7,8 @@ import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { OperatorContext } from "../context.ts";
 import type { Loc, Places } from "../files/places.ts";
-import type { OperatorContext } from "../operator.ts";
 
 /** A robot manifest, and where in it a 422 of the service points; null for what it does not say. */
 export interface ReadManifest {

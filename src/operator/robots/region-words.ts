@@ -1,4 +1,4 @@
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec } from "../../api/api.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { shown } from "../../manifest/shown.ts";
 import type { Service } from "../service.ts";

@@ -1,7 +1,7 @@
 import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
 import type { Terminal } from "../../platform/terminal.ts";
+import type { OperatorFlags } from "../context.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
-import type { OperatorFlags } from "../operator.ts";
 import type { WrittenRegistration } from "./registration-file.ts";
 
 /** A robot that has no agent, as flags say it. */

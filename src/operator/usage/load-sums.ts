@@ -1,8 +1,7 @@
-import { operations } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
 import { USAGE_SUMMARY_DAYS } from "../../api/usage.ts";
 import type { UsageSummary } from "../../api/usage.ts";
-import type { CallResult } from "../../client/client.ts";
+import type { CallResult } from "../../client/call-result.ts";
 import type { Failure } from "../failure.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";

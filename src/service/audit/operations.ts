@@ -1,12 +1,9 @@
 import * as z from "zod";
 
-import type { AuditEntryView, RefusalQuery, RefusalView } from "../../api/audit.ts";
+import type { AuditEntryView } from "../../api/audit.ts";
 import type { PageQuery } from "../../api/pages.ts";
-import { answerJson } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { listRefusals, UNKNOWN_ROBOT } from "../robots/refusal-queries.ts";
-import type { LabelledRefusal } from "../robots/refusal-queries.ts";
 import { listChanges } from "./queries.ts";
 import type { LabelledEntry } from "./queries.ts";
 
@@ -19,14 +16,6 @@ export function listOrganizationAudit({ store }: OperationContext): Handler<null
       fetch: (range) => listChanges(store.reader, call.principal.organization_id, range),
       view: viewEntry,
     });
-}
-
-/** `GET /v1/me/refusals`: registrations that were refused, newest first, of all robots or of one. */
-export function listOrganizationRefusals({ store }: OperationContext): Handler<null, RefusalQuery> {
-  return async ({ principal, query }) => {
-    const rows = await listRefusals(store.reader, principal.organization_id, query.robot);
-    return answerJson(JSON.stringify({ items: rows.map(viewRefusal) }));
-  };
 }
 
 const detailsSchema = z.record(z.string(), z.unknown());
@@ -54,33 +43,5 @@ function viewEntry(entry: LabelledEntry): AuditEntryView {
     actor: { id: actor, label },
     request_id: requestId,
     details,
-  };
-}
-
-export function viewRefusal(row: LabelledRefusal): RefusalView {
-  const {
-    id,
-    robot,
-    status,
-    detail,
-    actor,
-    label,
-    address,
-    request_id: requestId,
-    first_at: firstAt,
-    last_at: lastAt,
-    count,
-  } = row;
-  return {
-    id,
-    robot: robot === UNKNOWN_ROBOT ? null : robot,
-    status,
-    detail,
-    actor: { id: actor, label },
-    address,
-    request_id: requestId,
-    first_at: firstAt,
-    last_at: lastAt,
-    count,
   };
 }

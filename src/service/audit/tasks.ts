@@ -1,7 +1,7 @@
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { pruneRefusals } from "../robots/refusal-queries.ts";
+import { pruneRefusals } from "../robots/index.ts";
 import { auditedBeforeNewest, pruneAudit } from "./queries.ts";
 
 const HOUR_MS = 3_600_000;

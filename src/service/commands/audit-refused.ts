@@ -1,8 +1,8 @@
-import type { RefusalView } from "../../api/audit.ts";
+import type { RefusalView } from "../../api/refusals.ts";
 import { refusalInWords } from "../../api/words/audit.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { viewRefusal } from "../audit/operations.ts";
 import type { Reader } from "../kernel/store/store.ts";
+import { viewRefusal } from "../robots/refusal-operations.ts";
 import { listRefusals } from "../robots/refusal-queries.ts";
 
 interface Wanted {

@@ -1,12 +1,7 @@
-import {
-  API_KEY_LABEL_LENGTH,
-  API_KEY_ROBOTS,
-  API_KEY_SCOPES,
-  apiKeyMaxRobotsSchema,
-  apiKeyRobotsSchema,
-} from "../../api/api-keys.ts";
-import type { ApiKeyScope } from "../../api/api-keys.ts";
+import { API_KEY_LABEL_LENGTH, API_KEY_ROBOTS, apiKeyMaxRobotsSchema, apiKeyRobotsSchema } from "../../api/keys.ts";
 import { ROBOT_NAME_LENGTH } from "../../api/robots.ts";
+import { API_KEY_SCOPES } from "../../api/scopes.ts";
+import type { ApiKeyScope } from "../../api/scopes.ts";
 import { text } from "../../api/text.ts";
 import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import { EXIT } from "../../platform/terminal.ts";

@@ -1,11 +1,11 @@
-import type { ApiKeyView } from "../../api/api-keys.ts";
+import type { ApiKeyView } from "../../api/keys.ts";
 import { makerInWords } from "../../api/words/key-lineage.ts";
 import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { ALL_ROWS } from "../kernel/lists/page-range.ts";
 import { listKeys } from "../keys/queries.ts";
-import type { KeyViewRow } from "../keys/queries.ts";
 import { keyView } from "../keys/rules.ts";
 import { chosenOrganization } from "./chosen-organization.ts";
 import { commandLine } from "./command-line.ts";

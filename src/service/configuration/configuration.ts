@@ -17,10 +17,10 @@ import type { ListenAddress } from "../kernel/connections/listen-address.ts";
 import type { TlsFiles } from "../kernel/connections/tls.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
 import type { LogLevel } from "../kernel/log-level.ts";
-import { HTTP_LIMITS } from "../kernel/traffic/limits.ts";
-import type { HttpLimits } from "../kernel/traffic/limits.ts";
 import { RATE_LIMITS } from "../kernel/traffic/rate-limits.ts";
 import type { RateLimits } from "../kernel/traffic/rate-limits.ts";
+import { SERVICE_LIMITS } from "../limits.ts";
+import type { ServiceLimits } from "../limits.ts";
 import { readKeep } from "./keep.ts";
 import type { Keep } from "./keep.ts";
 import { readLimits, readRateLimit } from "./limits.ts";
@@ -44,7 +44,7 @@ export interface Configuration {
   readonly log: LogConfiguration;
   /** How long entries of the audit log are kept; null for ever. */
   readonly auditRetentionDays: number | null;
-  readonly limits: HttpLimits;
+  readonly limits: ServiceLimits;
 }
 
 export interface LogConfiguration {
@@ -75,7 +75,7 @@ export const DEFAULTS: Configuration = {
   console: true,
   log: { level: "info", requests: false },
   auditRetentionDays: AUDIT_RETENTION_DAYS.standard,
-  limits: HTTP_LIMITS,
+  limits: SERVICE_LIMITS,
 };
 
 /** Names that other services give these keys. */

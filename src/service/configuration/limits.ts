@@ -1,10 +1,10 @@
 import { fieldsOf } from "../../manifest/fields.ts";
 import type { Place, Reader } from "../../manifest/fields.ts";
 import { boolean, integer, number } from "../../manifest/readers.ts";
-import { HTTP_LIMITS } from "../kernel/traffic/limits.ts";
-import type { HttpLimits } from "../kernel/traffic/limits.ts";
 import { RATE_LIMITS } from "../kernel/traffic/rate-limits.ts";
 import type { RateLimit, RateLimits } from "../kernel/traffic/rate-limits.ts";
+import { SERVICE_LIMITS } from "../limits.ts";
+import type { ServiceLimits } from "../limits.ts";
 import { readShares } from "./shares.ts";
 
 const RATE = { minimum: 0.1, maximum: 1_000_000 } as const;
@@ -37,26 +37,26 @@ function rateReader(standard: RateLimit): Reader<RateLimit> {
   };
 }
 
-export const readLimits: Reader<HttpLimits> = (place) => {
+export const readLimits: Reader<ServiceLimits> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
   const seconds = (key: string, standardMs: number): number => {
     const value = fields.optional(key, number(TIMEOUT_S));
     return value === undefined ? standardMs : Math.round(value * MS_PER_S);
   };
-  const connections = fields.optional("connections", integer(CONNECTIONS)) ?? HTTP_LIMITS.connections;
-  const limits: HttpLimits = {
-    ...HTTP_LIMITS,
-    bodyBytes: fields.optional("body_bytes", integer(BODY_BYTES)) ?? HTTP_LIMITS.bodyBytes,
-    headerBytes: fields.optional("header_bytes", integer(HEADER_BYTES)) ?? HTTP_LIMITS.headerBytes,
+  const connections = fields.optional("connections", integer(CONNECTIONS)) ?? SERVICE_LIMITS.connections;
+  const limits: ServiceLimits = {
+    ...SERVICE_LIMITS,
+    bodyBytes: fields.optional("body_bytes", integer(BODY_BYTES)) ?? SERVICE_LIMITS.bodyBytes,
+    headerBytes: fields.optional("header_bytes", integer(HEADER_BYTES)) ?? SERVICE_LIMITS.headerBytes,
     connections,
     connectionsOfAddress: fields.optional("connections_of_address", integer(CONNECTIONS)) ?? connections,
     ...readShares(fields),
-    headersTimeoutMs: seconds("headers_timeout_s", HTTP_LIMITS.headersTimeoutMs),
-    requestTimeoutMs: seconds("request_timeout_s", HTTP_LIMITS.requestTimeoutMs),
-    keepAliveTimeoutMs: seconds("keep_alive_timeout_s", HTTP_LIMITS.keepAliveTimeoutMs),
-    idleTimeoutMs: seconds("idle_timeout_s", HTTP_LIMITS.idleTimeoutMs),
-    drainTimeoutMs: seconds("drain_timeout_s", HTTP_LIMITS.drainTimeoutMs),
+    headersTimeoutMs: seconds("headers_timeout_s", SERVICE_LIMITS.headersTimeoutMs),
+    requestTimeoutMs: seconds("request_timeout_s", SERVICE_LIMITS.requestTimeoutMs),
+    keepAliveTimeoutMs: seconds("keep_alive_timeout_s", SERVICE_LIMITS.keepAliveTimeoutMs),
+    idleTimeoutMs: seconds("idle_timeout_s", SERVICE_LIMITS.idleTimeoutMs),
+    drainTimeoutMs: seconds("drain_timeout_s", SERVICE_LIMITS.drainTimeoutMs),
   };
   fields.close();
   checkOrder(place, limits);
@@ -64,7 +64,7 @@ export const readLimits: Reader<HttpLimits> = (place) => {
 };
 
 /** A part cannot have longer than the whole. */
-function checkOrder(place: Place, limits: HttpLimits): void {
+function checkOrder(place: Place, limits: ServiceLimits): void {
   const { findings } = place.check;
   const disorder = (part: string, partMs: number, whole: string, wholeMs: number): void => {
     if (partMs <= wholeMs) return;

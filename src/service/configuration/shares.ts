@@ -2,8 +2,8 @@ import { fieldsOf } from "../../manifest/fields.ts";
 import type { Fields, Reader } from "../../manifest/fields.ts";
 import { integer } from "../../manifest/readers.ts";
 import type { NumberBounds } from "../../manifest/readers.ts";
-import { HTTP_LIMITS } from "../kernel/traffic/limits.ts";
-import type { HttpLimits } from "../kernel/traffic/limits.ts";
+import { SERVICE_LIMITS } from "../limits.ts";
+import type { ServiceLimits } from "../limits.ts";
 
 const IN_FLIGHT_MIB = { minimum: 1, maximum: 4096 } as const;
 const REQUESTS = { minimum: 1, maximum: 10_000 } as const;
@@ -16,8 +16,8 @@ const MEBIBYTE = 1024 * 1024;
 /** The limits that say how much of something one party may have, and all of them together. */
 export function readShares(
   fields: Fields,
-): Pick<HttpLimits, "inFlightBytes" | "requests" | "streams" | "robots" | "historyBytesPerDay"> {
-  const { streams, robots } = HTTP_LIMITS;
+): Pick<ServiceLimits, "inFlightBytes" | "requests" | "streams" | "robots" | "historyBytesPerDay"> {
+  const { streams, robots } = SERVICE_LIMITS;
   return {
     inFlightBytes: readInFlight(fields),
     requests: readRequests(fields),
@@ -27,8 +27,8 @@ export function readShares(
   };
 }
 
-function readInFlight(fields: Fields): HttpLimits["inFlightBytes"] {
-  const standard = HTTP_LIMITS.inFlightBytes;
+function readInFlight(fields: Fields): ServiceLimits["inFlightBytes"] {
+  const standard = SERVICE_LIMITS.inFlightBytes;
   const standardMib = {
     credential: standard.credential / MEBIBYTE,
     address: standard.network / MEBIBYTE,
@@ -45,16 +45,16 @@ function readInFlight(fields: Fields): HttpLimits["inFlightBytes"] {
   };
 }
 
-function readHistory(fields: Fields): HttpLimits["historyBytesPerDay"] {
-  const standard = HTTP_LIMITS.historyBytesPerDay;
+function readHistory(fields: Fields): ServiceLimits["historyBytesPerDay"] {
+  const standard = SERVICE_LIMITS.historyBytesPerDay;
   const standardMib = { key: standard.key / MEBIBYTE, organization: standard.organization / MEBIBYTE };
   const { key, organization } =
     fields.optional("history_mib_per_day", partsReader(standardMib, "organization", HISTORY_MIB)) ?? standardMib;
   return { key: key * MEBIBYTE, organization: organization * MEBIBYTE };
 }
 
-function readRequests(fields: Fields): HttpLimits["requests"] {
-  const { requests } = HTTP_LIMITS;
+function readRequests(fields: Fields): ServiceLimits["requests"] {
+  const { requests } = SERVICE_LIMITS;
   const standardAtOnce = { organization: requests.ownAtOnce, all: requests.allAtOnce };
   const standardWaiting = { organization: requests.own, all: requests.all };
   const atOnce = fields.optional("requests", partsReader(standardAtOnce, "all", REQUESTS)) ?? standardAtOnce;

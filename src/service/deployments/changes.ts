@@ -2,15 +2,14 @@ import type { Transaction } from "kysely";
 
 import type { DeploymentCreate } from "../../api/deployments.ts";
 import { shown } from "../../manifest/shown.ts";
-import { bringProbesForward } from "../endpoints/queries.ts";
+import { bringProbesForward } from "../endpoints/index.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Finding } from "../kernel/validation/finding.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { findObstacle } from "../models/obstacles.ts";
-import type { Subject } from "../models/queries.ts";
-import { resolveSubject } from "../models/queries.ts";
+import { findObstacle, resolveSubject } from "../models/index.ts";
+import type { Subject } from "../models/index.ts";
 import { judge } from "./judge.ts";
 import type { DeployedRobot, DeploymentRow } from "./queries.ts";
 import { findOffer, insertDeployment, lockCurrentDeployment, lockRobot } from "./queries.ts";

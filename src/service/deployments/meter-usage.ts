@@ -1,12 +1,9 @@
 import type { Transaction } from "kysely";
 
-import type { OperationContext } from "../kernel/operation.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import type { UsageTime } from "../usage/period.ts";
-import { latestBelieved, wholeHour, wholeSecond } from "../usage/period.ts";
-import type { Began } from "../usage/queries.ts";
-import { closePeriod, lockPeriods, PERIODS_AT_A_TIME } from "../usage/queries.ts";
+import type { Began, MeteringContext, UsageTime } from "../usage/index.ts";
+import { closePeriod, latestBelieved, lockPeriods, PERIODS_AT_A_TIME, wholeHour, wholeSecond } from "../usage/index.ts";
 import { updateDeployment } from "./queries.ts";
 
 const INTERVAL_MS = 30_000;
@@ -35,7 +32,7 @@ export function createMeterUsage({ store, newId, usageClock }: Context): Task {
   };
 }
 
-type Context = Pick<OperationContext, "store" | "newId" | "usageClock">;
+type Context = Pick<MeteringContext, "store" | "newId" | "usageClock">;
 
 /** Which periods end when, and where the next ones begin. */
 interface Cut {

@@ -6,12 +6,13 @@ import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { authorship } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { MeteringContext } from "../usage/index.ts";
 import { deploy, retire } from "./changes.ts";
 import type { DeploymentViewRow } from "./queries.ts";
 import { findDeployment, listDeployments, lockDeployment } from "./queries.ts";
 
 /** `POST /v1/me/deployments`: active at once where the endpoint is known to be healthy. */
-export function createDeployment(context: OperationContext): Handler<DeploymentCreate> {
+export function createDeployment(context: MeteringContext): Handler<DeploymentCreate> {
   const { newId, machine, usageClock } = context;
   return async (call) => {
     const { organization_id: organizationId } = call.principal;
@@ -64,7 +65,7 @@ export function getDeployment({ store }: OperationContext): Handler<null> {
 }
 
 /** `DELETE /v1/me/deployments/{deployment_id}`: takes the model from the robot. Once more changes nothing. */
-export function retireDeployment(context: OperationContext): Handler<null> {
+export function retireDeployment(context: MeteringContext): Handler<null> {
   const { newId, machine, usageClock } = context;
   return async (call) => {
     const { organization_id: organizationId } = call.principal;

@@ -1,14 +1,14 @@
 import type { Transaction } from "kysely";
 
-import { bringProbesForward } from "../endpoints/queries.ts";
-import type { OperationContext } from "../kernel/operation.ts";
+import { bringProbesForward } from "../endpoints/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { FailingItems } from "../kernel/tasks/failing-items.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
-import { findObstacle } from "../models/obstacles.ts";
+import { findObstacle } from "../models/index.ts";
+import type { MeteringContext } from "../usage/index.ts";
 import type { DeploymentFacts } from "./fact-queries.ts";
 import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts } from "./fact-queries.ts";
 import { judge } from "./judge.ts";
@@ -41,7 +41,7 @@ export function createReconcileDeployments(context: Context): Task {
   };
 }
 
-type Context = Pick<OperationContext, "store" | "newId" | "machine" | "usageClock">;
+type Context = Pick<MeteringContext, "store" | "newId" | "machine" | "usageClock">;
 
 /** Deployments that could not be judged, and those that could not be moved. */
 interface Failing {

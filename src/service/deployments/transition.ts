@@ -1,9 +1,8 @@
 import type { Transaction } from "kysely";
 
 import type { Tables } from "../kernel/store/tables.ts";
-import type { UsageTime } from "../usage/period.ts";
-import { latestBelieved, periodStart } from "../usage/period.ts";
-import { closePeriod, lastPeriodEnd } from "../usage/queries.ts";
+import type { UsageTime } from "../usage/index.ts";
+import { closePeriod, lastPeriodEnd, latestBelieved, periodStart } from "../usage/index.ts";
 import type { DeploymentRow } from "./queries.ts";
 import { updateDeployment } from "./queries.ts";
 

@@ -1,9 +1,9 @@
-import type { EndpointView } from "../../api/fleet-details.ts";
-import { ENDPOINT_STATUS } from "../fleets/readiness/derive-details.ts";
+import type { EndpointView } from "../../api/endpoints.ts";
 import { answerJson } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { listModels } from "../models/queries.ts";
+import { listModels } from "../models/index.ts";
 import { listRegions } from "./queries.ts";
+import { ENDPOINT_STATUS } from "./words.ts";
 
 /** `GET /v1/endpoints`: every endpoint that the catalog offers, in its order. Where they answer is not told. */
 export function listEndpoints({ store }: OperationContext): Handler<null> {

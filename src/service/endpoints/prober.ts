@@ -1,5 +1,5 @@
+import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import type { ReadinessContext } from "./context.ts";
 import { loadDemands } from "./demands.ts";
 import type { Expectation } from "./expectation.ts";
 import { expectationOf } from "./expectation.ts";
@@ -23,11 +23,13 @@ export interface Prober extends AsyncDisposable {
   readonly tasks: readonly Task[];
 }
 
+type ProberContext = Pick<OperationContext, "store" | "machine" | "nudge">;
+
 /**
  * Disposing, after the loop that runs the tasks, waits for probes under way. They end with the loop and give their claims back,
  * so that the next process need not wait for these to expire.
  */
-export function createProber(context: ReadinessContext, times: ReadinessTimes, health: HealthProbe): Prober {
+export function createProber(context: ProberContext, times: ReadinessTimes, health: HealthProbe): Prober {
   const { store, machine, nudge } = context;
   const { clock, random, log } = machine;
   const underway = new Set<Promise<void>>();

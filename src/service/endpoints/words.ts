@@ -1,5 +1,7 @@
+import type { FleetEndpointView } from "../../api/fleet-details.ts";
 import { shown } from "../../manifest/shown.ts";
-import type { EndpointFacts } from "../fleets/readiness/fleet-facts.ts";
+import type { EndpointHealth } from "../kernel/store/tables.ts";
+import type { EndpointFacts } from "./facts.ts";
 
 /** What a robot in `region` lacks where the model answers in those of `endpoints`; null where it lacks nothing. */
 export function endpointLack(region: string, endpoints: { has(region: string): boolean }): string | null {
@@ -26,3 +28,10 @@ export function unhealthySince(which: string, endpoint: EndpointFacts): string {
 function causeOf({ last_error: lastError }: EndpointFacts): string {
   return lastError === null ? "" : `: ${lastError}`;
 }
+
+/** What probes say of an endpoint, in the words of the contract. */
+export const ENDPOINT_STATUS = {
+  healthy: "healthy",
+  failing: "unhealthy",
+  unknown: "unknown",
+} as const satisfies Readonly<Record<EndpointHealth, FleetEndpointView["status"]>>;

@@ -3,13 +3,13 @@ import type { Transaction } from "kysely";
 
 import type { FleetCreate } from "../../api/fleets.ts";
 import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
-import { bringProbesForward } from "../endpoints/queries.ts";
+import { bringProbesForward } from "../endpoints/index.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Finding } from "../kernel/validation/finding.ts";
-import { resolveSubject } from "../models/queries.ts";
+import { resolveSubject } from "../models/index.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
 import type { FleetKey } from "./queries.ts";
 import { countFleets, findFleetFacts, insertFleet, lockFleet, replaceUpdate } from "./queries.ts";

@@ -1,6 +1,6 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import { findObstacles } from "../models/obstacles.ts";
+import { findObstacles } from "../models/index.ts";
 import { deploymentOf } from "./fact-queries.ts";
 import { findFleetFacts } from "./queries.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";

@@ -1,9 +1,10 @@
-import { loadPreparations } from "../endpoints/preparations.ts";
+import type { EndpointFacts } from "../endpoints/index.ts";
+import { loadPreparations } from "../endpoints/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
-import { findObstacles } from "../models/obstacles.ts";
-import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "./readiness/fleet-facts.ts";
+import { findObstacles } from "../models/index.ts";
+import type { FleetFacts, GenerationFacts, MemberGroup } from "./readiness/fleet-facts.ts";
 import { parseWindows } from "./readiness/windows.ts";
 
 /** Fleets whose members are read at a time, at most a thousand of each. */

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { FleetCreate } from "../../api/fleets.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
-import { labelHash } from "../robots/selection.ts";
+import { labelHash } from "../robots/index.ts";
 
 /** Robots that one query looks at: it bounds how long the query takes, whoever matches. */
 const LOOKED_AT_ONCE = 2000;

@@ -1,6 +1,6 @@
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { findObstacles } from "../models/obstacles.ts";
+import { findObstacles } from "../models/index.ts";
 import type { GenerationFacts } from "./readiness/fleet-facts.ts";
 
 /** A robot that a fleet might have, and what stands between it and a checkpoint; null where nothing does. */

@@ -1,13 +1,13 @@
 import type { PreviewedRobot } from "../../api/fleet-details.ts";
 import type { FleetPreview } from "../../api/fleets.ts";
 import { shown } from "../../manifest/shown.ts";
-import { endpointLack, endpointWait } from "../endpoints/words.ts";
+import { endpointLack, endpointWait } from "../endpoints/index.ts";
 import type { LongAnswer } from "../kernel/http/answers.ts";
 import { refuseInvalid } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Location } from "../kernel/validation/finding.ts";
-import { resolveSubject } from "../models/queries.ts";
+import { resolveSubject } from "../models/index.ts";
 import { selectMembers } from "./changes.ts";
 import { findOffer, loadPreviewedRobots } from "./preview-query.ts";
 import type { Offer, PreviewedRow } from "./preview-query.ts";

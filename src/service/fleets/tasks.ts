@@ -1,5 +1,5 @@
-import type { ReadinessContext } from "../endpoints/context.ts";
-import { addPreparations, PREPARATION_MAXIMUM_S } from "../endpoints/preparations.ts";
+import { addPreparations, PREPARATION_MAXIMUM_S } from "../endpoints/index.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
@@ -16,6 +16,8 @@ import {
 import { assessActive, assessUpdate, neededEndpoints } from "./readiness/assessment.ts";
 import { updateBlocker } from "./readiness/derive-fleet.ts";
 import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
+
+type ReconcileContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge">;
 
 const NAME = "reconcile-fleets";
 /** Updates that are blocked are looked at again each time, and each look reads all members. */
@@ -47,7 +49,7 @@ export function nextFleetStep(facts: FleetFacts, nowMs: number): FleetStep {
  * One transaction for each fleet, on its locked row, and only where there is something to do: what several replicas find to
  * do at once one of them does. One that cannot be judged or moved stays as it is, and the others go on.
  */
-export function createReconcileFleets({ store, machine, newId, nudge }: ReadinessContext, intervalMs: number): Task {
+export function createReconcileFleets({ store, machine, newId, nudge }: ReconcileContext, intervalMs: number): Task {
   const failing = createFailingItems(NAME, machine.log);
 
   async function reconcile(key: FleetKey): Promise<void> {

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import { operations } from "../../api/api.ts";
-import type { Limit } from "./traffic/limits-met.ts";
+import type { Limit } from "./traffic/limit.ts";
 
 /** A request as it was answered. Every member has few values, whatever clients send. */
 export interface AnsweredRequest {

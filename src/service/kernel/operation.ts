@@ -1,4 +1,11 @@
-import type { UsageClock } from "../usage/clock.ts";
+/**
+ * The kernel: what every resource of the service stands on, and nothing of any resource. This file has what a handler is given, and what
+ * it answers with.
+ *
+ * http/ takes requests and sends answers, connections/ accepts connections, traffic/ shares among clients what there is of memory and
+ * time, auth/ tells who asks, validation/ holds bodies to the contract of src/api, lists/ pages through lists, store/ keeps rows, tasks/
+ * runs what nobody asks for.
+ */
 import type { Principal } from "./auth/authenticate.ts";
 import type { LastUsed } from "./auth/last-used.ts";
 import type { PrincipalWrite } from "./auth/still-valid.ts";
@@ -17,7 +24,6 @@ export interface OperationContext {
   readonly machine: ServiceMachine;
   readonly lastUsed: Pick<LastUsed, "note">;
   readonly limitsMet: Pick<LimitsMet, "note">;
-  readonly usageClock: UsageClock;
   /** Has the tasks of the service look at the store now: something they care for has changed. */
   readonly nudge: () => void;
 }

@@ -2,12 +2,13 @@ import { readBounded, replaceDurably } from "../../platform/files/durable-file.t
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey, isApiKey } from "../kernel/auth/api-key.ts";
+import { findKey } from "../kernel/auth/key-queries.ts";
 import type { NewId } from "../kernel/ids.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
 import { systemReason } from "../kernel/system-reason.ts";
-import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/queries.ts";
-import { findKey, insertKey } from "./queries.ts";
+import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/index.ts";
+import { insertKey } from "./queries.ts";
 
 /** A key and a line feed; more is not a key file. */
 const KEY_FILE_BYTES = 4096;

@@ -1,6 +1,8 @@
-import type { ApiKeyCreate, ApiKeyScope } from "../../api/api-keys.ts";
+import type { ApiKeyCreate } from "../../api/keys.ts";
 import type { PageQuery } from "../../api/pages.ts";
+import type { ApiKeyScope } from "../../api/scopes.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
+import { holdKey } from "../kernel/auth/key-queries.ts";
 import { bindingProblem } from "../kernel/auth/key-robots.ts";
 import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import type { Answer } from "../kernel/http/answers.ts";
@@ -9,7 +11,7 @@ import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { authorship } from "../kernel/operation.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { API_KEYS_MAXIMUM, holdKey, listKeys } from "./queries.ts";
+import { API_KEYS_MAXIMUM, listKeys } from "./queries.ts";
 import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "./rules.ts";
 
 /** `POST /v1/me/api-keys`: the one answer that holds the key itself. */

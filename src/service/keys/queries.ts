@@ -1,55 +1,18 @@
 import type { Transaction } from "kysely";
 
 import { workingCredentials } from "../kernel/auth/credentials.ts";
+import { VIEW_COLUMNS } from "../kernel/auth/key-queries.ts";
+import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-
-/** What a request needs to know of the key it came with. */
-export type KeyRow = Pick<
-  Tables["api_keys"],
-  "id" | "organization_id" | "key_sha256" | "scopes" | "expires_at" | "revoked_at" | "robots" | "max_robots"
->;
-
-/** The columns a key's view is made of: not its hash. */
-const VIEW_COLUMNS = [
-  "id",
-  "label",
-  "key_prefix",
-  "key_last4",
-  "scopes",
-  "created_at",
-  "last_used_at",
-  "expires_at",
-  "revoked_at",
-  "created_by",
-  "parent_id",
-  "robots",
-  "max_robots",
-] as const;
-
-export type KeyViewRow = Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]>;
 
 /**
  * Keys of an organization that are not revoked; more is a script that runs away. The last places are for those who can put an end to it: keys
  * that may do everything, and beyond them the command line on the service's own computer.
  */
 export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, command: 10_100 } as const;
-
-/** Looks a key up by its hash; the one query that does not begin with the organization, because it finds it. */
-export async function findKey(reader: Reader, keySha256: string): Promise<KeyRow | undefined> {
-  const [key] = await selectByHash(reader, { key_sha256: keySha256 });
-  return key;
-}
-
-const selectByHash = prepare<Pick<KeyRow, "key_sha256">, KeyRow>((database, parameter) =>
-  database
-    .selectFrom("api_keys")
-    .select(["id", "organization_id", "key_sha256", "scopes", "expires_at", "revoked_at", "robots", "max_robots"])
-    .where("key_sha256", "=", parameter("key_sha256")),
-);
 
 export async function insertKey(transaction: Transaction<Tables>, key: Tables["api_keys"]): Promise<void> {
   await transaction.insertInto("api_keys").values(key).execute();
@@ -85,42 +48,6 @@ export function listWorkingKeys(
 export async function findKeyOrganization(reader: Reader, id: string): Promise<string | undefined> {
   const key = await reader.selectFrom("api_keys").select("organization_id").where("id", "=", id).executeTakeFirst();
   return key?.organization_id;
-}
-
-/** One key of an organization, which cannot be revoked by others before the transaction ends; any number may hold it at a time. */
-export function holdKey(
-  transaction: Transaction<Tables>,
-  organizationId: string,
-  id: string,
-): Promise<KeyViewRow | undefined> {
-  return keyOf(transaction, organizationId, id).forKeyShare().executeTakeFirst();
-}
-
-/** One key of an organization, held against others who add robots with it, too, until the transaction ends. */
-export async function holdKeyToAdd(
-  transaction: Transaction<Tables>,
-  organizationId: string,
-  id: string,
-): Promise<void> {
-  // A stronger lock would wait for those who hold the key, and they for this one.
-  await keyOf(transaction, organizationId, id).forNoKeyUpdate().execute();
-}
-
-/** One key of an organization, held against other changes until the transaction ends. */
-export function lockKey(
-  transaction: Transaction<Tables>,
-  organizationId: string,
-  id: string,
-): Promise<KeyViewRow | undefined> {
-  return keyOf(transaction, organizationId, id).forUpdate().executeTakeFirst();
-}
-
-function keyOf(transaction: Transaction<Tables>, organizationId: string, id: string) {
-  return transaction
-    .selectFrom("api_keys")
-    .select(VIEW_COLUMNS)
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", id);
 }
 
 /**

@@ -1,19 +1,21 @@
 import type { Transaction } from "kysely";
 
-import { API_KEY_SCOPES } from "../../api/api-keys.ts";
-import type { ApiKeyScope, ApiKeyView } from "../../api/api-keys.ts";
+import type { ApiKeyView } from "../../api/keys.ts";
+import { API_KEY_SCOPES } from "../../api/scopes.ts";
+import type { ApiKeyScope } from "../../api/scopes.ts";
 import type { Random } from "../../platform/random.ts";
 import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey } from "../kernel/auth/api-key.ts";
 import { readScopes } from "../kernel/auth/authenticate.ts";
+import { lockKey } from "../kernel/auth/key-queries.ts";
+import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { ANY_ROBOTS, readRobotNames } from "../kernel/auth/key-robots.ts";
 import type { KeyRobots } from "../kernel/auth/key-robots.ts";
 import { endSessionsOf } from "../kernel/auth/session-queries.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { denyLoginsOf } from "../logins/queries.ts";
-import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, lockKey, markKeysRevoked } from "./queries.ts";
-import type { KeyViewRow } from "./queries.ts";
+import { denyLoginsOf } from "../logins/index.ts";
+import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, markKeysRevoked } from "./queries.ts";
 
 /** What a new key is to be. */
 export interface KeyWish {

@@ -1,4 +1,4 @@
-import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/sessions.ts";
+import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/logins.ts";
 import { createSessionToken } from "../kernel/auth/session-token.ts";
 import { createToken, hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";

@@ -1,12 +1,12 @@
 import type { Transaction } from "kysely";
 
+import { lockKey } from "../kernel/auth/key-queries.ts";
 import { insertSession } from "../kernel/auth/session-queries.ts";
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-token.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { lockKey } from "../keys/queries.ts";
 import type { LoginRow } from "./queries.ts";
 import { updateLogin } from "./queries.ts";
 

@@ -1,8 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
 
-import { deploymentView } from "../deployments/operations.ts";
-import { listCurrentDeployments } from "../deployments/queries.ts";
-import { isAllowed } from "../kernel/auth/authenticate.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { endSession } from "../kernel/auth/session-queries.ts";
 import { CredentialEndedError } from "../kernel/auth/still-valid.ts";
@@ -12,9 +9,7 @@ import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { authorship } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Reader, Store } from "../kernel/store/store.ts";
-import { listWorkingKeys } from "../keys/queries.ts";
-import { keyView } from "../keys/rules.ts";
-import { countBelongings, findOrganization } from "../organizations/queries.ts";
+import { organizationOf } from "../organizations/index.ts";
 
 /** `DELETE /v1/cli/session`: ends the session the request came with, and never a key. */
 export function endOwnSession({ newId, machine }: OperationContext): Handler<null> {
@@ -80,38 +75,4 @@ async function sessionView(reader: Reader, principal: Principal): Promise<string
     active_organization: { ...organization, role: scopes === null ? "admin" : "member" },
     credential: { id, type, api_key_id: apiKeyId, scopes, expires_at: expiresAt },
   });
-}
-
-/** Of deployments and of keys, for an overview: whoever wants all of them asks for their lists. */
-export const ACCOUNT_ITEMS_MAXIMUM = 100;
-
-/** `GET /v1/me/account`: what the organization has: current deployments, and keys that work, as far as the credential may read them. */
-export function getAccount({ store, machine }: OperationContext): Handler<null> {
-  return async ({ principal }) => {
-    const { organization_id: organizationId } = principal;
-    const { reader } = store;
-    const now = new Date(machine.clock.wallMs()).toISOString();
-    const organization = await organizationOf(reader, organizationId);
-    const counts = await countBelongings(reader, organizationId, now);
-    const deployments = isAllowed(principal, "deployments:read")
-      ? await listCurrentDeployments(reader, organizationId, ACCOUNT_ITEMS_MAXIMUM)
-      : [];
-    const keys = isAllowed(principal, "api-keys:read")
-      ? await listWorkingKeys(reader, organizationId, now, ACCOUNT_ITEMS_MAXIMUM)
-      : [];
-    const account = {
-      organization,
-      deployments: deployments.map(deploymentView),
-      api_keys: keys.map(keyView),
-      deployment_count: counts.deployments,
-      api_key_count: counts.apiKeys,
-    };
-    return answerJson(JSON.stringify(account));
-  };
-}
-
-async function organizationOf(reader: Reader, organizationId: string) {
-  const organization = await findOrganization(reader, organizationId);
-  if (organization === undefined) throw new Error(`A credential belongs to ${organizationId}, which is not there`);
-  return { id: organization.id, name: organization.name };
 }

@@ -1,6 +1,6 @@
 import { shown } from "../../manifest/shown.ts";
-import type { Axis, Equipment } from "../robots/equipment.ts";
-import { catalogEquipment } from "../robots/equipment.ts";
+import type { Axis, Equipment } from "../robots/index.ts";
+import { catalogEquipment } from "../robots/index.ts";
 import type { AxesRequirement, Requirements } from "./requirements.ts";
 
 /** A robot as far as a checkpoint cares. */

@@ -3,16 +3,9 @@ import { hash } from "node:crypto";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
-import { contractEquipment, parseEquipment } from "../robots/equipment.ts";
+import { parseEquipment } from "../robots/index.ts";
 import { incompatibility } from "./compatibility.ts";
 import { parseRequirements } from "./requirements.ts";
-
-/** The columns that checkpoints judge a robot by. @param contract JSON text. */
-export function equipmentOf(contract: string | null): Pick<Tables["robots"], "equipment" | "equipment_sha256"> {
-  if (contract === null) return { equipment: null, equipment_sha256: null };
-  const equipment = JSON.stringify(contractEquipment(JSON.parse(contract)));
-  return { equipment, equipment_sha256: hash("sha256", equipment) };
-}
 
 /** A robot to be judged, or one that stands for all of its type and equipment. */
 export interface JudgedRobot extends Pick<Tables["robots"], "robot_type_id" | "equipment_sha256"> {

@@ -1,5 +1,5 @@
-import { LOOPBACK_URL } from "../../api/sessions.ts";
-import { ACCOUNT_ITEMS_MAXIMUM } from "../logins/session-operations.ts";
+import { LOOPBACK_URL } from "../../api/logins.ts";
+import { ACCOUNT_ITEMS_MAXIMUM } from "../account/operations.ts";
 
 /** What the interface description says in words, and the rules that only words or a pattern can say. */
 interface Words {

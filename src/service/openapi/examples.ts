@@ -1,5 +1,4 @@
-import type { OperationName } from "../../api/api.ts";
-import type { beyondSpec } from "../../api/beyond-spec.ts";
+import type { beyondSpec, OperationName } from "../../api/api.ts";
 
 /**
  * Bodies that work on a new service with the example catalog, sent in the order of a day: a robot, a fleet of it, a deployment.

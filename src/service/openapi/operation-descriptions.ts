@@ -1,5 +1,4 @@
-import type { OperationName } from "../../api/api.ts";
-import type { beyondSpec } from "../../api/beyond-spec.ts";
+import type { beyondSpec, OperationName } from "../../api/api.ts";
 import { HISTORY_SHOWN } from "../../api/registrations.ts";
 import { PREPARATION_TIMEOUT_MS } from "../deployments/judge.ts";
 import { FLEETS_MAXIMUM } from "../fleets/changes.ts";

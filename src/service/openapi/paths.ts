@@ -1,8 +1,7 @@
 import * as z from "zod";
 
-import { operations } from "../../api/api.ts";
-import type { Operation, WithBody } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
+import type { Operation, WithBody } from "../../api/operation.ts";
 import { EXAMPLES } from "./examples.ts";
 import { OPERATION_DESCRIPTIONS } from "./operation-descriptions.ts";
 import type { OperationWords } from "./operation-descriptions.ts";

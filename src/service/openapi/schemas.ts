@@ -1,17 +1,20 @@
 import * as z from "zod";
 
-import * as apiKeys from "../../api/api-keys.ts";
+import * as account from "../../api/account.ts";
 import * as audit from "../../api/audit.ts";
 import { otherContractSchema, robotContractSchema } from "../../api/contract.ts";
 import * as deployments from "../../api/deployments.ts";
+import * as endpoints from "../../api/endpoints.ts";
 import * as errors from "../../api/errors.ts";
 import * as fleetDetails from "../../api/fleet-details.ts";
 import * as fleets from "../../api/fleets.ts";
+import * as keys from "../../api/keys.ts";
+import * as logins from "../../api/logins.ts";
 import * as models from "../../api/models.ts";
+import * as refusals from "../../api/refusals.ts";
 import * as registrations from "../../api/registrations.ts";
-import * as robots from "../../api/robots.ts";
 import * as robotViews from "../../api/robot-views.ts";
-import * as sessions from "../../api/sessions.ts";
+import * as robots from "../../api/robots.ts";
 import * as usage from "../../api/usage.ts";
 import { DESCRIPTIONS } from "./descriptions.ts";
 
@@ -20,17 +23,17 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Bodies by their names in the service document, and names of the same kind where it has none. */
 const REQUESTS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
-  ["ApiKeyCreate", apiKeys.apiKeyCreateSchema],
-  ["ApiKeyScope", apiKeys.apiKeyScopeSchema],
+  ["ApiKeyCreate", keys.apiKeyCreateSchema],
+  ["ApiKeyScope", keys.apiKeyScopeSchema],
   ["DeploymentCreate", deployments.deploymentCreateSchema],
   ["FleetCreate", fleets.fleetCreateSchema],
   ["FleetModelUpdate", fleets.fleetModelUpdateSchema],
   ["FleetPreview", fleets.fleetPreviewSchema],
   ["FleetRobotSelection", fleets.fleetRobotSelectionSchema],
-  ["LoginDecision", sessions.loginDecisionSchema],
-  ["LoginExchange", sessions.loginExchangeSchema],
-  ["LoginPoll", sessions.loginPollSchema],
-  ["LoginStart", sessions.loginStartSchema],
+  ["LoginDecision", logins.loginDecisionSchema],
+  ["LoginExchange", logins.loginExchangeSchema],
+  ["LoginPoll", logins.loginPollSchema],
+  ["LoginStart", logins.loginStartSchema],
   ["OperatingWindow", fleets.operatingWindowSchema],
   ["OtherContract", otherContractSchema],
   ["ReadinessMode", fleets.readinessModeSchema],
@@ -40,17 +43,17 @@ const REQUESTS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
 ]);
 
 const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
-  ["AccountView", sessions.accountViewSchema],
-  ["ApiKeyCreated", apiKeys.apiKeyCreatedSchema],
-  ["ApiKeyList", apiKeys.apiKeyListSchema],
-  ["ApiKeyView", apiKeys.apiKeyViewSchema],
+  ["AccountView", account.accountViewSchema],
+  ["ApiKeyCreated", keys.apiKeyCreatedSchema],
+  ["ApiKeyList", keys.apiKeyListSchema],
+  ["ApiKeyView", keys.apiKeyViewSchema],
   ["AuditEntry", audit.auditEntrySchema],
   ["AuditList", audit.auditListSchema],
   ["CheckpointView", models.checkpointViewSchema],
   ["DeploymentList", deployments.deploymentListSchema],
   ["DeploymentView", deployments.deploymentViewSchema],
-  ["EndpointList", fleetDetails.endpointListSchema],
-  ["EndpointView", fleetDetails.endpointViewSchema],
+  ["EndpointList", endpoints.endpointListSchema],
+  ["EndpointView", endpoints.endpointViewSchema],
   ["Error", errors.errorBodySchema],
   ["FleetDetails", fleetDetails.fleetDetailsSchema],
   ["FleetEndpointView", fleetDetails.fleetEndpointViewSchema],
@@ -67,18 +70,18 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["FleetUpdateView", fleets.fleetUpdateViewSchema],
   ["FleetView", fleets.fleetViewSchema],
   ["HTTPValidationError", errors.validationErrorBodySchema],
-  ["LoginDecided", sessions.loginDecidedSchema],
-  ["LoginPolled", sessions.loginPolledSchema],
-  ["LoginStarted", sessions.loginStartedSchema],
-  ["LoginToken", sessions.loginTokenSchema],
+  ["LoginDecided", logins.loginDecidedSchema],
+  ["LoginPolled", logins.loginPolledSchema],
+  ["LoginStarted", logins.loginStartedSchema],
+  ["LoginToken", logins.loginTokenSchema],
   ["ModelList", models.modelListSchema],
   ["ModelView", models.modelViewSchema],
   ["PreviewedRobot", fleetDetails.previewedRobotSchema],
   ["ReadinessEstimate", fleets.readinessEstimateSchema],
   ["ReadinessMode", fleets.readinessModeSchema],
-  ["Refusal", audit.refusalSchema],
-  ["RefusalList", audit.refusalListSchema],
-  ["RegionList", models.regionListSchema],
+  ["Refusal", refusals.refusalSchema],
+  ["RefusalList", refusals.refusalListSchema],
+  ["RegionList", endpoints.regionListSchema],
   ["RegistrationList", registrations.registrationListSchema],
   ["RegistrationRecord", registrations.registrationRecordSchema],
   ["RegistrationSummary", registrations.registrationSummarySchema],
@@ -86,8 +89,8 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["RobotHistory", registrations.robotHistorySchema],
   ["RobotSetupAnswer", robotViews.robotSetupAnswerSchema],
   ["RobotView", robotViews.robotViewSchema],
-  ["SessionEnded", sessions.sessionEndedSchema],
-  ["SessionView", sessions.sessionViewSchema],
+  ["SessionEnded", logins.sessionEndedSchema],
+  ["SessionView", logins.sessionViewSchema],
   ["UsageList", usage.usageListSchema],
   ["UsageRecord", usage.usageRecordSchema],
   ["UsageSum", usage.usageSumSchema],

@@ -107,3 +107,9 @@ export function readBelongings(reader: Reader, now: string): Promise<readonly Be
     .orderBy("id")
     .execute();
 }
+
+export async function organizationOf(reader: Reader, organizationId: string) {
+  const organization = await findOrganization(reader, organizationId);
+  if (organization === undefined) throw new Error(`A credential belongs to ${organizationId}, which is not there`);
+  return { id: organization.id, name: organization.name };
+}

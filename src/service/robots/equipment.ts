@@ -1,8 +1,11 @@
+import { hash } from "node:crypto";
+
 import * as z from "zod";
 
 import { catalogAxes } from "../../manifest/catalog/axes.ts";
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { CATALOG_ROWS } from "../../manifest/catalog/rows.ts";
+import type { Tables } from "../kernel/store/tables.ts";
 
 const axisSchema = z.object({
   /** `group.element.quantity`. */
@@ -70,7 +73,7 @@ const contractSchema = z
   .object({ cameras: itemsOf(z.object({ role: z.string() })), state_axes: axes, action_axes: axes })
   .catch({ cameras: [], state_axes: [], action_axes: [] });
 
-function equipmentOf(row: CatalogRow): Equipment {
+function rowEquipment(row: CatalogRow): Equipment {
   const { state, action } = catalogAxes(row);
   return {
     camera_roles: row.cameras === "user" ? null : row.cameras.map(({ role }) => role),
@@ -85,5 +88,12 @@ function nameAndUnit({ name, unit }: Axis): Axis {
 
 /** Made once, and last, because it is made with what stands above. */
 const EQUIPMENT_BY_TYPE: ReadonlyMap<string, Equipment> = new Map(
-  CATALOG_ROWS.map((row) => [row.robot_type_id, equipmentOf(row)]),
+  CATALOG_ROWS.map((row) => [row.robot_type_id, rowEquipment(row)]),
 );
+
+/** The columns that checkpoints judge a robot by. @param contract JSON text. */
+export function equipmentOf(contract: string | null): Pick<Tables["robots"], "equipment" | "equipment_sha256"> {
+  if (contract === null) return { equipment: null, equipment_sha256: null };
+  const equipment = JSON.stringify(contractEquipment(JSON.parse(contract)));
+  return { equipment, equipment_sha256: hash("sha256", equipment) };
+}

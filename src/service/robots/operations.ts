@@ -3,6 +3,7 @@ import type { Transaction } from "kysely";
 import type { PageQuery } from "../../api/pages.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
+import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import type { PrincipalWrite } from "../kernel/auth/still-valid.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse } from "../kernel/http/answers.ts";
@@ -14,11 +15,8 @@ import { audit } from "../kernel/store/audit.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { HTTP_LIMITS } from "../kernel/traffic/limits.ts";
-import type { HttpLimits } from "../kernel/traffic/limits.ts";
-import { holdKeyToAdd } from "../keys/queries.ts";
 import { createHistoryBudget } from "./history-budget.ts";
-import type { HistoryBudget } from "./history-budget.ts";
+import type { HistoryBudget, HistoryLimits } from "./history-budget.ts";
 import { registrationDetails, registrationHash } from "./history-queries.ts";
 import type { RobotLimits } from "./limits.ts";
 import {
@@ -55,7 +53,7 @@ const EVENT: Readonly<Record<Registered["change"], string>> = {
 };
 
 /** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only robots it has may set up. */
-export function setupRobot(context: SetupContext, limits: SetupLimits = HTTP_LIMITS): Handler<RobotSetup> {
+export function setupRobot(context: SetupContext, limits: SetupLimits): Handler<RobotSetup> {
   const { store, newId, machine } = context;
   const room = createRoom(store.reader, limits.robots);
   const history = createHistoryBudget(limits.historyBytesPerDay, machine.clock);
@@ -79,7 +77,10 @@ export function setupRobot(context: SetupContext, limits: SetupLimits = HTTP_LIM
 
 type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge" | "limitsMet">;
 
-export type SetupLimits = Pick<HttpLimits, "robots" | "historyBytesPerDay">;
+export interface SetupLimits {
+  readonly robots: RobotLimits;
+  readonly historyBytesPerDay: HistoryLimits;
+}
 
 interface RegisterContext extends SetupContext {
   readonly room: Room;

@@ -7,7 +7,7 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { equipmentOf } from "../models/obstacles.ts";
+import { equipmentOf } from "./equipment.ts";
 import type { RecentChangesRow } from "./recent-changes.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 

@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 
-import { REFUSALS_SHOWN } from "../../api/audit.ts";
+import { REFUSALS_SHOWN } from "../../api/refusals.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 

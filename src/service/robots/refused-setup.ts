@@ -1,17 +1,14 @@
 import type { FastifyRequest } from "fastify";
 import * as z from "zod";
 
-import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { readBody } from "../kernel/http/body.ts";
 import { clientAddress } from "../kernel/http/client-address.ts";
+import type { RefusedRequest } from "../kernel/http/mount.ts";
 import type { Json } from "../kernel/json/parse-json.ts";
 import { isObject } from "../kernel/validation/check.ts";
 import { UNKNOWN_ROBOT } from "./refusal-queries.ts";
 import type { Refusal, Refusals } from "./refusals.ts";
-
-/** Whose request it is, also where it is refused. */
-export type Owner = Pick<Principal, "organization_id" | "credential_id">;
 
 /** Findings that are told of an invalid registration. */
 const FINDINGS_TOLD = 3;
@@ -42,12 +39,6 @@ export function noteRefusedSetup(
     detail: reasonIn(answer),
     request_id: request.id,
   });
-}
-
-export interface RefusedRequest {
-  readonly owner: Owner | null;
-  readonly answer: Answer;
-  readonly contentType: string | undefined;
 }
 
 /** Places and messages, never what was sent there. */

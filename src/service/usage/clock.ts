@@ -1,4 +1,5 @@
 import type { ServiceMachine } from "../kernel/machine.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import type { UsageTime } from "./period.ts";
 
 /** What the wall clock may be set by at once and is still followed as it goes: it counts as time that passed. */
@@ -16,6 +17,11 @@ export interface UsageClock {
    * the last jump. @returns whether there was something to believe.
    */
   settle(): boolean;
+}
+
+/** What those who meter work with. */
+export interface MeteringContext extends OperationContext {
+  readonly usageClock: UsageClock;
 }
 
 /**

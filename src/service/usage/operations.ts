@@ -1,12 +1,13 @@
 import type { PageQuery } from "../../api/pages.ts";
 import type { UsageRecord } from "../../api/usage.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { Handler } from "../kernel/operation.ts";
+import type { MeteringContext } from "./clock.ts";
 import type { UsagePeriod } from "./queries.ts";
 import { listUsage } from "./queries.ts";
 
 /** `GET /v1/me/usage`: every period in which a robot had an active deployment, oldest first; one that runs has no end yet. */
-export function listOrganizationUsage({ store, usageClock }: OperationContext): Handler<null, PageQuery> {
+export function listOrganizationUsage({ store, usageClock }: MeteringContext): Handler<null, PageQuery> {
   return (call) => {
     const now = usageClock.now();
     return answerList(call, {

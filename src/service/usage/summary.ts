@@ -2,11 +2,12 @@ import { USAGE_SUMMARY_DAYS, USAGE_SUMS_MAXIMUM } from "../../api/usage.ts";
 import type { UsageSummaryQuery } from "../../api/usage.ts";
 import { answerJson, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
 import { firstIdAt } from "../kernel/ids.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { Handler } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
 import { createTurns } from "../kernel/traffic/turns.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
+import type { MeteringContext } from "./clock.ts";
 import type { UsageTime } from "./period.ts";
 import { wholeSecond } from "./period.ts";
 import { listLongPeriods, listUsage } from "./queries.ts";
@@ -23,7 +24,7 @@ const NAMED_WITHIN_MS = 2 * DAY_MS;
 export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
 
 /** `GET /v1/me/usage/summary`: what the ledger and the periods that run come to, one summary after the other. */
-export function summarizeUsage({ store, usageClock }: OperationContext): Handler<null, UsageSummaryQuery> {
+export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<null, UsageSummaryQuery> {
   const turns = createTurns(WAITING_SUMMARIES_MAXIMUM);
 
   async function summarize(organizationId: string, query: UsageSummaryQuery) {

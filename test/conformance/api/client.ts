@@ -1,10 +1,9 @@
 import { expect } from "vitest";
 import type * as z from "zod";
 
-import type { Operation } from "../../../src/api/api.ts";
-import { operations } from "../../../src/api/api.ts";
-import { beyondSpec } from "../../../src/api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../../src/api/api.ts";
 import type { ErrorCode } from "../../../src/api/errors.ts";
+import type { Operation } from "../../../src/api/operation.ts";
 import { answers, findings, refusal } from "./views.ts";
 
 export const allOperations = { ...operations, ...beyondSpec } as const;

@@ -1,14 +1,14 @@
 /** What the service answers, member by member: every one of them there, no other beside them. A reader of the contract does with less. */
 import * as z from "zod";
 
-import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
-import type { OperationName } from "../../../src/api/api.ts";
-import type { beyondSpec } from "../../../src/api/beyond-spec.ts";
+import type { beyondSpec, OperationName } from "../../../src/api/api.ts";
 import { DEPLOYMENT_STATUSES } from "../../../src/api/deployments.ts";
+import { ENDPOINT_STATUSES } from "../../../src/api/endpoints.ts";
 import { ERROR_CODES } from "../../../src/api/errors.ts";
-import { ENDPOINT_STATUSES, FLEET_MEMBER_STATES, SELECTION_KINDS } from "../../../src/api/fleet-details.ts";
+import { FLEET_MEMBER_STATES, SELECTION_KINDS } from "../../../src/api/fleet-details.ts";
 import { FLEET_STATUSES, READINESS_MODES } from "../../../src/api/fleets.ts";
 import { REGISTRATION_MEMBERS } from "../../../src/api/registrations.ts";
+import { API_KEY_SCOPES } from "../../../src/api/scopes.ts";
 
 /** ISO 8601 in UTC with milliseconds: sorts as it happened. */
 const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

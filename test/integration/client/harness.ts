@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 import { expect } from "vitest";
 
-import type { CallResult } from "../../../src/client/client.ts";
+import type { CallResult } from "../../../src/client/call-result.ts";
 import type { Settings } from "./program.ts";
 import { CANARY, clientOf, never } from "./program.ts";
 

@@ -1,11 +1,12 @@
 import { operations } from "../../../src/api/api.ts";
 import type { RobotView } from "../../../src/api/robot-views.ts";
-import type { CallResult, ClientOptions, ServiceClient } from "../../../src/client/client.ts";
+import type { CallResult } from "../../../src/client/call-result.ts";
+import type { ClientOptions, ServiceClient } from "../../../src/client/client.ts";
 import { createClient } from "../../../src/client/client.ts";
 import { createOperationClient } from "../../../src/client/operation-client.ts";
 import { Secret } from "../../../src/client/secret.ts";
+import type { UndiciTransportOptions } from "../../../src/client/transport/sender.ts";
 import type { Timeouts, Transport } from "../../../src/client/transport/transport.ts";
-import type { UndiciTransportOptions } from "../../../src/client/transport/undici-transport.ts";
 import { createUndiciTransport } from "../../../src/client/transport/undici-transport.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/api-keys.ts";
+import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/keys.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { OperatorSite } from "../../support/operator/operator.ts";

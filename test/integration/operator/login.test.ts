@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { apiKeyListSchema } from "../../../src/api/api-keys.ts";
-import { loginDecidedSchema } from "../../../src/api/sessions.ts";
+import { apiKeyListSchema } from "../../../src/api/keys.ts";
+import { loginDecidedSchema } from "../../../src/api/logins.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { SESSION_LIFETIME_MS } from "../../../src/service/kernel/auth/session-token.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
+import { apiKeyCreatedSchema } from "../../../src/api/keys.ts";
 import { robotSetupSchema } from "../../../src/api/robots.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import type { OperatorSite } from "../../support/operator/operator.ts";

@@ -3,9 +3,8 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { operations } from "../../../src/api/api.ts";
-import type { Operation } from "../../../src/api/api.ts";
-import { beyondSpec } from "../../../src/api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../../src/api/api.ts";
+import type { Operation } from "../../../src/api/operation.ts";
 import { EXAMPLES } from "../../../src/service/openapi/examples.ts";
 import type { RunningService } from "../../support/service/service.ts";
 import { startService } from "../../support/service/service.ts";

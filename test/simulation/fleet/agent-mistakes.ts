@@ -1,6 +1,6 @@
 import type { Machine } from "../../../src/platform/machine.ts";
+import { PLACES } from "../machine/robot-files.ts";
 import { plantIn } from "../plants.ts";
-import { PLACES } from "../robot-files.ts";
 
 /** Mistakes in the agent, made on purpose in what it has of its machine. */
 export const AGENT_MISTAKES = {

@@ -1,8 +1,27 @@
 import type { Dice } from "../dice.ts";
 import type { Scheduler } from "../scheduler.ts";
-import type { Disturbed, During } from "./disturbances.ts";
 import type { Kind } from "./plan.ts";
-import type { DiskTrouble } from "./service-disk.ts";
+import type { FleetRobot } from "./robots.ts";
+import type { Cluster } from "./service/cluster.ts";
+import type { Replica } from "./service/replica.ts";
+import type { DiskTrouble, ServiceDisk } from "./service/service-disk.ts";
+
+/** What they happen to. */
+export interface Disturbed {
+  readonly replicas: readonly Replica[];
+  readonly cluster: Cluster;
+  readonly disk: ServiceDisk;
+  readonly robots: readonly FleetRobot[];
+  /** Addresses of all clients. */
+  readonly addresses: readonly string[];
+  /** What was acknowledged since then may be lost. */
+  onLoss(sinceMs: number): void;
+  checkAcknowledged(): void;
+  count(what: string): void;
+}
+
+/** Begins something that ends by itself after a while, unless everything is mended before. */
+export type During = (durationMs: number, what: string, begin: () => void, end: () => void) => void;
 
 /** What power cuts and disks do to the database of the service, and disks that lie to the robots; what else theirs do is in actors.ts. */
 export interface DiskDisturbances {

@@ -2,14 +2,11 @@ import { CORRECTION_MAXIMUM_MS } from "../../../src/service/usage/clock.ts";
 import type { Dice } from "../dice.ts";
 import type { Event, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
-import type { Cluster } from "./cluster.ts";
-import type { DiskDisturbances } from "./disk-disturbances.ts";
+import type { DiskDisturbances, Disturbed, During } from "./disk-disturbances.ts";
 import { createDiskDisturbances } from "./disk-disturbances.ts";
 import type { Kind } from "./plan.ts";
-import { MODELS } from "./prepared-database.ts";
-import type { Replica } from "./replica.ts";
-import type { FleetRobot } from "./robots.ts";
-import type { ServiceDisk } from "./service-disk.ts";
+import { MODELS } from "./service/prepared-database.ts";
+import type { Replica } from "./service/replica.ts";
 
 /** What happens to the replicas, to their disk, to the network before them, and to the inference servers that they look after. */
 export interface Disturbances {
@@ -25,23 +22,6 @@ export interface Disturbances {
   /** Ends all of it. */
   mend(surroundings: Disturbed): void;
 }
-
-/** What they happen to. */
-export interface Disturbed {
-  readonly replicas: readonly Replica[];
-  readonly cluster: Cluster;
-  readonly disk: ServiceDisk;
-  readonly robots: readonly FleetRobot[];
-  /** Addresses of all clients. */
-  readonly addresses: readonly string[];
-  /** What was acknowledged since then may be lost. */
-  onLoss(sinceMs: number): void;
-  checkAcknowledged(): void;
-  count(what: string): void;
-}
-
-/** Begins something that ends by itself after a while, unless everything is mended before. */
-export type During = (durationMs: number, what: string, begin: () => void, end: () => void) => void;
 
 const HEALTH_URLS: readonly string[] = MODELS.map((slug) => `https://${slug}.example/`);
 

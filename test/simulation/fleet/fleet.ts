@@ -1,6 +1,6 @@
 /**
  * Robots and the service in one world, by seed: agents as they are shipped (world.ts), and replicas of the service as it is shipped
- * (replica.ts) over one database (database.ts), on one queue of events, with one source of chance.
+ * (service/replica.ts) over one database (service/database.ts), on one queue of events, with one source of chance.
  *
  * What happens is drawn before it begins (plan.ts), so that a failing seed can be made smaller (shrink.ts). truth.ts watches what must
  * always be so. In the end everything is mended, and everything has to come to rest.
@@ -8,34 +8,34 @@
  * `node scripts/simulate.ts --world --seed N` runs a seed again and shows its last moments.
  */
 import type { Machine } from "../../../src/platform/machine.ts";
+import { failOnRejection } from "../claims/rejections.ts";
 import { createDice } from "../dice.ts";
 import { shrugging } from "../editors.ts";
-import { preload } from "../preload.ts";
-import { failOnRejection } from "../rejections.ts";
+import { preload } from "../machine/preload.ts";
+import { createWallClock } from "../machine/wall-clock.ts";
 import { createScheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
 import { createTrace } from "../trace.ts";
 import { simulatedMinutes } from "../units.ts";
-import { createWallClock } from "../wall-clock.ts";
 import { AGENT_MISTAKES } from "./agent-mistakes.ts";
 import type { AgentMistakeName } from "./agent-mistakes.ts";
-import { createCluster } from "./cluster.ts";
-import { createDatabase } from "./database.ts";
+import type { Disturbed } from "./disk-disturbances.ts";
 import { createDisturbances } from "./disturbances.ts";
-import type { Disturbed } from "./disturbances.ts";
-import { createLedger } from "./ledger.ts";
 import { createOperator } from "./operators.ts";
 import type { Operator } from "./operators.ts";
 import type { Kind } from "./plan.ts";
 import { drawPlan } from "./plan.ts";
-import { preparedDatabase } from "./prepared-database.ts";
-import type { Replica } from "./replica.ts";
-import { createReplica } from "./replica.ts";
 import type { FleetRobot } from "./robots.ts";
 import { createFleetRobot } from "./robots.ts";
 import { NO_MISTAKE, SERVICE_MISTAKES, serviceMistake } from "./service-mistakes.ts";
 import type { ServiceMistake, ServiceMistakeName } from "./service-mistakes.ts";
-import { createServiceDisk } from "./service-disk.ts";
+import { createCluster } from "./service/cluster.ts";
+import { createDatabase } from "./service/database.ts";
+import { createLedger } from "./service/ledger.ts";
+import { preparedDatabase } from "./service/prepared-database.ts";
+import type { Replica } from "./service/replica.ts";
+import { createReplica } from "./service/replica.ts";
+import { createServiceDisk } from "./service/service-disk.ts";
 import { createTruth } from "./truth.ts";
 
 export interface FleetOptions {

@@ -1,16 +1,16 @@
 import * as z from "zod";
 
-import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
 import { READINESS_MODES } from "../../../src/api/fleets.ts";
+import { API_KEY_SCOPES } from "../../../src/api/scopes.ts";
 import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
 import type { HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
 import type { Scheduler } from "../scheduler.ts";
-import type { Cluster } from "./cluster.ts";
 import type { Kind } from "./plan.ts";
-import type { Organization } from "./prepared-database.ts";
-import { MARKS, MODELS, REGION } from "./prepared-database.ts";
 import type { FleetRobot } from "./robots.ts";
+import type { Cluster } from "./service/cluster.ts";
+import type { Organization } from "./service/prepared-database.ts";
+import { MARKS, MODELS, REGION } from "./service/prepared-database.ts";
 
 /** A person of an organization who works with the whole API, and with what others of theirs have made. */
 export interface Operator {

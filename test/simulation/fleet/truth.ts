@@ -2,9 +2,9 @@ import * as z from "zod";
 
 import type { HttpAnswer } from "../../../src/client/transport/transport.ts";
 import type { Scheduler } from "../scheduler.ts";
-import type { Asked } from "./cluster.ts";
-import type { Organization } from "./prepared-database.ts";
-import type { Watcher } from "./service-disk.ts";
+import type { Asked } from "./service/cluster.ts";
+import type { Organization } from "./service/prepared-database.ts";
+import type { Watcher } from "./service/service-disk.ts";
 
 /**
  * What must be so whatever happens, by answers as they leave a replica and by the database itself:

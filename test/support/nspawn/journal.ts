@@ -1,5 +1,17 @@
+import type { Executed } from "../programs/execute.ts";
+import type { ScriptOptions } from "./session.ts";
+
+/** Where scripts run as root: a running system, or an image of one. */
+export interface Shell {
+  /** Runs a shell script. The first command that fails ends it. */
+  run(script: string, options?: ScriptOptions): Promise<Executed>;
+  /** What the script printed, without the last line end. */
+  ask(script: string, options?: ScriptOptions): Promise<string>;
+  /** Writes a file, with the folders above it. */
+  write(path: string, content: string, mode?: string): Promise<void>;
+}
+
 /** What our units wrote to the journals of computers, for a test that fails. */
-import type { Shell } from "./nspawn.ts";
 
 const LINES = 150;
 const ASK = `journalctl --no-pager -o short-precise -n ${LINES} -u 'robot-policy*'`;

@@ -10,6 +10,7 @@ import { eventually } from "../robot/robot.ts";
 import type { DiskKind } from "./disk.ts";
 import { createDisk } from "./disk.ts";
 import { followJournal, forgetJournal, keepJournal } from "./journal.ts";
+import type { Shell } from "./journal.ts";
 import type { ScriptOptions, Session } from "./session.ts";
 import { openSession, sessionLoop } from "./session.ts";
 import { childrenOf, hasOldControlGroups, joinGroups, SERVICE_HOSTNAME, SITE_ADDRESS } from "./site.ts";
@@ -20,16 +21,6 @@ export interface ComputerOptions {
   readonly layers: readonly string[];
   readonly hostname: string;
   readonly disk?: DiskKind;
-}
-
-/** Where scripts run as root: a running system, or an image of one. */
-export interface Shell {
-  /** Runs a shell script. The first command that fails ends it. */
-  run(script: string, options?: ScriptOptions): Promise<Executed>;
-  /** What the script printed, without the last line end. */
-  ask(script: string, options?: ScriptOptions): Promise<string>;
-  /** Writes a file, with the folders above it. */
-  write(path: string, content: string, mode?: string): Promise<void>;
 }
 
 /** A computer with a disk and a network cable, powered or not. As a shell it is its running system. */

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endpointListSchema } from "../../../src/api/fleet-details.ts";
+import { endpointListSchema } from "../../../src/api/endpoints.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";

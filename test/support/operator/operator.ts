@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { endpointListSchema } from "../../../src/api/fleet-details.ts";
+import { endpointListSchema } from "../../../src/api/endpoints.ts";
 import { runOperatorProgram } from "../../../src/cli/operator-program.ts";
 import type { ProcessContext } from "../../../src/cli/process-context.ts";
 import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";

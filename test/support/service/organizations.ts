@@ -3,7 +3,7 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/kernel/ids.ts";
 import { createLog } from "../../../src/service/kernel/log.ts";
-import { openStore } from "../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { makeKey } from "../../../src/service/keys/rules.ts";
 

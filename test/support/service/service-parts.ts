@@ -5,14 +5,16 @@ import type { Principal } from "../../../src/service/kernel/auth/authenticate.ts
 import { ANY_ROBOTS } from "../../../src/service/kernel/auth/key-robots.ts";
 import type { AnyAnswer } from "../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../src/service/kernel/ids.ts";
-import type { Call, OperationContext } from "../../../src/service/kernel/operation.ts";
-import { openStore } from "../../../src/service/kernel/store/store.ts";
+import type { Call } from "../../../src/service/kernel/operation.ts";
+import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../src/service/kernel/store/tables.ts";
+import { SERVICE_LIMITS } from "../../../src/service/limits.ts";
 import type { Requirements } from "../../../src/service/models/requirements.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
 import { setupRobot } from "../../../src/service/robots/operations.ts";
 import { createUsageClock } from "../../../src/service/usage/clock.ts";
+import type { MeteringContext } from "../../../src/service/usage/clock.ts";
 import { testMachine } from "../robot/machine.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
@@ -32,7 +34,7 @@ export const PRINCIPAL: Principal = {
 
 /** The parts of a service without its network and its tasks: a store with two organizations, and a clock that the test sets. */
 export interface ServiceParts extends AsyncDisposable {
-  readonly context: OperationContext;
+  readonly context: MeteringContext;
   readonly store: Store;
   /** ISO 8601, of the clock as it is now or by so much later. */
   at(laterMs?: number): string;
@@ -64,7 +66,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   const store = resources.use(
     await openStore(location ?? { kind: "sqlite", data_directory: dataDirectory }, testMachine),
   );
-  const context: OperationContext = {
+  const context: MeteringContext = {
     store,
     newId: createIds(clock, machine.random),
     machine,
@@ -83,7 +85,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     address: "10.0.0.4",
     ...parts,
   });
-  const setUp = setupRobot(context);
+  const setUp = setupRobot(context, SERVICE_LIMITS);
   const organizations = ["org_1", "org_2"].map((id) => ({ id, name: id, created_at: at() }));
   await store.write((transaction) => transaction.insertInto("organizations").values(organizations).execute());
   return {

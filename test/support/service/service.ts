@@ -14,7 +14,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { createLog } from "../../../src/service/kernel/log.ts";
 import { SQLITE_FILE } from "../../../src/service/kernel/store/sqlite/store.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
-import type { HttpLimits } from "../../../src/service/kernel/traffic/limits.ts";
+import type { ServiceLimits } from "../../../src/service/limits.ts";
 import { createService } from "../../../src/service/service.ts";
 import type { ServiceConfiguration } from "../../../src/service/service.ts";
 import { eventually } from "../eventually.ts";
@@ -28,7 +28,7 @@ export interface ServiceOptions {
   readonly data_directory?: string;
   /** 0 takes any free port. */
   readonly port?: number;
-  readonly limits?: Partial<HttpLimits>;
+  readonly limits?: Partial<ServiceLimits>;
   /** The rest of what a service is told. */
   readonly configuration?: Partial<ServiceConfiguration>;
   readonly clock?: Clock;

@@ -1,8 +1,8 @@
 import { mkdtemp, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import { SQLITE_FILE } from "../../../src/service/kernel/store/sqlite/store.ts";
-import { openStore } from "../../../src/service/kernel/store/store.ts";
 import { memoryFolder } from "../memory.ts";
 import { testMachine } from "../robot/machine.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, describe } from "vitest";
 
-import { openStore } from "../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { testMachine } from "../robot/machine.ts";
 import type { Cluster } from "./postgres.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { judge } from "../../../src/agent/outcome.ts";
-import type { CallResult } from "../../../src/client/client.ts";
 import type { RobotView } from "../../../src/api/robot-views.ts";
+import type { CallResult } from "../../../src/client/call-result.ts";
 import { createBackoff } from "../../../src/platform/retry.ts";
 
 const NOW_MS = 1_000_000;

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
-import { operations } from "../../../src/api/api.ts";
-import type { Operation } from "../../../src/api/api.ts";
-import { beyondSpec } from "../../../src/api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../../src/api/api.ts";
+import type { Operation } from "../../../src/api/operation.ts";
 
 const all: readonly Operation[] = Object.values(operations);
 

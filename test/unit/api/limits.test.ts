@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import { describe, expect, it } from "vitest";
 
-import { apiKeyCreateSchema } from "../../../src/api/api-keys.ts";
 import { deploymentCreateSchema } from "../../../src/api/deployments.ts";
 import { errorBodySchema, validationErrorBodySchema } from "../../../src/api/errors.ts";
 import {
@@ -13,8 +12,9 @@ import {
   fleetViewSchema,
   readinessEstimateSchema,
 } from "../../../src/api/fleets.ts";
-import { robotSetupSchema } from "../../../src/api/robots.ts";
+import { apiKeyCreateSchema } from "../../../src/api/keys.ts";
 import { robotViewSchema } from "../../../src/api/robot-views.ts";
+import { robotSetupSchema } from "../../../src/api/robots.ts";
 import { codePoints } from "../../../src/api/text.ts";
 
 type Json = Record<string, unknown>;

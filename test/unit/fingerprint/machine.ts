@@ -4,8 +4,9 @@ import { join } from "node:path";
 
 import { onTestFinished } from "vitest";
 
-import type { Collected, ConfigurationFile, Snapshot } from "../../../src/fingerprint/fingerprint.ts";
+import type { Collected } from "../../../src/fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import type { ConfigurationFile, Snapshot } from "../../../src/fingerprint/snapshot.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { FileStat, Files } from "../../../src/platform/files/files.ts";

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import { loadCatalog } from "../../../src/manifest/catalog/catalog.ts";
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
+import { loadCatalog } from "../../../src/manifest/catalog/load-catalog.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 import { manifestSchema } from "../../../src/manifest/schema.ts";
 

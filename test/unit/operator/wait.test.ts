@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 
 import type { FleetView } from "../../../src/api/fleets.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import type { CallResult } from "../../../src/client/client.ts";
+import type { CallResult } from "../../../src/client/call-result.ts";
+import type { OperatorContext } from "../../../src/operator/context.ts";
 import { readDuration } from "../../../src/operator/durations.ts";
 import { groupNeeds, withNeeds } from "../../../src/operator/fleets/needs.ts";
 import { endOfCreation, endOfUpdate } from "../../../src/operator/fleets/wait.ts";
 import { countsAsBar, countsInWords, momentsInWords, reasonOf } from "../../../src/operator/fleets/words.ts";
-import type { OperatorContext } from "../../../src/operator/operator.ts";
 import type { Service } from "../../../src/operator/service.ts";
 import type { Look } from "../../../src/operator/wait.ts";
 import { waitUntilEnded } from "../../../src/operator/wait.ts";

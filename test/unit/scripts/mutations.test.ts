@@ -29,7 +29,7 @@ const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: st
     "((snapshot) => findFleetFacts(snapshot, organizationId, id))(store.reader)",
   ],
   "dropped-call": ["src/service/fleets/operations.ts", "nudge();", ";"],
-  "dropped-scope": ["src/api/api.ts", '["robots:setup"]', '"any"'],
+  "dropped-scope": ["src/api/robots.ts", '["robots:setup"]', '"any"'],
   "swapped-arguments": ["src/service/usage/queries.ts", "usageFrom, end", "end, usageFrom"],
   "off-by-one": [
     "src/manifest/configuration-files.ts",

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
 import { DEFAULTS, readConfiguration } from "../../../src/service/configuration/configuration.ts";
-import { HTTP_LIMITS } from "../../../src/service/kernel/traffic/limits.ts";
+import { SERVICE_LIMITS } from "../../../src/service/limits.ts";
 
 const read = (text: string) => readConfiguration(Buffer.from(text));
 
@@ -84,7 +84,7 @@ x-note: mine
     expect(findings).toEqual([]);
     const mebibytes = (count: number) => count * 1024 * 1024;
     expect(configuration?.limits).toEqual({
-      ...HTTP_LIMITS,
+      ...SERVICE_LIMITS,
       connections: 500,
       connectionsOfAddress: 500,
       inFlightBytes: {

@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 
-import type { AuditEntryView, RefusalView } from "../../../api/audit.ts";
+import type { AuditEntryView } from "../../../api/audit.ts";
+import type { RefusalView } from "../../../api/refusals.ts";
 import { detailsInWords, refusalInWords, subjectOf } from "../../../api/words/audit.ts";
 import { useData } from "../data/use-data.ts";
 import { Page } from "../parts/page.tsx";

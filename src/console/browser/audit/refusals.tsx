@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import type { refusalListSchema, RefusalView } from "../../../api/audit.ts";
+import type { refusalListSchema, RefusalView } from "../../../api/refusals.ts";
 import { refusalInWords } from "../../../api/words/audit.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";

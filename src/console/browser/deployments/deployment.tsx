@@ -17,7 +17,7 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { robotPath } from "../robots/data.ts";
-import type { PageParameters } from "../shell/pages.tsx";
+import type { PageParameters } from "../router.ts";
 import { isCurrent } from "./data.ts";
 
 /** `/deployments/ID`: one model on one robot, how it is, and the way to end it. */

@@ -15,7 +15,7 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { toneOf } from "../parts/status-badge.tsx";
 import { counted, spoken } from "../parts/text.ts";
-import type { PageParameters } from "../shell/pages.tsx";
+import type { PageParameters } from "../router.ts";
 import { FleetBadge } from "./badge.tsx";
 import { useFleet, useFleetDetails } from "./data.ts";
 import { GenerationTable } from "./generations.tsx";

@@ -1,4 +1,4 @@
-import type { ApiKeyView } from "../../../api/api-keys.ts";
+import type { ApiKeyView } from "../../../api/keys.ts";
 import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";

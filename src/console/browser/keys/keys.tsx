@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { ApiKeyView } from "../../../api/api-keys.ts";
+import type { ApiKeyView } from "../../../api/keys.ts";
 import { keysEndingWith, makerInWords } from "../../../api/words/key-lineage.ts";
 import { mayDo } from "../data/session.ts";
 import { Icon } from "../parts/icon.tsx";

@@ -1,7 +1,7 @@
-import type * as z from "zod";
 import { useState } from "preact/hooks";
 
-import type { apiKeyCreatedSchema, ApiKeyScope, ApiKeyView } from "../../../api/api-keys.ts";
+import type { ApiKeyView } from "../../../api/keys.ts";
+import type { ApiKeyScope } from "../../../api/scopes.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/form/dialog.tsx";
@@ -10,8 +10,7 @@ import { useFormErrors } from "../parts/form/use-form-errors.ts";
 import { isOwn, labelOf, ownScopes, SCOPES } from "./data.ts";
 import { EXPIRIES, expiryOf } from "./expiry.ts";
 import { KeyShownOnce } from "./shown-once.tsx";
-
-export type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
+import type { CreatedKey } from "./shown-once.tsx";
 
 /** Creates a key, and shows it the one time that it can be shown. */
 export function NewKeyDialog({ keys, close }: NewKeyProps) {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import type { ApiKeyView } from "../../../api/api-keys.ts";
+import type { ApiKeyView } from "../../../api/keys.ts";
 import { keysInWords } from "../../../api/words/key-lineage.ts";
 import { visible } from "../../../platform/text/visible.ts";
 import { invalidate } from "../data/cache.ts";

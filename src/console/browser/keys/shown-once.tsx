@@ -1,11 +1,14 @@
 import { useState } from "preact/hooks";
+import type * as z from "zod";
 
+import type { apiKeyCreatedSchema } from "../../../api/keys.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Dialog } from "../parts/form/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
 import { useHeldPlace } from "../router.ts";
-import type { CreatedKey } from "./new.tsx";
+
+export type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
 
 interface KeyShownOnceProps {
   readonly created: CreatedKey;

@@ -1,4 +1,4 @@
-import type { EndpointView } from "../../../api/fleet-details.ts";
+import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";

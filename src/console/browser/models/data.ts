@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-import type { EndpointView } from "../../../api/fleet-details.ts";
+import type { EndpointView } from "../../../api/endpoints.ts";
 import type { checkpointViewSchema, modelListSchema, ModelView } from "../../../api/models.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import type { EndpointView } from "../../../api/fleet-details.ts";
+import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
 import { mayDo } from "../data/session.ts";
 import type { Data } from "../data/use-data.ts";
@@ -15,7 +15,7 @@ import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { setQuery, usePlace } from "../router.ts";
-import type { PageParameters } from "../shell/pages.tsx";
+import type { PageParameters } from "../router.ts";
 import type { Checkpoint } from "./data.ts";
 import { checkpointsOf, nameOf, useEndpoints } from "./data.ts";
 import { EndpointTable } from "./endpoint-table.tsx";

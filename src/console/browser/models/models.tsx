@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 
-import type { EndpointView } from "../../../api/fleet-details.ts";
+import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { Page } from "../parts/page.tsx";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type * as z from "zod";
 
-import type { RefusalView } from "../../../api/audit.ts";
-import type { regionListSchema } from "../../../api/models.ts";
+import type { regionListSchema } from "../../../api/endpoints.ts";
+import type { RefusalView } from "../../../api/refusals.ts";
 import type { RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
 import type { RobotView } from "../../../api/robot-views.ts";
 import { contestInWords, refusedSince } from "../../../api/words/audit.ts";
@@ -25,7 +25,7 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { listed } from "../parts/text.ts";
-import type { PageParameters } from "../shell/pages.tsx";
+import type { PageParameters } from "../router.ts";
 import { ContractView } from "./contract-view.tsx";
 
 /** `/robots/NAME`: one robot, what it is registered with, and how it came to that. */

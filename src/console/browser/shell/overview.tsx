@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 
-import type { EndpointView } from "../../../api/fleet-details.ts";
+import type { EndpointView } from "../../../api/endpoints.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
 import { useSettled } from "../data/use-settled.ts";

@@ -14,6 +14,7 @@ import { Page } from "../parts/page.tsx";
 import { Robot } from "../robots/robot.tsx";
 import { Robots } from "../robots/robots.tsx";
 import { matchPath } from "../router.ts";
+import type { PageParameters } from "../router.ts";
 import { Usage } from "../usage/usage.tsx";
 import { Overview } from "./overview.tsx";
 
@@ -51,11 +52,6 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { path: "/usage", word: "Usage", icon: "usage" },
   { path: "/audit", word: "Audit", icon: "audit" },
 ];
-
-export interface PageParameters {
-  /** Of the one thing that the page is about, as it stands in its path; empty on pages of many. */
-  readonly name: string;
-}
 
 export function pageAt(path: string): ComponentChildren {
   for (const [pattern, PageOf] of PAGES) {

@@ -1,5 +1,6 @@
-import { endpointLack } from "../../endpoints/words.ts";
-import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
+import type { EndpointFacts } from "../../endpoints/index.ts";
+import { endpointLack } from "../../endpoints/index.ts";
+import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
 
 /** How a fleet's members and one generation of its model go together. */
 export interface Assessment {

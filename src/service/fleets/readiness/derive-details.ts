@@ -5,8 +5,7 @@ import type {
   FleetMemberView,
 } from "../../../api/fleet-details.ts";
 import { shown } from "../../../manifest/shown.ts";
-import { endpointWait } from "../../endpoints/words.ts";
-import type { EndpointHealth } from "../../kernel/store/tables.ts";
+import { ENDPOINT_STATUS, endpointWait } from "../../endpoints/index.ts";
 import { assessActive } from "./assessment.ts";
 import type { WholeFleetView } from "./derive-fleet.ts";
 import { deriveFleet, positionOf } from "./derive-fleet.ts";
@@ -35,13 +34,6 @@ export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<Flee
     waiting,
   };
 }
-
-/** What probes say of an endpoint, in the words of the contract. */
-export const ENDPOINT_STATUS = {
-  healthy: "healthy",
-  failing: "unhealthy",
-  unknown: "unknown",
-} as const satisfies Readonly<Record<EndpointHealth, FleetEndpointView["status"]>>;
 
 /** When the model was last changed: an update was asked for, taken back or done. Null where it is the first. */
 function updatedAt(generations: readonly GenerationRow[]): string | null {

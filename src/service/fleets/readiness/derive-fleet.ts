@@ -1,6 +1,6 @@
 import type { FleetNeed, WaitingCounts } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
-import { preparationRange } from "../../endpoints/estimate.ts";
+import { preparationRange } from "../../endpoints/index.ts";
 import type { Assessment } from "./assessment.ts";
 import { assessActive, assessUpdate } from "./assessment.ts";
 import { allMembersBlocked, allWindowsPast, needInWords, someMembersBlocked } from "./blocker.ts";

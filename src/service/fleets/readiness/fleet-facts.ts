@@ -1,3 +1,4 @@
+import type { EndpointFacts } from "../../endpoints/index.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import type { Boundaries } from "./windows.ts";
 
@@ -27,8 +28,6 @@ export interface GenerationFacts extends Pick<
   /** How long endpoints of the model took to become healthy, in seconds, shortest first. */
   readonly preparations: readonly number[];
 }
-
-export type EndpointFacts = Pick<Tables["endpoints"], "health" | "health_since" | "last_probed_at" | "last_error">;
 
 /** Members that are alike in everything readiness depends on. */
 export interface MemberGroup {

@@ -1,11 +1,12 @@
 import type { FleetNeed, FleetNeeds } from "../../../api/fleet-details.ts";
 import { shown } from "../../../manifest/shown.ts";
-import { unhealthySince } from "../../endpoints/words.ts";
+import type { EndpointFacts } from "../../endpoints/index.ts";
+import { unhealthySince } from "../../endpoints/index.ts";
 import type { Assessment } from "./assessment.ts";
 import { assessActive, assessUpdate, neededEndpoints } from "./assessment.ts";
 import { someMembersBlocked } from "./blocker.ts";
 import { blockerOf, countWaiting, isCapacityExpected, positionOf, robotsIn, updateBlocker } from "./derive-fleet.ts";
-import type { EndpointFacts, FleetFacts, GenerationFacts } from "./fleet-facts.ts";
+import type { FleetFacts, GenerationFacts } from "./fleet-facts.ts";
 import type { WindowPosition } from "./windows.ts";
 
 /**

@@ -1,16 +1,19 @@
-import { API_KEY_SCOPES } from "../../../api/api-keys.ts";
-import type { ApiKeyScope } from "../../../api/api-keys.ts";
+import { API_KEY_SCOPES } from "../../../api/scopes.ts";
+import type { ApiKeyScope } from "../../../api/scopes.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import { findKey } from "../../keys/queries.ts";
 import type { Reader } from "../store/store.ts";
 import { isApiKey } from "./api-key.ts";
 import { consoleIdleUntil, isConsoleToken } from "./console-session.ts";
+import { findKey } from "./key-queries.ts";
 import { ANY_ROBOTS, readRobotNames } from "./key-robots.ts";
 import type { KeyRobots } from "./key-robots.ts";
 import { findSession } from "./session-queries.ts";
 import type { SessionRow } from "./session-queries.ts";
 import { isSessionToken, SESSION_TOKEN_PREFIX } from "./session-token.ts";
 import { hashSecret, isSameHash } from "./token.ts";
+
+/** Whose request it is, also where it is refused. */
+export type Owner = Pick<Principal, "organization_id" | "credential_id">;
 
 /** On whose behalf a request acts. */
 export interface Principal {
@@ -37,8 +40,6 @@ export interface Credential {
 export type Authentication =
   | { readonly state: "authenticated"; readonly principal: Principal }
   | { readonly state: "unauthorized"; readonly detail: string; readonly owner: Owner | null };
-
-type Owner = Pick<Principal, "organization_id" | "credential_id">;
 
 /**
  * Finds out who sends a request from its credential: an API key, or a session token of a command line or a console. Each is good only

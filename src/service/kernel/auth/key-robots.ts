@@ -1,4 +1,4 @@
-import type { ApiKeyScope } from "../../../api/api-keys.ts";
+import type { ApiKeyScope } from "../../../api/scopes.ts";
 
 /** Which robots a key may set up. */
 export interface KeyRobots {

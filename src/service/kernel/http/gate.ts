@@ -1,7 +1,6 @@
-import type { Operation } from "../../../api/api.ts";
-import type { Owner } from "../../robots/refused-setup.ts";
+import type { Operation } from "../../../api/operation.ts";
 import { authenticate, isAllowed } from "../auth/authenticate.ts";
-import type { Authentication, Principal } from "../auth/authenticate.ts";
+import type { Authentication, Owner, Principal } from "../auth/authenticate.ts";
 import { workingCredentials } from "../auth/credentials.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";

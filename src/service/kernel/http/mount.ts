@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type * as z from "zod";
 
-import type { Operation, WithBody, WithoutBody } from "../../../api/api.ts";
 import { BODY_BYTES } from "../../../api/body-bytes.ts";
-import type { Refusals } from "../../robots/refusals.ts";
-import type { Owner, RefusedRequest } from "../../robots/refused-setup.ts";
-import type { Principal } from "../auth/authenticate.ts";
+import type { Operation, WithBody, WithoutBody } from "../../../api/operation.ts";
+import type { Owner, Principal } from "../auth/authenticate.ts";
 import { CredentialEndedError, writeAs } from "../auth/still-valid.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { JsonObject } from "../json/parse-json.ts";
@@ -24,6 +22,12 @@ import { clientAddress } from "./client-address.ts";
 import type { Gate } from "./gate.ts";
 import { routePath } from "./routing.ts";
 import { counted, refusalOf, send, sendZipped } from "./send.ts";
+
+export interface RefusedRequest {
+  readonly owner: Owner | null;
+  readonly answer: Answer;
+  readonly contentType: string | undefined;
+}
 
 /** What is known of a request before its body is read. */
 export interface Admitted {
@@ -49,7 +53,6 @@ export type OnRefused = (request: FastifyRequest, refused: RefusedRequest) => vo
 export interface MountContext extends OperationContext {
   readonly gate: Gate;
   readonly traffic: Traffic;
-  readonly refusals: Pick<Refusals, "note">;
 }
 
 /** Serves an operation that takes a body: credential, scope, body, contract, then the handler. */

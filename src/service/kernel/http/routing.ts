@@ -1,6 +1,5 @@
-import { operations } from "../../../api/api.ts";
-import type { Operation } from "../../../api/api.ts";
-import { beyondSpec } from "../../../api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../../api/api.ts";
+import type { Operation } from "../../../api/operation.ts";
 
 const OPERATIONS: readonly Operation[] = [...Object.values(operations), ...Object.values(beyondSpec)];
 

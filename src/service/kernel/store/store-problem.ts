@@ -129,3 +129,12 @@ function reasonOf({ message, cause }: StoreUnavailableError): string {
   }
   return message === "" ? (errorCode(cause) ?? "no answer") : message;
 }
+
+export function alreadyInUse(directory: string): Problem {
+  return {
+    code: "data-directory-in-use",
+    what: "Another robot-policy-service runs on this data directory.",
+    where: directory,
+    fix: "Stop the other one, or give this one a directory of its own with --data.",
+  };
+}

@@ -1,8 +1,6 @@
 import type { Kysely, Transaction } from "kysely";
 
 import type { ServiceMachine } from "../machine.ts";
-import { migrate } from "./migrator.ts";
-import { openSqliteStore } from "./sqlite/store.ts";
 import type { Tables } from "./tables.ts";
 
 /** For queries: of what is committed and durable, or within a transaction. */
@@ -52,25 +50,3 @@ export type StoreLocation =
     };
 
 export type StoreMachine = Pick<ServiceMachine, "clock" | "files" | "log" | "random">;
-
-/**
- * Opens the store and brings its schema up to date. A data directory must exist; the database of a URL too.
- *
- * @param prepare `migrateExisting` where a store must be there: only a service makes one.
- * @throws where it cannot be reached or used, or a newer program wrote it; `storeProblem` says what to do.
- */
-export async function openStore(
-  location: StoreLocation,
-  machine: StoreMachine,
-  prepare: typeof migrate = migrate,
-): Promise<Store> {
-  switch (location.kind) {
-    case "sqlite":
-      return openSqliteStore(location, machine, prepare);
-    case "postgres": {
-      // Loaded here: a service on SQLite does without the library.
-      const { openPostgresStore } = await import("./postgres/store.ts");
-      return openPostgresStore(location, machine, prepare);
-    }
-  }
-}

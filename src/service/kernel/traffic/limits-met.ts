@@ -4,24 +4,7 @@ import { boundLimitsMet, noteLimitMet } from "../store/limits-met.ts";
 import type { LimitMetRow } from "../store/limits-met.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../tasks/task.ts";
-
-/** Limits of the service, called what the configuration calls them; that of the store is not in it. */
-export type Limit =
-  | "rate_limit.credential"
-  | "rate_limit.address"
-  | "limits.connections"
-  | "limits.connections_of_address"
-  | "limits.in_flight_mib.credential"
-  | "limits.in_flight_mib.address"
-  | "limits.in_flight_mib.site"
-  | "limits.in_flight_mib.all"
-  | "limits.waiting_requests"
-  | "limits.streams"
-  | "store.waiting"
-  | "limits.history_mib_per_day.key"
-  | "limits.history_mib_per_day.organization"
-  | "limits.robots.key"
-  | "limits.robots.organization";
+import type { Limit } from "./limit.ts";
 
 /** Who met a limit. */
 export interface WhoMetLimit {

@@ -1,15 +1,10 @@
 import { BODY_BYTES } from "../../../api/body-bytes.ts";
-import type { PlaceLimits } from "../../../console/server/places.ts";
-import { HISTORY_LIMITS } from "../../robots/history-budget.ts";
-import type { HistoryLimits } from "../../robots/history-budget.ts";
-import { ROBOT_LIMITS } from "../../robots/limits.ts";
-import type { RobotLimits } from "../../robots/limits.ts";
 import type { Shares } from "./parties.ts";
 import type { TurnLimits } from "./turns.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** What clients may take of the service: each connection, each party, and all together. */
+/** What clients may take of connections, memory and time: each connection, each party, and all together. */
 export interface HttpLimits {
   /** Larger bodies are refused with 413, whatever the operation takes. */
   readonly bodyBytes: number;
@@ -41,10 +36,6 @@ export interface HttpLimits {
   readonly connectionsOfAddress: number;
   /** Requests that are worked on, and those that wait for it, of one organization and of all. */
   readonly requests: Required<TurnLimits>;
-  /** Streams of events to pages of the console. */
-  readonly streams: PlaceLimits;
-  readonly robots: RobotLimits;
-  readonly historyBytesPerDay: HistoryLimits;
   /** How often the TLS files are looked at. */
   readonly certificateCheckMs: number;
   /** How long requests in flight may take after the service was asked to stop. */
@@ -69,10 +60,6 @@ export const HTTP_LIMITS: HttpLimits = {
   connectionsOfAddress: 12_000,
   // An organization never has all places: what others send is looked at beside its sixty-four, however many it sends; so many share a commit.
   requests: { ownAtOnce: 64, allAtOnce: 256, own: 10_000, all: 20_000 },
-  // A browser shares one stream among its windows, wherever it has locks for that.
-  streams: { credential: 20, organization: 200, all: 1000 },
-  robots: ROBOT_LIMITS,
-  historyBytesPerDay: HISTORY_LIMITS,
   certificateCheckMs: 30_000,
   drainTimeoutMs: 10_000,
 };

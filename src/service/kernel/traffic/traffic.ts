@@ -1,11 +1,12 @@
 import type { ServerResponse } from "node:http";
 
 import type { Clock } from "../../../platform/clock.ts";
-import type { Owner } from "../../robots/refused-setup.ts";
+import type { Owner } from "../auth/authenticate.ts";
 import type { Answer } from "../http/answers.ts";
 import { refuse } from "../http/answers.ts";
 import { createTimeSlices } from "./let-others-in.ts";
-import type { Limit, LimitsMet } from "./limits-met.ts";
+import type { Limit } from "./limit.ts";
+import type { LimitsMet } from "./limits-met.ts";
 import type { HttpLimits } from "./limits.ts";
 import type { Client, Party } from "./parties.ts";
 import { createTally, identifyClient } from "./parties.ts";

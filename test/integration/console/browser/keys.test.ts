@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import type { ApiKeyView } from "../../../../src/api/api-keys.ts";
+import type { ApiKeyView } from "../../../../src/api/keys.ts";
 import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { violationsInDialog } from "./axe.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { loginStartedSchema } from "../../../../src/api/sessions.ts";
+import { loginStartedSchema } from "../../../../src/api/logins.ts";
 import { borrowWindow, BROWSER_NEEDED, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";

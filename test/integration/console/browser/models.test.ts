@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import type * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import type { endpointListSchema } from "../../../../src/api/fleet-details.ts";
+import type { endpointListSchema } from "../../../../src/api/endpoints.ts";
 import {
   borrowWindow,
   BROWSER_NEEDED,

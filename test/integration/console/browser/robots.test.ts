@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import {
   borrowWindow,
   BROWSER_NEEDED,

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { apiKeyListSchema } from "../../../../src/api/api-keys.ts";
-import { loginStartedSchema } from "../../../../src/api/sessions.ts";
+import { apiKeyListSchema } from "../../../../src/api/keys.ts";
+import { loginStartedSchema } from "../../../../src/api/logins.ts";
 import {
   BROWSER_NEEDED,
   signIn,

@@ -8,14 +8,14 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { createChangeFeed, EVERYTHING_MS } from "../../../../src/console/server/change-feed.ts";
 import { CHANGE_TOPICS } from "../../../../src/console/server/change-topics.ts";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
-import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
@@ -148,7 +148,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     onTestFinished(() => client.end());
     await client.query("begin; lock table sessions");
     const { hostname, port, host } = new URL(running.url);
-    for (let count = 0; count < HTTP_LIMITS.streams.credential; count += 1) {
+    for (let count = 0; count < SERVICE_LIMITS.streams.credential; count += 1) {
       const socket = connect(Number(port), hostname);
       await new Promise((resolve) => {
         socket.write(`GET /console/events HTTP/1.1\r\nhost: ${host}\r\ncookie: ${cookie}\r\n\r\n`, resolve);
@@ -228,7 +228,8 @@ describe("who listens", () => {
     const running = await service({ configuration: { rateLimit: null } });
     const cookie = await cookieOf(running, running.key);
     const all = [];
-    for (let count = 0; count < HTTP_LIMITS.streams.credential; count += 1) all.push(await listen(running, { cookie }));
+    for (let count = 0; count < SERVICE_LIMITS.streams.credential; count += 1)
+      all.push(await listen(running, { cookie }));
     const ended = new Set<number>();
     for (const [index, one] of all.entries()) void one.ended.then(() => ended.add(index));
     expect((await listen(running, { cookie })).answer.statusCode).toBe(200);

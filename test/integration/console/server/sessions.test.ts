@@ -9,27 +9,26 @@ import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
-import { sessionViewSchema } from "../../../../src/api/sessions.ts";
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+import { sessionViewSchema } from "../../../../src/api/logins.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
 import { authenticate } from "../../../../src/service/kernel/auth/authenticate.ts";
-import {
-  CONSOLE_IDLE_MS,
-  CONSOLE_LIFETIME_MS,
-  CONSOLE_SESSIONS_MAXIMUM,
-  createConsoleToken,
-  signIn,
-} from "../../../../src/service/kernel/auth/console-session.ts";
+import { CONSOLE_IDLE_MS, createConsoleToken } from "../../../../src/service/kernel/auth/console-session.ts";
 import { createLastUsed } from "../../../../src/service/kernel/auth/last-used.ts";
 import { createSessionToken } from "../../../../src/service/kernel/auth/session-token.ts";
 import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { insertKey } from "../../../../src/service/keys/queries.ts";
 import { makeKey } from "../../../../src/service/keys/rules.ts";
+import {
+  CONSOLE_LIFETIME_MS,
+  CONSOLE_SESSIONS_MAXIMUM,
+  signIn,
+} from "../../../../src/service/logins/console-sign-in.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { testMachine } from "../../../support/robot/machine.ts";

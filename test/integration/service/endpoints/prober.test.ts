@@ -19,7 +19,7 @@ import { claimEndpoint, recordProbe, releaseEndpoint } from "../../../../src/ser
 import type { Claim } from "../../../../src/service/endpoints/queries.ts";
 import type { ReadinessTimes } from "../../../../src/service/endpoints/times.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";

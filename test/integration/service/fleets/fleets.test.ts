@@ -19,7 +19,7 @@ import { ANY_ROBOTS } from "../../../../src/service/kernel/auth/key-robots.ts";
 import type { Answer } from "../../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import type { OperationContext } from "../../../../src/service/kernel/operation.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";

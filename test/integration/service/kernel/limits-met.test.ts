@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { listLimitsMet } from "../../../../src/service/kernel/store/limits-met.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { createLimitsMet, NOTED_MAXIMUM, WRITTEN_MAXIMUM } from "../../../../src/service/kernel/traffic/limits-met.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { testMachine } from "../../../support/robot/machine.ts";

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import * as z from "zod";
 import { expect, it, onTestFinished } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { startService } from "../../../support/service/service.ts";

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Task } from "../../../../src/service/kernel/tasks/task.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { expect, it, onTestFinished } from "vitest";
 
-import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/api-keys.ts";
-import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/sessions.ts";
+import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
+import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/logins.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../../../../src/service/kernel/auth/lineage.ts";
 import { makeKey } from "../../../../src/service/keys/rules.ts";

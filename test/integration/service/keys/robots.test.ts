@@ -2,9 +2,9 @@
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
-import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/api-keys.ts";
 import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
-import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
+import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
 import { startService } from "../../../support/service/service.ts";
 import type { ServiceOptions } from "../../../support/service/service.ts";
@@ -145,5 +145,5 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
 });
 
 it("the default limits let a site of 10,000 robots register with one key", () => {
-  expect(HTTP_LIMITS.robots.key).toBeGreaterThanOrEqual(10_000);
+  expect(SERVICE_LIMITS.robots.key).toBeGreaterThanOrEqual(10_000);
 });

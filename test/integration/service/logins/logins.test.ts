@@ -4,8 +4,8 @@ import { join } from "node:path";
 import * as z from "zod";
 import { expect, it, onTestFinished } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
-import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/sessions.ts";
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/logins.ts";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";

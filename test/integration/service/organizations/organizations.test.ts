@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
-import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/api-keys.ts";
+import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
 import { isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { endWithTest } from "../../../support/programs/children.ts";

@@ -3,14 +3,14 @@ import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/api-keys.ts";
-import { refusalListSchema, REFUSALS_SHOWN } from "../../../../src/api/audit.ts";
-import type { RefusalView } from "../../../../src/api/audit.ts";
 import { BODY_BYTES } from "../../../../src/api/body-bytes.ts";
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+import { refusalListSchema, REFUSALS_SHOWN } from "../../../../src/api/refusals.ts";
+import type { RefusalView } from "../../../../src/api/refusals.ts";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import {
   boundRefusals,

@@ -15,7 +15,7 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
-import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { readRobotHistory } from "../../../../src/service/robots/history-queries.ts";
 import { setupRobot } from "../../../../src/service/robots/operations.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
@@ -151,8 +151,8 @@ describeOnEachStore("robots", (newStore) => {
       setupRobot(
         { store, newId, machine: testMachine, nudge() {}, limitsMet: { note() {} } },
         {
-          ...HTTP_LIMITS,
-          robots: { ...HTTP_LIMITS.robots, organization: maximum },
+          ...SERVICE_LIMITS,
+          robots: { ...SERVICE_LIMITS.robots, organization: maximum },
         },
       ),
     );
@@ -370,7 +370,7 @@ describeOnEachStore("robots", (newStore) => {
   it("more bodies at once than it may hold: some are asked to come again, and then taken", async () => {
     const running = await startService({
       store: await newStore(),
-      limits: { inFlightBytes: { ...HTTP_LIMITS.inFlightBytes, all: 1 } },
+      limits: { inFlightBytes: { ...SERVICE_LIMITS.inFlightBytes, all: 1 } },
     });
     onTestFinished(() => running[Symbol.asyncDispose]());
     const names = Array.from({ length: 50 }, (_, index) => `arm-${index}`);

@@ -8,8 +8,8 @@ import { readConfiguration } from "../../../../src/agent/configuration/configura
 import { configurationText } from "../../../../src/agent/init/configuration-text.ts";
 import { extendedManifestText, manifestText } from "../../../../src/agent/init/manifest-text.ts";
 import { yamlText } from "../../../../src/agent/init/yaml-text.ts";
-import { loadCatalog } from "../../../../src/manifest/catalog/catalog.ts";
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
+import { loadCatalog } from "../../../../src/manifest/catalog/load-catalog.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
 
 const EXAMPLE = {

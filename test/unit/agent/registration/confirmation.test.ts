@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Verdict } from "../../../../src/agent/registration/confirmation.ts";
 import { createConfirmations, judgeHeld } from "../../../../src/agent/registration/confirmation.ts";
 import type { Registration } from "../../../../src/agent/registration/registration.ts";
-import type { CallResult } from "../../../../src/client/client.ts";
+import type { CallResult } from "../../../../src/client/call-result.ts";
 import type { HeldRegistration } from "../../../../src/client/held-registration.ts";
 import { SteppedClock } from "../../fingerprint/machine.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { AuditEntryView, RefusalView } from "../../../../src/api/audit.ts";
+import type { AuditEntryView } from "../../../../src/api/audit.ts";
+import type { RefusalView } from "../../../../src/api/refusals.ts";
 import {
   contestInWords,
   detailsInWords,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { ApiKeyView } from "../../../../src/api/api-keys.ts";
+import type { ApiKeyView } from "../../../../src/api/keys.ts";
 import { keysEndingWith, keysInWords, makerInWords } from "../../../../src/api/words/key-lineage.ts";
 
 const NOW_MS = Date.parse("2026-01-01T00:00:00Z");

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { summarize } from "../../../../src/manifest/catalog/axes.ts";
-import { loadCatalog } from "../../../../src/manifest/catalog/catalog.ts";
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
+import { loadCatalog } from "../../../../src/manifest/catalog/load-catalog.ts";
 
 const golden = parse(readFileSync(new URL("../../../golden/robot-manifest/catalog.yaml", import.meta.url), "utf8")) as {
   readonly types: readonly {

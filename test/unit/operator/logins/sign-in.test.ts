@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
+import type { OperatorContext } from "../../../../src/operator/context.ts";
 import { awaitApproval, startLogin } from "../../../../src/operator/logins/sign-in.ts";
-import type { OperatorContext } from "../../../../src/operator/operator.ts";
 import type { Service } from "../../../../src/operator/service.ts";
 
 const LOGIN = { exchange_id: "x", verifier: "v" };

@@ -2,14 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fleetViewSchema } from "../../../../src/api/fleets.ts";
+import type { EndpointFacts } from "../../../../src/service/endpoints/facts.ts";
 import { deriveDetails } from "../../../../src/service/fleets/readiness/derive-details.ts";
 import { deriveFleet } from "../../../../src/service/fleets/readiness/derive-fleet.ts";
-import type {
-  EndpointFacts,
-  FleetFacts,
-  GenerationFacts,
-  MemberGroup,
-} from "../../../../src/service/fleets/readiness/fleet-facts.ts";
+import type { FleetFacts, GenerationFacts, MemberGroup } from "../../../../src/service/fleets/readiness/fleet-facts.ts";
 import { deriveNeeds, PREPARATION_PATIENCE_MS } from "../../../../src/service/fleets/readiness/needs.ts";
 import { nextFleetStep } from "../../../../src/service/fleets/tasks.ts";
 import { times } from "../../../support/run/tier.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { API_KEY_LENGTH } from "../../../../src/api/api-keys.ts";
+import { API_KEY_LENGTH } from "../../../../src/api/keys.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createApiKey, hashApiKey, isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";

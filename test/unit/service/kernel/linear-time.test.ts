@@ -3,9 +3,8 @@ import { threadCpuUsage } from "node:process";
 import * as z from "zod";
 import { expect, it } from "vitest";
 
-import { operations } from "../../../../src/api/api.ts";
-import type { Operation } from "../../../../src/api/api.ts";
-import { beyondSpec } from "../../../../src/api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../../../src/api/api.ts";
+import type { Operation } from "../../../../src/api/operation.ts";
 import { isForPage, consoleMethodsAt } from "../../../../src/console/server/console-paths.ts";
 import { chooseEncoding } from "../../../../src/console/server/encoding.ts";
 import { pageHeaders } from "../../../../src/console/server/page-headers.ts";

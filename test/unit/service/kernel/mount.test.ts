@@ -11,7 +11,7 @@ import type { AnyAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import type { Gate } from "../../../../src/service/kernel/http/gate.ts";
 import { route } from "../../../../src/service/kernel/http/mount.ts";
 import { StoreBusyError, StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
-import type { Limit } from "../../../../src/service/kernel/traffic/limits-met.ts";
+import type { Limit } from "../../../../src/service/kernel/traffic/limit.ts";
 import type { HttpLimits } from "../../../../src/service/kernel/traffic/limits.ts";
 import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
 import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";

@@ -2,14 +2,13 @@ import * as fc from "fast-check";
 import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
-import { operations } from "../../../../src/api/api.ts";
-import type { Operation } from "../../../../src/api/api.ts";
-import { beyondSpec } from "../../../../src/api/beyond-spec.ts";
+import { beyondSpec, operations } from "../../../../src/api/api.ts";
 import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
+import { loginStartSchema } from "../../../../src/api/logins.ts";
+import type { Operation } from "../../../../src/api/operation.ts";
 import { pageQuerySchema } from "../../../../src/api/pages.ts";
 import { ROBOT_LABELS_COUNT, robotSetupSchema } from "../../../../src/api/robots.ts";
-import { loginStartSchema } from "../../../../src/api/sessions.ts";
 import { text } from "../../../../src/api/text.ts";
 import type { Json } from "../../../../src/service/kernel/json/parse-json.ts";
 import { parseJson } from "../../../../src/service/kernel/json/parse-json.ts";

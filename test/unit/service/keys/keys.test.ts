@@ -9,7 +9,7 @@ import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../../src/servi
 import { insertSession } from "../../../../src/service/kernel/auth/session-queries.ts";
 import { CredentialEndedError, isStillValid, writeAs } from "../../../../src/service/kernel/auth/still-valid.ts";
 import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { createOrganizationKey } from "../../../../src/service/keys/operations.ts";
 import {
   countKeys,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { loginStartSchema } from "../../../../src/api/sessions.ts";
+import { loginStartSchema } from "../../../../src/api/logins.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
@@ -11,7 +11,7 @@ import { createApiKey, isApiKey } from "../../../../src/service/kernel/auth/api-
 import { createSessionToken, isSessionToken } from "../../../../src/service/kernel/auth/session-token.ts";
 import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { LoginRow } from "../../../../src/service/logins/queries.ts";
 import { findLogin, insertLogin, LOGINS_MAXIMUM } from "../../../../src/service/logins/queries.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import type { RobotSetup } from "../../../../src/api/robots.ts";
-import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { setupRobot } from "../../../../src/service/robots/operations.ts";
 import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 import type { ServiceParts } from "../../../support/service/service-parts.ts";
@@ -35,7 +35,7 @@ it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
 describe("the history of robots, where a key registers without end", () => {
   const entries = ({ store }: ServiceParts) =>
     store.reader.selectFrom("audit_log").select(["id", "previous_id"]).orderBy("id").execute();
-  const LIMITS = { ...HTTP_LIMITS, historyBytesPerDay: { key: 8000, organization: 12_000 } };
+  const LIMITS = { ...SERVICE_LIMITS, historyBytesPerDay: { key: 8000, organization: 12_000 } };
   const HALF_A_DAY_MS = 12 * 3_600_000;
 
   async function scene() {
@@ -90,7 +90,7 @@ describe("the history of robots, where a key registers without end", () => {
 it("a robot whose audit entry cannot be written is not registered", async () => {
   await using parts = await openServiceParts();
   const newId: typeof parts.context.newId = (prefix) => (prefix === "aud" ? "aud_1" : parts.context.newId(prefix));
-  const setUp = setupRobot({ ...parts.context, newId });
+  const setUp = setupRobot({ ...parts.context, newId }, SERVICE_LIMITS);
   const call = (name: string) =>
     parts.call({
       body: { name, robot_type_id: "arm", region: "here", configuration_digest: DIGEST },

@@ -15,7 +15,7 @@ import type { NewId } from "../../../../src/service/kernel/ids.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
-import { openStore } from "../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";

@@ -3,11 +3,10 @@ import type { Kysely, Transaction } from "kysely";
 
 import { errorCode } from "../../../../platform/files/files.ts";
 import type { Problem } from "../../../../platform/terminal.ts";
-import { alreadyInUse } from "../../../start-problem.ts";
 import { lastStep, migrateWithin, MIGRATION_TABLE, NewerSchemaError } from "../migrator.ts";
 import { lockDirectory } from "../sqlite/instance-lock.ts";
 import { openSqliteFile, openSqliteWriter } from "../sqlite/store.ts";
-import { describeLocation } from "../store-problem.ts";
+import { alreadyInUse, describeLocation } from "../store-problem.ts";
 import type { StoreLocation } from "../store.ts";
 import { hasSchemaOf, tableShapes } from "../table-shapes.ts";
 import type { TableShape } from "../table-shapes.ts";

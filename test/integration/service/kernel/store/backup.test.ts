@@ -10,7 +10,7 @@ import { beforeEach, afterEach, describe, expect, it } from "vitest";
 
 import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
 import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
-import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
 import { memoryFolder } from "../../../../support/memory.ts";
 import { execute } from "../../../../support/programs/execute.ts";

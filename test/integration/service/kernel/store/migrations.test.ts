@@ -9,8 +9,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { MIGRATIONS } from "../../../../../src/service/kernel/store/migrations.ts";
 import type { Migrations } from "../../../../../src/service/kernel/store/migrations.ts";
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
+import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";
-import { openStore } from "../../../../../src/service/kernel/store/store.ts";
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
 import { memoryFolder } from "../../../../support/memory.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
@@ -81,7 +81,7 @@ for (const { name, skip, locate } of engines) {
     it("programs that start at the same time take each step once", async () => {
       const location = await locate();
       const code = `
-        const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, "../../../../../src/service/kernel/store/store.ts"))});
+        const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, "../../../../../src/service/kernel/store/open-store.ts"))});
         const { testMachine } = await import(${JSON.stringify(join(import.meta.dirname, "../../../../support/robot/machine.ts"))});
         const store = await openStore(${JSON.stringify(location)}, testMachine);
         await store[Symbol.asyncDispose]();`;

@@ -11,8 +11,8 @@ import type { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
+import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";
-import { openStore } from "../../../../../src/service/kernel/store/store.ts";
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";

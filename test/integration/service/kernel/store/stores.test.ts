@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, it, onTestFinished } from "vitest";
 
-import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
 import { BATCH_MAXIMUM, PENDING_WRITES_MAXIMUM } from "../../../../../src/service/kernel/store/writer.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 
 import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
-import { openStore } from "../../../../../src/service/kernel/store/store.ts";
+import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { watchedFiles } from "../../../../support/robot/watched-files.ts";
 

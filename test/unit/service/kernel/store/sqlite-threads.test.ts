@@ -6,9 +6,9 @@ import { Kysely, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
 import { ConnectionTurns, WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-turns.ts";
+import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { readSnapshot } from "../../../../../src/service/kernel/store/snapshot.ts";
 import { SqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
-import { openStore } from "../../../../../src/service/kernel/store/store.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";

@@ -8,11 +8,11 @@ import { Kysely, sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
+import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { fromPostgresText, toPostgresText } from "../../../../../src/service/kernel/store/postgres/text.ts";
 import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
 import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
 import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/instance-lock.ts";
-import { openStore } from "../../../../../src/service/kernel/store/store.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";

@@ -1,0 +1,98 @@
+import * as z from "zod";
+
+import { BODY_BYTES } from "./body-bytes.ts";
+import type { Operation } from "./operation.ts";
+import { pageQuerySchema } from "./pages.ts";
+import { ROBOT_NAME_LENGTH } from "./robots.ts";
+import { API_KEY_SCOPES } from "./scopes.ts";
+import { text } from "./text.ts";
+
+/** Code points; the document shows no bound. */
+export const API_KEY_LABEL_LENGTH = { maximum: 256 } as const;
+
+/** The whole key, because tables of existing clients cut there. */
+export const API_KEY_LENGTH = { maximum: 40 } as const;
+
+export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES);
+/** Names that a key may be bound to, and new robots that it may be allowed, at most. */
+export const API_KEY_ROBOTS = { names: 100, count: 1_000_000 } as const;
+
+export const apiKeyRobotsSchema = z.array(text(ROBOT_NAME_LENGTH)).min(1).max(API_KEY_ROBOTS.names);
+export const apiKeyMaxRobotsSchema = z.int().min(1).max(API_KEY_ROBOTS.count);
+
+/** Body of `POST /v1/me/api-keys`. */
+export const apiKeyCreateSchema = z.object({
+  label: text(API_KEY_LABEL_LENGTH),
+  scopes: z.array(apiKeyScopeSchema).min(1).max(API_KEY_SCOPES.length).nullish(),
+  /** When the key stops working by itself. */
+  expires_at: z.iso.datetime({ offset: true }).nullish(),
+  /** True for a key that goes on when the key it is made with ends. */
+  independent: z.literal([true, false]).nullish(),
+  /** Names of the robots that it may set up, and no others. */
+  robots: apiKeyRobotsSchema.nullish(),
+  /** How many robots it may add. */
+  max_robots: apiKeyMaxRobotsSchema.nullish(),
+});
+
+export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
+
+/** A key as lists show it: never the secret. The document leaves the members open. */
+export const apiKeyViewSchema = z.looseObject({
+  id: z.string(),
+  label: z.string().nullish(),
+  key_prefix: z.string().nullish(),
+  key_last4: z.string().nullish(),
+  scopes: z.array(z.string()).nullish(),
+  created_at: z.string().nullish(),
+  last_used_at: z.string().nullish(),
+  expires_at: z.string().nullish(),
+  revoked_at: z.string().nullish(),
+  /** Id of the key it was made with, or `command`. */
+  created_by: z.string().nullish(),
+  /** Id of the key that it ends with; null for one that goes on alone. */
+  parent_id: z.string().nullish(),
+  /** Names of the only robots it may set up; null for any. */
+  robots: z.array(z.string()).nullish(),
+  /** How many robots it may add; null where only the service bounds that. */
+  max_robots: z.number().nullish(),
+});
+
+export type ApiKeyView = z.output<typeof apiKeyViewSchema>;
+
+/** Answer of `POST /v1/me/api-keys`: the one time the key itself is shown. */
+export const apiKeyCreatedSchema = apiKeyViewSchema.extend({ api_key: z.string() });
+
+/** Answer of `GET /v1/me/api-keys`. */
+export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) });
+
+export const createApiKey = {
+  summary: "Create an API key",
+  tag: "customer-auth",
+  method: "POST",
+  path: "/v1/me/api-keys",
+  scopes: ["api-keys:write"],
+  request: apiKeyCreateSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: apiKeyCreatedSchema,
+} as const satisfies Operation;
+
+export const listApiKeys = {
+  summary: "List API keys",
+  tag: "customer-auth",
+  method: "GET",
+  path: "/v1/me/api-keys",
+  scopes: ["api-keys:read"],
+  query: pageQuerySchema,
+  request: null,
+  response: apiKeyListSchema,
+} as const satisfies Operation;
+
+export const revokeApiKey = {
+  summary: "Revoke an API key",
+  tag: "customer-auth",
+  method: "DELETE",
+  path: "/v1/me/api-keys/{key_id}",
+  scopes: ["api-keys:write"],
+  request: null,
+  response: apiKeyViewSchema,
+} as const satisfies Operation;

@@ -1,0 +1,151 @@
+import * as z from "zod";
+
+import { BODY_BYTES } from "./body-bytes.ts";
+import type { Operation } from "./operation.ts";
+import { text } from "./text.ts";
+
+/** A secret the program that logs in makes and keeps: long enough not to be guessed. */
+export const LOGIN_VERIFIER_LENGTH = { minimum: 32, maximum: 256 } as const;
+export const LOGIN_CALLBACK_LENGTH = { minimum: 1, maximum: 2048 } as const;
+const LOGIN_ID_LENGTH = { minimum: 1, maximum: 128 } as const;
+const LOGIN_CODE_LENGTH = { minimum: 1, maximum: 256 } as const;
+
+/**
+ * Where a login's code may go: a program on the person's own computer. Sent anywhere else it would sign in whoever listens there
+ * (RFC 8252, 7.3 and 8.3). Nothing that parsers of URLs drop or bend, and no fragment (RFC 6749, 3.1.2).
+ */
+export const LOOPBACK_URL =
+  /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?(?:[/?][!"$-[\]-~]*)?$/;
+
+/** Body of `POST /v1/cli/login/start`. */
+export const loginStartSchema = z.object({
+  verifier: text(LOGIN_VERIFIER_LENGTH),
+  callback_url: text(LOGIN_CALLBACK_LENGTH).refine(
+    (url) => LOOPBACK_URL.test(url),
+    "must be a URL on the program's own computer, such as http://127.0.0.1:PORT/callback, http://[::1]:PORT or http://localhost:PORT",
+  ),
+});
+export type LoginStart = z.output<typeof loginStartSchema>;
+
+/** `login_url` is a path on the service that a person opens in a browser. */
+export const loginStartedSchema = z.looseObject({
+  exchange_id: z.string(),
+  login_url: z.string(),
+  /** For a person to compare with the page (RFC 8628, 3.3.1). */
+  user_code: z.string().optional(),
+});
+
+/** Body of `POST /v1/cli/login/poll`. */
+export const loginPollSchema = z.object({ exchange_id: text(LOGIN_ID_LENGTH), verifier: text(LOGIN_VERIFIER_LENGTH) });
+export type LoginPoll = z.output<typeof loginPollSchema>;
+
+/** `interval` is the number of seconds to wait before the next poll; `token` comes once. */
+export const loginPolledSchema = z.looseObject({
+  status: z.enum(["pending", "slow_down", "complete"]),
+  interval: z.int().optional(),
+  token: z.string().optional(),
+});
+
+/** Body of `POST /v1/cli/login/exchange`. */
+export const loginExchangeSchema = z.object({
+  exchange_id: text(LOGIN_ID_LENGTH),
+  code: text(LOGIN_CODE_LENGTH),
+  verifier: text(LOGIN_VERIFIER_LENGTH),
+});
+export type LoginExchange = z.output<typeof loginExchangeSchema>;
+
+export const loginTokenSchema = z.looseObject({ token: z.string() });
+
+/** Body of `POST /v1/cli/login/decide`: what a person who is signed in says to a login that waits. */
+export const loginDecisionSchema = z.object({
+  exchange_id: text(LOGIN_ID_LENGTH),
+  decision: z.enum(["approve", "deny"]),
+  /** How the token may get to the program. */
+  delivery: z.enum(["redirect", "poll"]).nullish(),
+});
+export type LoginDecision = z.output<typeof loginDecisionSchema>;
+
+/** `redirect_url` is where the person's browser goes next: the program's callback, with the code when it was approved. */
+export const loginDecidedSchema = z.looseObject({ status: z.enum(["approved", "denied"]), redirect_url: z.string() });
+
+export const sessionViewSchema = z.looseObject({
+  authenticated: z.boolean(),
+  active_organization: z.looseObject({ id: z.string(), name: z.string(), role: z.string() }),
+  /** What the request was sent with. Our service always says it; `scopes` is null for one that may do everything. */
+  credential: z
+    .looseObject({
+      id: z.string(),
+      type: z.string(),
+      /** The key it goes back to: itself, or the one that signed in or approved the login. */
+      api_key_id: z.string().optional(),
+      scopes: z.array(z.string()).nullish(),
+      expires_at: z.string().nullish(),
+    })
+    .optional(),
+});
+
+export const sessionEndedSchema = z.looseObject({ id: z.string(), revoked_at: z.string() });
+
+export const startLogin = {
+  summary: "Start a login of a command line",
+  tag: "customer-auth",
+  method: "POST",
+  path: "/v1/cli/login/start",
+  scopes: "public",
+  request: loginStartSchema,
+  bodyBytes: BODY_BYTES.login,
+  response: loginStartedSchema,
+} as const satisfies Operation;
+
+export const pollLogin = {
+  summary: "Ask whether a login was approved",
+  tag: "customer-auth",
+  method: "POST",
+  path: "/v1/cli/login/poll",
+  scopes: "public",
+  request: loginPollSchema,
+  bodyBytes: BODY_BYTES.login,
+  response: loginPolledSchema,
+} as const satisfies Operation;
+
+export const exchangeLogin = {
+  summary: "Exchange the code of an approved login for a session token",
+  tag: "customer-auth",
+  method: "POST",
+  path: "/v1/cli/login/exchange",
+  scopes: "public",
+  request: loginExchangeSchema,
+  bodyBytes: BODY_BYTES.login,
+  response: loginTokenSchema,
+} as const satisfies Operation;
+
+export const decideLogin = {
+  summary: "Approve or deny a login",
+  tag: "customer-auth",
+  method: "POST",
+  path: "/v1/cli/login/decide",
+  scopes: "any",
+  request: loginDecisionSchema,
+  bodyBytes: BODY_BYTES.login,
+  response: loginDecidedSchema,
+} as const satisfies Operation;
+
+export const endSession = {
+  summary: "End the session the request is sent with",
+  tag: "customer-auth",
+  method: "DELETE",
+  path: "/v1/cli/session",
+  scopes: "any",
+  request: null,
+  response: sessionEndedSchema,
+} as const satisfies Operation;
+
+export const getSession = {
+  summary: "Tell whose credential this is",
+  tag: "customer-auth",
+  method: "GET",
+  path: "/v1/me/session",
+  scopes: "any",
+  request: null,
+  response: sessionViewSchema,
+} as const satisfies Operation;

@@ -1,0 +1,27 @@
+import type { Machine } from "../platform/machine.ts";
+import type { Questions } from "../platform/questions.ts";
+import type { Terminal } from "../platform/terminal.ts";
+
+/** What every operator command is given. */
+export interface OperatorContext {
+  readonly terminal: Terminal;
+  readonly machine: Machine;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  /** The person at the terminal; null where nobody can be asked. */
+  openQuestions(): Questions | null;
+  /** Everything that comes in by stdin, as text. */
+  readInput(limitBytes: number): Promise<string | "too-large">;
+  readonly user_id: number;
+  readonly version: string;
+}
+
+/** Flags of every operator command. */
+export interface OperatorFlags {
+  readonly context?: string;
+  readonly url?: string;
+  readonly keyFile?: string;
+  readonly caFile?: string;
+  readonly allowInsecure?: boolean;
+  readonly json?: boolean;
+}

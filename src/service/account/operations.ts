@@ -1,0 +1,34 @@
+import { deploymentView, listCurrentDeployments } from "../deployments/index.ts";
+import { isAllowed } from "../kernel/auth/authenticate.ts";
+import { answerJson } from "../kernel/http/answers.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { keyView, listWorkingKeys } from "../keys/index.ts";
+import { countBelongings, organizationOf } from "../organizations/index.ts";
+
+/** Of deployments and of keys, for an overview: whoever wants all of them asks for their lists. */
+export const ACCOUNT_ITEMS_MAXIMUM = 100;
+
+/** `GET /v1/me/account`: what the organization has: current deployments, and keys that work, as far as the credential may read them. */
+export function getAccount({ store, machine }: OperationContext): Handler<null> {
+  return async ({ principal }) => {
+    const { organization_id: organizationId } = principal;
+    const { reader } = store;
+    const now = new Date(machine.clock.wallMs()).toISOString();
+    const organization = await organizationOf(reader, organizationId);
+    const counts = await countBelongings(reader, organizationId, now);
+    const deployments = isAllowed(principal, "deployments:read")
+      ? await listCurrentDeployments(reader, organizationId, ACCOUNT_ITEMS_MAXIMUM)
+      : [];
+    const keys = isAllowed(principal, "api-keys:read")
+      ? await listWorkingKeys(reader, organizationId, now, ACCOUNT_ITEMS_MAXIMUM)
+      : [];
+    const account = {
+      organization,
+      deployments: deployments.map(deploymentView),
+      api_keys: keys.map(keyView),
+      deployment_count: counts.deployments,
+      api_key_count: counts.apiKeys,
+    };
+    return answerJson(JSON.stringify(account));
+  };
+}

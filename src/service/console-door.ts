@@ -1,0 +1,40 @@
+/** The one door of the service to the console's server: everything that src/console/server uses of the service is listed here. */
+export {
+  countChangesSince,
+  deploymentsMark,
+  endpointsMark,
+  fleetsMark,
+  NEWEST_CHANGES_MAXIMUM,
+  newestChanges,
+  usageMark,
+} from "./changes.ts";
+export type { AuditedChange } from "./changes.ts";
+export { authenticate, isAllowed } from "./kernel/auth/authenticate.ts";
+export type { Credential, Principal } from "./kernel/auth/authenticate.ts";
+export { createConsoleToken } from "./kernel/auth/console-session.ts";
+export { workingCredentials } from "./kernel/auth/credentials.ts";
+export { endSession } from "./kernel/auth/session-queries.ts";
+export { SESSION_LIFETIME_MS } from "./kernel/auth/session-token.ts";
+export { hashSecret } from "./kernel/auth/token.ts";
+export { createFresh } from "./kernel/fresh.ts";
+export { acceptedCodings } from "./kernel/http/accepted-codings.ts";
+export { answerJson, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
+export type { Answer } from "./kernel/http/answers.ts";
+export { arrivalOf, listenerArrivalOf } from "./kernel/http/arrival.ts";
+export { clientAddress } from "./kernel/http/client-address.ts";
+export { dropConsoleCookie, keepConsoleCookie } from "./kernel/http/console-cookie.ts";
+export { readRequest, route } from "./kernel/http/mount.ts";
+export type { MountContext } from "./kernel/http/mount.ts";
+export { isFromConsole } from "./kernel/http/same-origin.ts";
+export { send } from "./kernel/http/send.ts";
+export type { ServiceMachine } from "./kernel/machine.ts";
+export type { Metrics } from "./kernel/metrics.ts";
+export { authorship } from "./kernel/operation.ts";
+export { audit } from "./kernel/store/audit.ts";
+export type { AuditAction } from "./kernel/store/audit.ts";
+export type { Reader, Store } from "./kernel/store/store.ts";
+export { StoreUnavailableError } from "./kernel/store/unavailable.ts";
+export { signIn } from "./logins/console-sign-in.ts";
+export { findLogin } from "./logins/queries.ts";
+export { isOver, userCode } from "./logins/rules.ts";
+export { answerSession, storeTag } from "./logins/session-operations.ts";

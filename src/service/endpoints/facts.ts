@@ -1,0 +1,3 @@
+import type { Tables } from "../kernel/store/tables.ts";
+
+export type EndpointFacts = Pick<Tables["endpoints"], "health" | "health_since" | "last_probed_at" | "last_error">;

@@ -1,0 +1,23 @@
+import type { PlaceLimits } from "../console/server/places.ts";
+import { HTTP_LIMITS } from "./kernel/traffic/limits.ts";
+import type { HttpLimits } from "./kernel/traffic/limits.ts";
+import { HISTORY_LIMITS } from "./robots/history-budget.ts";
+import type { HistoryLimits } from "./robots/history-budget.ts";
+import { ROBOT_LIMITS } from "./robots/limits.ts";
+import type { RobotLimits } from "./robots/limits.ts";
+
+/** Everything that clients may take of the service. */
+export interface ServiceLimits extends HttpLimits {
+  /** Streams of events to pages of the console. */
+  readonly streams: PlaceLimits;
+  readonly robots: RobotLimits;
+  readonly historyBytesPerDay: HistoryLimits;
+}
+
+export const SERVICE_LIMITS: ServiceLimits = {
+  ...HTTP_LIMITS,
+  // A browser shares one stream among its windows, wherever it has locks for that.
+  streams: { credential: 20, organization: 200, all: 1000 },
+  robots: ROBOT_LIMITS,
+  historyBytesPerDay: HISTORY_LIMITS,
+};

@@ -1,0 +1,2 @@
+/** Organizations: to whom everything belongs. Other resources use what is listed here. */
+export { countBelongings, ensureOrganization, FIRST_ORGANIZATION_NAME, organizationOf } from "./queries.ts";

@@ -1,0 +1,41 @@
+import type { RefusalQuery, RefusalView } from "../../api/refusals.ts";
+import { answerJson } from "../kernel/http/answers.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { listRefusals, UNKNOWN_ROBOT } from "./refusal-queries.ts";
+import type { LabelledRefusal } from "./refusal-queries.ts";
+
+/** `GET /v1/me/refusals`: registrations that were refused, newest first, of all robots or of one. */
+export function listOrganizationRefusals({ store }: OperationContext): Handler<null, RefusalQuery> {
+  return async ({ principal, query }) => {
+    const rows = await listRefusals(store.reader, principal.organization_id, query.robot);
+    return answerJson(JSON.stringify({ items: rows.map(viewRefusal) }));
+  };
+}
+
+export function viewRefusal(row: LabelledRefusal): RefusalView {
+  const {
+    id,
+    robot,
+    status,
+    detail,
+    actor,
+    label,
+    address,
+    request_id: requestId,
+    first_at: firstAt,
+    last_at: lastAt,
+    count,
+  } = row;
+  return {
+    id,
+    robot: robot === UNKNOWN_ROBOT ? null : robot,
+    status,
+    detail,
+    actor: { id: actor, label },
+    address,
+    request_id: requestId,
+    first_at: firstAt,
+    last_at: lastAt,
+    count,
+  };
+}

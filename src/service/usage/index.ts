@@ -1,0 +1,6 @@
+/** Usage: an append-only ledger of robot seconds, and its sums. Other resources use what is listed here. */
+export type { MeteringContext } from "./clock.ts";
+export { latestBelieved, periodStart, wholeHour, wholeSecond } from "./period.ts";
+export type { UsageTime } from "./period.ts";
+export { closePeriod, lastPeriodEnd, lockPeriods, PERIODS_AT_A_TIME } from "./queries.ts";
+export type { Began } from "./queries.ts";

@@ -1,0 +1,134 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { CompiledQuery, Kysely } from "kysely";
+
+import { migrate } from "../../../../src/service/kernel/store/migrator.ts";
+import { sqliteRunner } from "../../../../src/service/kernel/store/sqlite/batch.ts";
+import { commitHere } from "../../../../src/service/kernel/store/sqlite/committers.ts";
+import { NodeSqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
+import type { SqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
+import { openDatabase } from "../../../../src/service/kernel/store/sqlite/open.ts";
+import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
+import { TrialDialect } from "../../../../src/service/kernel/store/sqlite/trials.ts";
+import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
+import { createWriter } from "../../../../src/service/kernel/store/writer.ts";
+import type { WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
+import type { Process } from "../../scheduler.ts";
+import type { Connections, ServiceDisk } from "./service-disk.ts";
+import { SlowDialect } from "./slow-dialect.ts";
+import type { Connection, ConnectionOptions } from "./slow-dialect.ts";
+
+/**
+ * The database behind all replicas: the store of the service as it is, over one file. Between queries time passes, and whoever is killed
+ * then leaves what it had not committed.
+ *
+ * SQLite would keep a second writer waiting without letting go of the thread, so writers take turns here, as they do for a row of PostgreSQL.
+ */
+export interface Database {
+  /** Changes with every commit. */
+  readonly commits: number;
+  /** Opens the store for a replica. */
+  open(options: ConnectionOptions): Promise<Connection>;
+}
+
+interface Turn {
+  readonly process: Process;
+  readonly begin: () => void;
+}
+
+/** Within one step of the world no time passes. */
+const NO_TIME = { monotonicMs: () => 0 };
+
+const DATA_VERSION = CompiledQuery.raw("pragma data_version");
+
+export function createDatabase(disk: ServiceDisk): Database {
+  const waiting: Turn[] = [];
+  let holder: Process | null = null;
+  let commits = 0;
+
+  function next(): void {
+    holder = null;
+    for (let turn = waiting.shift(); turn !== undefined; turn = waiting.shift()) {
+      if (!turn.process.alive) continue;
+      holder = turn.process;
+      turn.begin();
+      return;
+    }
+  }
+
+  function takeTurn(process: Process): Promise<void> {
+    // Killed while it opened the database; it would keep the turn for ever.
+    if (!process.alive) return new Promise(() => {});
+    if (holder === null) {
+      holder = process;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => waiting.push({ process, begin: resolve }));
+  }
+
+  /** One writer at a time, and what is committed is acknowledged a moment later. */
+  function inTurn(runner: WriteRunner, { process, pause }: ConnectionOptions): WriteRunner {
+    return {
+      ...runner,
+      async together(batch) {
+        await takeTurn(process);
+        try {
+          const late = batch.map((write) => ({ ...write, commit: () => void pause().then(write.commit) }));
+          return await runner.together(late);
+        } finally {
+          commits += 1;
+          if (process.alive) next();
+        }
+      },
+    };
+  }
+
+  return {
+    get commits() {
+      return commits;
+    },
+    async open(options) {
+      const { process, now, mistake } = options;
+      const path = join(disk.folder, SQLITE_FILE);
+      const [running, committing] = [openDatabase(path), openDatabase(path)];
+      const reading = new DatabaseSync(path, { readOnly: true });
+      for (const database of [running, committing]) disk.attach(database, "writer");
+      disk.attach(reading, "reader");
+      for (const database of [running, committing]) mistake.openWriter(database);
+      const close = () => {
+        // Where a power cut has closed them, nothing is done.
+        for (const database of [reading, running, committing]) database[Symbol.dispose]();
+      };
+      const drop = async () => {
+        close();
+        if (holder === process) next();
+      };
+      options.onDrop(drop);
+      const slowly = (dialect: SqliteDialect, connections: Connections) =>
+        new Kysely<Tables>({ dialect: new SlowDialect(dialect, { ...options, disk, connections }) });
+      const reader = slowly(new NodeSqliteDialect(reading), { running: reading, committing: reading });
+      await takeTurn(process);
+      await migrate(slowly(new NodeSqliteDialect(running), { running, committing: running }), now);
+      next();
+      const writer = slowly(new TrialDialect(running, commitHere(committing)), { running, committing });
+      const queue = createWriter(inTurn(sqliteRunner(writer, NO_TIME), options));
+      return {
+        store: {
+          reader,
+          lookup: reader,
+          write: (job) => queue.write(job),
+          async version() {
+            const { rows } = await reader.executeQuery<{ data_version: number }>(DATA_VERSION);
+            return String(rows[0]?.data_version);
+          },
+          async [Symbol.asyncDispose]() {
+            await queue.idle();
+            close();
+          },
+        },
+        drop,
+      };
+    },
+  };
+}

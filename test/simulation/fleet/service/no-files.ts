@@ -1,0 +1,30 @@
+import type { Files } from "../../../../src/platform/files/files.ts";
+import { systemError } from "../../machine/disk.ts";
+
+function refuse(path: string): Promise<never> {
+  return Promise.reject(systemError("ENOENT", path));
+}
+
+function refuseNow(path: string): never {
+  throw systemError("ENOENT", path);
+}
+
+/** The files of a replica, which has none: its database is there already, and it is told everything else. */
+export const refuseFiles: Files = {
+  stat: refuse,
+  linkStat: refuse,
+  statNow: refuseNow,
+  linkStatNow: refuseNow,
+  directoryId: refuse,
+  directoryIdNow: refuseNow,
+  readLink: refuse,
+  readLinkNow: refuseNow,
+  openForReading: refuse,
+  createExclusive: (path) => Promise.reject(systemError("EEXIST", path)),
+  rename: refuse,
+  remove: refuse,
+  syncDirectory: refuse,
+  makeDirectory: refuse,
+  list: refuse,
+  mountsNow: () => "",
+};

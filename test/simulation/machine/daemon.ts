@@ -1,0 +1,74 @@
+import type { Agent } from "../../../src/agent/agent.ts";
+import { createAgent } from "../../../src/agent/agent.ts";
+import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
+import { openConfiguration, openManifest, openState } from "../../../src/agent/configuration/open.ts";
+import { connect } from "../../../src/agent/registration/connect.ts";
+import { trackFiles } from "../../../src/agent/watching/pending-files.ts";
+import type { Transport } from "../../../src/client/transport/transport.ts";
+import type { Log } from "../../../src/platform/log/log.ts";
+import type { Machine } from "../../../src/platform/machine.ts";
+import { AGENT_USER, PLACES } from "./robot-files.ts";
+
+/** How a run of the daemon ended by itself. */
+export type Ending =
+  | { readonly kind: "stopped" }
+  /** It could not start: bad configuration, unreadable state. The service manager starts it again. */
+  | { readonly kind: "refused-to-start"; readonly why: string }
+  /** It threw. */
+  | { readonly kind: "crashed"; readonly error: unknown };
+
+export interface DaemonOptions {
+  readonly machine: Machine;
+  readonly log: Log;
+  readonly process_id: number;
+  openTransport(): Transport;
+  onAgent(agent: Agent): void;
+  onEnd(ending: Ending): void;
+}
+
+const VERSION = "0.0.0-simulated";
+
+/** Runs the daemon as `robot-policy-agent run` does (src/agent/commands/run.ts), without lock and control socket. */
+export function runDaemon(options: DaemonOptions): void {
+  run(options).then(options.onEnd, (error: unknown) => options.onEnd({ kind: "crashed", error }));
+}
+
+async function run({
+  machine: whole,
+  log,
+  process_id: processId,
+  openTransport,
+  onAgent,
+}: DaemonOptions): Promise<Ending> {
+  const pending = trackFiles(whole.files, whole.clock);
+  const machine = { ...whole, files: pending.files };
+  const folders = resolveFolders({ config: PLACES.configuration, stateDir: PLACES.state_directory }, {});
+  const configuration = openConfiguration(machine, folders.config_path);
+  await configuration.refresh(false);
+  const initial = configuration.reading.value;
+  if (initial === null)
+    return { kind: "refused-to-start", why: configuration.reading.findings.map(({ id }) => id).join(" ") };
+  const state = await openState(machine, folders.state_directory, true);
+  if (state.kind === "problem") return { kind: "refused-to-start", why: state.problem.code };
+
+  const agent = createAgent({
+    machine,
+    pending,
+    log,
+    version: VERSION,
+    processId,
+    stateDirectory: folders.state_directory,
+    configuration,
+    initial,
+    registration: state.registration,
+    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
+    connect: (current) =>
+      connect(current, { machine, folders, environment: {}, user_id: AGENT_USER, version: VERSION, openTransport }),
+  });
+  await agent.prepare();
+  machine.notify.ready("Starting");
+  if (state.setAside !== null) log.warn("state-set-aside", { path: state.setAside });
+  onAgent(agent);
+  await agent.run();
+  return { kind: "stopped" };
+}

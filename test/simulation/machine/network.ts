@@ -1,0 +1,139 @@
+import type { HttpAnswer, HttpRequest, Transport } from "../../../src/client/transport/transport.ts";
+import type { Dice } from "../dice.ts";
+import type { Event, Process, Scheduler } from "../scheduler.ts";
+import type { Weather } from "../weather.ts";
+import { answerFrom, answerOf, lost } from "../weather.ts";
+
+/** A request as it left the robot. */
+export interface SentRequest {
+  readonly process: Process;
+  readonly request: HttpRequest;
+  readonly sentMs: number;
+}
+
+/** What the robot came to know of its request. */
+export type Answer = { readonly kind: "answer"; readonly answer: HttpAnswer } | { readonly kind: "none" };
+
+/** Between the robot and the hosted service. */
+export interface Network {
+  weather: (request: HttpRequest) => Weather;
+  transportFor(process: Process): Transport;
+}
+
+export interface NetworkOptions {
+  readonly scheduler: Scheduler;
+  readonly dice: Dice;
+  /** What the service does with a request that arrived, whatever became of the robot meanwhile; null where the connection breaks. */
+  serve(request: HttpRequest): Promise<HttpAnswer | null>;
+  /** The robot's clock is so wrong that no certificate seems valid. */
+  isClockWrong(): boolean;
+  onRequest(sent: SentRequest): void;
+  /** The robot hears of it now. */
+  onAnswer(sent: SentRequest, answer: Answer): void;
+}
+
+/**
+ * Longest way of a request to the service. A robot that was killed needs longer to start again, so that no request of the past
+ * overtakes a newer one: the contract has no order that a service could put them in.
+ */
+const WAY_MS = 60;
+
+export function createNetwork(options: NetworkOptions): Network {
+  const { scheduler, dice } = options;
+
+  function carry(process: Process, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const sent: SentRequest = { process, request, sentMs: scheduler.nowMs };
+    options.onRequest(sent);
+    return new Promise((resolve, reject) => {
+      const events: Event[] = [];
+      let settled = false;
+      const later = (delayMs: number, owner: Process | null, label: string, run: () => void) => {
+        events.push(scheduler.after(delayMs, owner, label, run));
+      };
+      const settle = (answer: Answer, act: () => void) => {
+        if (settled) return;
+        settled = true;
+        // What is on its way to the service arrives; a client that gave up just does not hear of it.
+        signal.removeEventListener("abort", onAbort);
+        timeout.cancel();
+        options.onAnswer(sent, answer);
+        act();
+      };
+      const fail = (reason: Parameters<typeof lost>[0], code: string) => {
+        settle({ kind: "none" }, () => reject(lost(reason, code)));
+      };
+      const answer = (delayMs: number, given: HttpAnswer) => {
+        later(delayMs, process, `#${process.id} answer ${given.status}`, () => {
+          settle({ kind: "answer", answer: given }, () => resolve(given));
+        });
+      };
+      const arrive = (then: (given: HttpAnswer) => void) => {
+        later(dice.between(1, WAY_MS), null, "request arrives", () => {
+          void options.serve(request).then((given) => {
+            if (given !== null) then(given);
+            else later(dice.between(1, WAY_MS), process, "connection breaks", () => fail("reset", "ECONNRESET"));
+          });
+        });
+      };
+      const onAbort = () => {
+        for (const event of events) if (dice.chance(0.5)) event.cancel();
+        fail("aborted", "ABORTED");
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      const timeout = scheduler.after(request.timeouts.total_ms, process, `#${process.id} request times out`, () => {
+        fail("timeout", "TIMEOUT");
+      });
+      if (signal.aborted) {
+        onAbort();
+        return;
+      }
+      if (options.isClockWrong()) {
+        later(dice.between(5, 50), process, "handshake fails", () => fail("tls", "CERT_NOT_YET_VALID"));
+        return;
+      }
+
+      const weather = network.weather(request);
+      switch (weather.kind) {
+        case "fair":
+          arrive((given) => answer(dice.between(1, WAY_MS), given));
+          break;
+        case "unreachable":
+          later(dice.between(1, 2000), process, weather.code, () => fail(weather.reason, weather.code));
+          break;
+        case "hangs":
+          if (weather.arrives) arrive(() => {});
+          break;
+        case "answer-lost":
+          arrive(() => later(dice.between(1, 500), process, "answer lost", () => fail("reset", "ECONNRESET")));
+          break;
+        case "answers":
+          answer(
+            dice.between(1, 2 * WAY_MS),
+            answerFrom(weather, request.headers["authorization"]?.replace("Bearer ", "") ?? ""),
+          );
+          break;
+        case "foreign-robot":
+          arrive((given) => {
+            const text = new TextDecoder().decode(given.body).replaceAll(/"name":"[^"]*"/g, '"name":"somebody-else"');
+            answer(dice.between(1, WAY_MS), answerOf(given.status, given.headers, text));
+          });
+          break;
+      }
+    });
+  }
+
+  const network: Network = {
+    weather: () => ({ kind: "fair" }),
+    transportFor(process) {
+      const closing = new AbortController();
+      return {
+        prepare() {},
+        send: (request, signal) => carry(process, request, AbortSignal.any([signal, closing.signal])),
+        async close() {
+          closing.abort();
+        },
+      };
+    },
+  };
+  return network;
+}
