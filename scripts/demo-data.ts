@@ -27,7 +27,7 @@ if (typeof chosen === "string") {
   // Loaded only now: help and mistakes are told at once.
   const { startDemo } = await import("../test/support/service/demo-service.ts");
   const { buildConsole } = await import("./build-console.ts");
-  const { scratchFolder } = await import("./end-of-script.ts");
+  const { scratchFolder } = await import("./support/end-of-script.ts");
   // What the service keeps goes with the script.
   const scratch = scratchFolder("robot-policy-demo-");
   process.env["TMPDIR"] = scratch;

@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
-import { endWithScript, scratchFolder } from "./end-of-script.ts";
+import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
 
 const HELP = `Usage: scripts/flake [TEST FILE or FOLDER …] [options]
 

@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 
 import type { StoreLocation } from "../src/service/kernel/store/store.ts";
 import { walkFleet } from "../test/support/operator/fleet-walk.ts";
-import { scratchFolder } from "./end-of-script.ts";
+import { scratchFolder } from "./support/end-of-script.ts";
 
 const { values: options } = parseArgs({ options: { database: { type: "string" } } });
 

@@ -13,7 +13,7 @@ import * as z from "zod";
 
 import { askDaemon } from "../src/agent/control/client.ts";
 import { buildConsole } from "./build-console.ts";
-import { endWithScript, scratchFolder } from "./end-of-script.ts";
+import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
 
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;

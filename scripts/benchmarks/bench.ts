@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { freshBuild } from "../fresh-build.ts";
+import { freshBuild } from "../support/fresh-build.ts";
 import { measureBoot } from "./boot.ts";
 import { measureBurst } from "./burst.ts";
 import { measureChange } from "./change.ts";

@@ -10,7 +10,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithScript, scratchFolder } from "../end-of-script.ts";
+import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
 
 /** The agent's default: files must hold still this long. */
 export const SETTLE_MS = 500;

@@ -9,7 +9,7 @@
 import { parseArgs } from "node:util";
 
 import { POSTGRES_PROGRAMS, startPostgres } from "../../test/support/service/postgres.ts";
-import { freshBuild } from "../fresh-build.ts";
+import { freshBuild } from "../support/fresh-build.ts";
 import { memoryOf } from "./process.ts";
 import { median } from "./row.ts";
 import { drive, hasWrk, register } from "./service-load.ts";

@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from "node:path";
 
 import { endProcess } from "../benchmarks/robot.ts";
 import { listening } from "../benchmarks/service-start.ts";
-import { endWithScript, scratchFolder } from "../end-of-script.ts";
+import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
 
 export interface Answered {
   readonly status: number;

@@ -21,8 +21,8 @@ import { parseArgs } from "node:util";
 
 import { startPostgres } from "../../test/support/service/postgres.ts";
 import { memoryOf } from "../benchmarks/process.ts";
-import { endWithScript } from "../end-of-script.ts";
-import { freshBuild } from "../fresh-build.ts";
+import { endWithScript } from "../support/end-of-script.ts";
+import { freshBuild } from "../support/fresh-build.ts";
 import { ATTACKS } from "./siege-attacks.ts";
 import type { Attack } from "./siege-attacks.ts";
 import { startBesieged } from "./siege-service.ts";

@@ -15,7 +15,7 @@ import type { TestModule, TestSpecification, Vitest } from "vitest/node";
 import { createVitest } from "vitest/node";
 
 import { memoryFolder } from "../../test/support/memory.ts";
-import { scratchFolder } from "../end-of-script.ts";
+import { scratchFolder } from "../support/end-of-script.ts";
 import type { Mutation, MutationKind } from "./mutations.ts";
 import { MUTATION_KINDS, mutationsOf } from "./mutations.ts";
 

@@ -3,8 +3,8 @@ import { chmod, lstat, lutimes, mkdir, readdir, readFile, rename, writeFile } fr
 import { basename, join, relative } from "node:path";
 
 import { SCHEMA_VERSION } from "../../src/agent/registration/registration.ts";
-import { removeWithScript } from "../end-of-script.ts";
-import { runProgram } from "../run-program.ts";
+import { removeWithScript } from "../support/end-of-script.ts";
+import { runProgram } from "../support/run-program.ts";
 import type { Release } from "./changelog.ts";
 import type { Architecture } from "./node.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-import { scratchFolder } from "../end-of-script.ts";
+import { scratchFolder } from "../support/end-of-script.ts";
 import { readRelease } from "./changelog.ts";
 import { buildDeb, writeChecksums } from "./deb.ts";
 import type { Architecture, NodeRuntime } from "./node.ts";

@@ -3,8 +3,8 @@ import { mkdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 
 import manifest from "../../package.json" with { type: "json" };
-import { scratchFolder } from "../end-of-script.ts";
-import { runProgram } from "../run-program.ts";
+import { scratchFolder } from "../support/end-of-script.ts";
+import { runProgram } from "../support/run-program.ts";
 import pinned from "./node.json" with { type: "json" };
 
 export const ARCHITECTURES = ["amd64", "arm64"] as const;

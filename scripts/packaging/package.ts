@@ -7,7 +7,7 @@
  */
 import { parseArgs } from "node:util";
 
-import { findMissingProgram, ProgramError } from "../run-program.ts";
+import { findMissingProgram, ProgramError } from "../support/run-program.ts";
 import { makePackages } from "./make.ts";
 import { ARCHITECTURES, fetchNode, isArchitecture } from "./node.ts";
 

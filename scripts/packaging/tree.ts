@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 import { agentManPages } from "../manual/pages.ts";
-import { runProgram } from "../run-program.ts";
+import { runProgram } from "../support/run-program.ts";
 import type { BundledPackage, Outputs } from "./bundled.ts";
 import { bundledPackages } from "./bundled.ts";
 import type { Release } from "./changelog.ts";

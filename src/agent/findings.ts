@@ -1,4 +1,4 @@
-import type { ValidationError } from "../api/errors.ts";
+import type { ValidationError } from "../api/wire/errors.ts";
 import type { FileFinding } from "../fingerprint/findings.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";

@@ -1,6 +1,6 @@
-import type { ValidationError } from "../api/errors.ts";
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
+import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
 import type { CredentialProblem } from "../client/credentials.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";

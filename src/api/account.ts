@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { deploymentViewSchema } from "./deployments.ts";
 import { apiKeyViewSchema } from "./keys.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./wire/operation.ts";
 
 export const accountViewSchema = z.looseObject({
   organization: z.looseObject({ id: z.string(), name: z.string() }),

@@ -3,9 +3,10 @@
  *
  * Each resource has a file with its bodies, views, limits and operations (robots.ts with registrations.ts, refusals.ts, contract.ts and
  * robot-views.ts; fleets.ts with fleet-details.ts; models.ts, endpoints.ts, deployments.ts, keys.ts, usage.ts, logins.ts, account.ts,
- * audit.ts). This file is the table of all operations; pages.ts has the query of lists, errors.ts the bodies of refusals, words/ what
- * several programs say of answers. The service validates, answers and describes itself from these tables; clients build requests and
- * decode answers with them. A robot computer loads robot-terms.ts, robot-views.ts and errors.ts alone.
+ * audit.ts). wire/ has what they share: what an operation is, the query of lists, the bodies of refusals, the bounds of texts. This file is
+ * the table of all operations; words/ is what several programs say of answers. The service validates, answers and describes itself from
+ * these tables; clients build requests and decode answers with them. A robot computer loads robot-terms.ts, robot-views.ts and
+ * wire/errors.ts alone.
  */
 import { getAccount } from "./account.ts";
 import { listAudit } from "./audit.ts";
@@ -16,11 +17,11 @@ import { createFleet, getFleet, listFleets, updateFleetModel } from "./fleets.ts
 import { createApiKey, listApiKeys, revokeApiKey } from "./keys.ts";
 import { decideLogin, endSession, exchangeLogin, getSession, pollLogin, startLogin } from "./logins.ts";
 import { getModel, listModels } from "./models.ts";
-import type { Operation } from "./operation.ts";
 import { listRefusals } from "./refusals.ts";
 import { getRegistration, getRobotHistory, listRegistrations } from "./registrations.ts";
 import { getRobot, listRobots, setupRobot } from "./robots.ts";
 import { listUsage, summarizeUsage } from "./usage.ts";
+import type { Operation } from "./wire/operation.ts";
 
 /** The operations of the service document, section 4. */
 export const operations = {

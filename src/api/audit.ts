@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-import { actorSchema } from "./actor.ts";
-import type { Operation } from "./operation.ts";
-import { pageQuerySchema } from "./pages.ts";
-import { moment, nullableText } from "./text.ts";
+import { actorSchema } from "./wire/actor.ts";
+import type { Operation } from "./wire/operation.ts";
+import { pageQuerySchema } from "./wire/pages.ts";
+import { moment, nullableText } from "./wire/text.ts";
 
 /** A change somebody made. `details` depend on the action. */
 export const auditEntrySchema = z.object({

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 import * as terms from "./robot-terms.ts";
 import { BOUNDS, CONTRACT_SCHEMA, NAME, TYPE_ID } from "./robot-terms.ts";
-import { text } from "./text.ts";
+import { text } from "./wire/text.ts";
 
 const TYPE_ID_LENGTH = { minimum: 1, maximum: 256 } as const;
 // oxlint-disable-next-line no-control-regex -- what it keeps out; JSON Schema has no word for it that every language knows

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-import { BODY_BYTES } from "./body-bytes.ts";
-import type { Operation } from "./operation.ts";
-import { pageQuerySchema } from "./pages.ts";
-import { text } from "./text.ts";
+import { BODY_BYTES } from "./wire/body-bytes.ts";
+import type { Operation } from "./wire/operation.ts";
+import { pageQuerySchema } from "./wire/pages.ts";
+import { text } from "./wire/text.ts";
 
 /** The document shows no bounds; these hold every name and id there can be. */
 export const DEPLOYMENT_MODEL_LENGTH = { maximum: 256 } as const;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { Operation } from "./operation.ts";
-import { moment, nullableText } from "./text.ts";
+import type { Operation } from "./wire/operation.ts";
+import { moment, nullableText } from "./wire/text.ts";
 
 export const ENDPOINT_STATUSES = ["healthy", "unhealthy", "unknown"] as const;
 

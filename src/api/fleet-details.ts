@@ -1,11 +1,11 @@
 import * as z from "zod";
 
-import { BODY_BYTES } from "./body-bytes.ts";
 import { ENDPOINT_STATUSES } from "./endpoints.ts";
 import { fleetPreviewSchema } from "./fleets.ts";
-import type { Operation } from "./operation.ts";
-import { pageQuerySchema } from "./pages.ts";
-import { moment, nullableText } from "./text.ts";
+import { BODY_BYTES } from "./wire/body-bytes.ts";
+import type { Operation } from "./wire/operation.ts";
+import { pageQuerySchema } from "./wire/pages.ts";
+import { moment, nullableText } from "./wire/text.ts";
 
 export const FLEET_MEMBER_STATES = ["ready", "active", "waiting", "blocked"] as const;
 export const SELECTION_KINDS = ["robots", "selector"] as const;

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
-import { BODY_BYTES } from "./body-bytes.ts";
-import type { Operation } from "./operation.ts";
-import { pageQuerySchema } from "./pages.ts";
 import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH, SITE_LENGTH } from "./robots.ts";
-import { text } from "./text.ts";
+import { BODY_BYTES } from "./wire/body-bytes.ts";
+import type { Operation } from "./wire/operation.ts";
+import { pageQuerySchema } from "./wire/pages.ts";
+import { text } from "./wire/text.ts";
 
 export const FLEET_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
 export const SUBJECT_LENGTH = { minimum: 1 } as const;

@@ -1,11 +1,11 @@
 import * as z from "zod";
 
-import { BODY_BYTES } from "./body-bytes.ts";
-import type { Operation } from "./operation.ts";
-import { pageQuerySchema } from "./pages.ts";
 import { ROBOT_NAME_LENGTH } from "./robots.ts";
-import { API_KEY_SCOPES } from "./scopes.ts";
-import { text } from "./text.ts";
+import { BODY_BYTES } from "./wire/body-bytes.ts";
+import type { Operation } from "./wire/operation.ts";
+import { pageQuerySchema } from "./wire/pages.ts";
+import { API_KEY_SCOPES } from "./wire/scopes.ts";
+import { text } from "./wire/text.ts";
 
 /** Code points; the document shows no bound. */
 export const API_KEY_LABEL_LENGTH = { maximum: 256 } as const;

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import { BODY_BYTES } from "./body-bytes.ts";
-import type { Operation } from "./operation.ts";
-import { text } from "./text.ts";
+import { BODY_BYTES } from "./wire/body-bytes.ts";
+import type { Operation } from "./wire/operation.ts";
+import { text } from "./wire/text.ts";
 
 /** A secret the program that logs in makes and keeps: long enough not to be guessed. */
 export const LOGIN_VERIFIER_LENGTH = { minimum: 32, maximum: 256 } as const;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Operation } from "./operation.ts";
+import type { Operation } from "./wire/operation.ts";
 
 /** One set of weights of a model, and what a robot must bring to run it. */
 export const checkpointViewSchema = z.looseObject({

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-import { actorSchema } from "./actor.ts";
-import type { Operation } from "./operation.ts";
-import { moment, nullableText } from "./text.ts";
+import { actorSchema } from "./wire/actor.ts";
+import type { Operation } from "./wire/operation.ts";
+import { moment, nullableText } from "./wire/text.ts";
 
 /** Refused registrations that an organization's list has at most: the newest. */
 export const REFUSALS_SHOWN = { maximum: 1000 } as const;

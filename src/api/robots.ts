@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-import { BODY_BYTES } from "./body-bytes.ts";
 import { otherContractSchema, robotContractSchema } from "./contract.ts";
-import type { Operation } from "./operation.ts";
-import { pageQuerySchema } from "./pages.ts";
 import { CONTRACT_SCHEMA } from "./robot-terms.ts";
 import { robotListSchema, robotSetupAnswerSchema, robotViewSchema } from "./robot-views.ts";
-import { codePoints, text } from "./text.ts";
+import { BODY_BYTES } from "./wire/body-bytes.ts";
+import type { Operation } from "./wire/operation.ts";
+import { pageQuerySchema } from "./wire/pages.ts";
+import { codePoints, text } from "./wire/text.ts";
 
 /** Code points, as the service document gives them. */
 export const ROBOT_NAME_LENGTH = { minimum: 1, maximum: 64 } as const;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { Operation } from "./operation.ts";
-import { pageQuerySchema } from "./pages.ts";
+import type { Operation } from "./wire/operation.ts";
+import { pageQuerySchema } from "./wire/pages.ts";
 
 /** One entry of the usage ledger. The document leaves the members open. */
 export const usageRecordSchema = z.looseObject({

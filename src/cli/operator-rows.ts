@@ -1,5 +1,5 @@
 import { DEPLOYMENT_STATUSES } from "../api/deployments.ts";
-import { API_KEY_SCOPES } from "../api/scopes.ts";
+import { API_KEY_SCOPES } from "../api/wire/scopes.ts";
 import type { OperatorRow } from "./operator-flags.ts";
 import { COLUMN_FLAGS, DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
 

@@ -1,4 +1,4 @@
-import { API_KEY_SCOPES } from "../api/scopes.ts";
+import { API_KEY_SCOPES } from "../api/wire/scopes.ts";
 import type { KeysCreateFlags } from "../service/commands/keys-create.ts";
 import type { CommandContext, ServeOptions } from "../service/commands/serve/serve.ts";
 import { LOG_LEVELS } from "../service/kernel/log-level.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { ValidationError } from "../api/errors.ts";
-import { errorBodySchema, validationErrorSchema } from "../api/errors.ts";
+import type { ValidationError } from "../api/wire/errors.ts";
+import { errorBodySchema, validationErrorSchema } from "../api/wire/errors.ts";
 import { maskWholeKeys } from "../platform/text/service-key.ts";
 import type { CallResult } from "./call-result.ts";
 import { printable } from "./printable.ts";

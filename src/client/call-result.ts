@@ -1,4 +1,4 @@
-import type { ValidationError } from "../api/errors.ts";
+import type { ValidationError } from "../api/wire/errors.ts";
 import type { CredentialProblem } from "./credentials.ts";
 import type { UnreachableReason } from "./transport/transport.ts";
 

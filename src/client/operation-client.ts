@@ -4,8 +4,8 @@
  */
 import * as z from "zod";
 
-import type { Operation } from "../api/operation.ts";
-import { PAGE_LIMIT } from "../api/pages.ts";
+import type { Operation } from "../api/wire/operation.ts";
+import { PAGE_LIMIT } from "../api/wire/pages.ts";
 import { operationUrl } from "./address.ts";
 import { readAnswer, readDocument } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";

@@ -1,4 +1,4 @@
-import type { ValidationError } from "../api/errors.ts";
+import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
 import { looksLikeClock } from "../client/transport/clock-error.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";

@@ -5,8 +5,8 @@ import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { operations } from "../../src/api/api.ts";
-import { validationErrorBodySchema } from "../../src/api/errors.ts";
-import type { Operation } from "../../src/api/operation.ts";
+import { validationErrorBodySchema } from "../../src/api/wire/errors.ts";
+import type { Operation } from "../../src/api/wire/operation.ts";
 import { ANSWER_CUT_BYTES } from "../../src/service/kernel/validation/answer.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { times } from "../support/run/tier.ts";

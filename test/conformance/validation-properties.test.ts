@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { validationErrorBodySchema } from "../../src/api/errors.ts";
+import { validationErrorBodySchema } from "../../src/api/wire/errors.ts";
 import { readBody } from "../../src/service/kernel/http/body.ts";
 import { ANSWER_CUT_BYTES, ANSWER_WHOLE_BYTES } from "../../src/service/kernel/validation/answer.ts";
 import { times } from "../support/run/tier.ts";

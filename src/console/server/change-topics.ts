@@ -1,4 +1,4 @@
-import type { ApiKeyScope } from "../../api/scopes.ts";
+import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import { isAllowed } from "../../service/console-door.ts";
 import type { AuditAction, Principal } from "../../service/console-door.ts";
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import * as z from "zod";
 
-import { BODY_BYTES } from "../../api/body-bytes.ts";
-import { text } from "../../api/text.ts";
+import { BODY_BYTES } from "../../api/wire/body-bytes.ts";
+import { text } from "../../api/wire/text.ts";
 import {
   answerJson,
   answerSession,

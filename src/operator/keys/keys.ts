@@ -1,6 +1,6 @@
 import { operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
-import { API_KEY_SCOPES } from "../../api/scopes.ts";
+import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
 import { makerInWords } from "../../api/words/key-lineage.ts";
 import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import type { CallResult } from "../../client/call-result.ts";

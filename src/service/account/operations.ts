@@ -1,3 +1,4 @@
+/** The account: one look at what an organization has, put together from what other resources list. */
 import { deploymentView, listCurrentDeployments } from "../deployments/index.ts";
 import { isAllowed } from "../kernel/auth/authenticate.ts";
 import { answerJson } from "../kernel/http/answers.ts";

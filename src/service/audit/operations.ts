@@ -1,7 +1,8 @@
+/** The audit log: who changed what, and how long that is kept (tasks.ts). Every resource writes its entries with kernel/store/audit.ts. */
 import * as z from "zod";
 
 import type { AuditEntryView } from "../../api/audit.ts";
-import type { PageQuery } from "../../api/pages.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { listChanges } from "./queries.ts";

@@ -1,8 +1,8 @@
 import { API_KEY_LABEL_LENGTH, API_KEY_ROBOTS, apiKeyMaxRobotsSchema, apiKeyRobotsSchema } from "../../api/keys.ts";
 import { ROBOT_NAME_LENGTH } from "../../api/robots.ts";
-import { API_KEY_SCOPES } from "../../api/scopes.ts";
-import type { ApiKeyScope } from "../../api/scopes.ts";
-import { text } from "../../api/text.ts";
+import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
+import type { ApiKeyScope } from "../../api/wire/scopes.ts";
+import { text } from "../../api/wire/text.ts";
 import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";

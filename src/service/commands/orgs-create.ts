@@ -1,4 +1,4 @@
-import { codePoints } from "../../api/text.ts";
+import { codePoints } from "../../api/wire/text.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { createIds } from "../kernel/ids.ts";

@@ -1,5 +1,5 @@
 import type { DeploymentCreate, DeploymentView } from "../../api/deployments.ts";
-import type { PageQuery } from "../../api/pages.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";

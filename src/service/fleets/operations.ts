@@ -1,5 +1,9 @@
+/**
+ * Fleets: robots that work with one model, and what each fleet needs to be ready. This file answers requests; changes.ts makes and updates
+ * fleets, readiness/ tells what each is like from what is observed, tasks.ts moves them along.
+ */
 import type { FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
-import type { PageQuery } from "../../api/pages.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { List } from "../kernel/lists/answer-list.ts";

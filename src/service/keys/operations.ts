@@ -1,6 +1,6 @@
 import type { ApiKeyCreate } from "../../api/keys.ts";
-import type { PageQuery } from "../../api/pages.ts";
-import type { ApiKeyScope } from "../../api/scopes.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
+import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { holdKey } from "../kernel/auth/key-queries.ts";
 import { bindingProblem } from "../kernel/auth/key-robots.ts";

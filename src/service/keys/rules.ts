@@ -1,8 +1,8 @@
 import type { Transaction } from "kysely";
 
 import type { ApiKeyView } from "../../api/keys.ts";
-import { API_KEY_SCOPES } from "../../api/scopes.ts";
-import type { ApiKeyScope } from "../../api/scopes.ts";
+import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
+import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import type { Random } from "../../platform/random.ts";
 import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey } from "../kernel/auth/api-key.ts";
 import { readScopes } from "../kernel/auth/authenticate.ts";

@@ -1,5 +1,5 @@
-import { PAGE_LIMIT } from "../../api/pages.ts";
-import { API_KEY_SCOPES } from "../../api/scopes.ts";
+import { PAGE_LIMIT } from "../../api/wire/pages.ts";
+import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-token.ts";
 import { BODY_VALUES_MAXIMUM } from "../kernel/http/body.ts";
 import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { beyondSpec, operations } from "../../api/api.ts";
-import type { Operation, WithBody } from "../../api/operation.ts";
+import type { Operation, WithBody } from "../../api/wire/operation.ts";
 import { EXAMPLES } from "./examples.ts";
 import { OPERATION_DESCRIPTIONS } from "./operation-descriptions.ts";
 import type { OperationWords } from "./operation-descriptions.ts";

@@ -5,7 +5,6 @@ import * as audit from "../../api/audit.ts";
 import { otherContractSchema, robotContractSchema } from "../../api/contract.ts";
 import * as deployments from "../../api/deployments.ts";
 import * as endpoints from "../../api/endpoints.ts";
-import * as errors from "../../api/errors.ts";
 import * as fleetDetails from "../../api/fleet-details.ts";
 import * as fleets from "../../api/fleets.ts";
 import * as keys from "../../api/keys.ts";
@@ -16,6 +15,7 @@ import * as registrations from "../../api/registrations.ts";
 import * as robotViews from "../../api/robot-views.ts";
 import * as robots from "../../api/robots.ts";
 import * as usage from "../../api/usage.ts";
+import * as errors from "../../api/wire/errors.ts";
 import { DESCRIPTIONS } from "./descriptions.ts";
 
 /** A schema of JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. */

@@ -108,6 +108,7 @@ export function readBelongings(reader: Reader, now: string): Promise<readonly Be
     .execute();
 }
 
+/** The organization of a credential, as its user is told of it. */
 export async function organizationOf(reader: Reader, organizationId: string) {
   const organization = await findOrganization(reader, organizationId);
   if (organization === undefined) throw new Error(`A credential belongs to ${organizationId}, which is not there`);

@@ -1,6 +1,6 @@
-import type { PageQuery } from "../../api/pages.ts";
 import { HISTORY_SHOWN } from "../../api/registrations.ts";
 import type { RegistrationSummary } from "../../api/registrations.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
 import { answerJson } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";

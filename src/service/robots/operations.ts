@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
 
-import type { PageQuery } from "../../api/pages.ts";
 import type { RobotSetup } from "../../api/robots.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import type { PrincipalWrite } from "../kernel/auth/still-valid.ts";

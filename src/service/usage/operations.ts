@@ -1,5 +1,5 @@
-import type { PageQuery } from "../../api/pages.ts";
 import type { UsageRecord } from "../../api/usage.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler } from "../kernel/operation.ts";
 import type { MeteringContext } from "./clock.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { API_KEY_SCOPES } from "../../../src/api/scopes.ts";
+import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { register } from "./robots.ts";
 import type { ItOnce, Target } from "./target.ts";
 import { soon } from "./waiting.ts";

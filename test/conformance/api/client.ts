@@ -2,8 +2,8 @@ import { expect } from "vitest";
 import type * as z from "zod";
 
 import { beyondSpec, operations } from "../../../src/api/api.ts";
-import type { ErrorCode } from "../../../src/api/errors.ts";
-import type { Operation } from "../../../src/api/operation.ts";
+import type { ErrorCode } from "../../../src/api/wire/errors.ts";
+import type { Operation } from "../../../src/api/wire/operation.ts";
 import { answers, findings, refusal } from "./views.ts";
 
 export const allOperations = { ...operations, ...beyondSpec } as const;

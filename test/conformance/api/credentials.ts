@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 
-import type { Operation } from "../../../src/api/operation.ts";
-import { API_KEY_SCOPES } from "../../../src/api/scopes.ts";
+import type { Operation } from "../../../src/api/wire/operation.ts";
+import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createApiKey } from "../../../src/service/kernel/auth/api-key.ts";
 import { BODY_VALUES_MAXIMUM } from "../../../src/service/kernel/http/body.ts";

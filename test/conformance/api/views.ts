@@ -4,11 +4,11 @@ import * as z from "zod";
 import type { beyondSpec, OperationName } from "../../../src/api/api.ts";
 import { DEPLOYMENT_STATUSES } from "../../../src/api/deployments.ts";
 import { ENDPOINT_STATUSES } from "../../../src/api/endpoints.ts";
-import { ERROR_CODES } from "../../../src/api/errors.ts";
 import { FLEET_MEMBER_STATES, SELECTION_KINDS } from "../../../src/api/fleet-details.ts";
 import { FLEET_STATUSES, READINESS_MODES } from "../../../src/api/fleets.ts";
 import { REGISTRATION_MEMBERS } from "../../../src/api/registrations.ts";
-import { API_KEY_SCOPES } from "../../../src/api/scopes.ts";
+import { ERROR_CODES } from "../../../src/api/wire/errors.ts";
+import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
 
 /** ISO 8601 in UTC with milliseconds: sorts as it happened. */
 const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

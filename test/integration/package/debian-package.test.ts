@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import manifest from "../../../package.json" with { type: "json" };
-import { runProgram } from "../../../scripts/run-program.ts";
+import { runProgram } from "../../../scripts/support/run-program.ts";
 import { EMPTY_RECORD, grantRecordPath, writeGrantRecord } from "../../../src/installer/grant/record.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { debianPackage } from "../../support/nspawn/package.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { beyondSpec, operations } from "../../../src/api/api.ts";
-import type { Operation } from "../../../src/api/operation.ts";
+import type { Operation } from "../../../src/api/wire/operation.ts";
 import { EXAMPLES } from "../../../src/service/openapi/examples.ts";
 import type { RunningService } from "../../support/service/service.ts";
 import { startService } from "../../support/service/service.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { READINESS_MODES } from "../../../src/api/fleets.ts";
-import { API_KEY_SCOPES } from "../../../src/api/scopes.ts";
+import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
 import type { HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../src/api/api.ts";
-import type { Operation } from "../../../src/api/operation.ts";
+import type { Operation } from "../../../src/api/wire/operation.ts";
 
 const all: readonly Operation[] = Object.values(operations);
 

@@ -2,7 +2,6 @@ import type * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { deploymentCreateSchema } from "../../../src/api/deployments.ts";
-import { errorBodySchema, validationErrorBodySchema } from "../../../src/api/errors.ts";
 import {
   fleetCreateSchema,
   fleetModelGenerationViewSchema,
@@ -15,7 +14,8 @@ import {
 import { apiKeyCreateSchema } from "../../../src/api/keys.ts";
 import { robotViewSchema } from "../../../src/api/robot-views.ts";
 import { robotSetupSchema } from "../../../src/api/robots.ts";
-import { codePoints } from "../../../src/api/text.ts";
+import { errorBodySchema, validationErrorBodySchema } from "../../../src/api/wire/errors.ts";
+import { codePoints } from "../../../src/api/wire/text.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { API_KEY_SCOPES } from "../../../src/api/scopes.ts";
+import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { runServiceProgram } from "../../../src/cli/service-program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 

@@ -1,4 +1,4 @@
-import type { ValidationError } from "../../../api/errors.ts";
+import type { ValidationError } from "../../../api/wire/errors.ts";
 import { createStore } from "../store.ts";
 import { heedDate } from "./service-clock.ts";
 

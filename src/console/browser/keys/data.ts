@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import type { apiKeyListSchema, ApiKeyView } from "../../../api/keys.ts";
-import type { ApiKeyScope } from "../../../api/scopes.ts";
+import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import { sessionView } from "../data/session.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";

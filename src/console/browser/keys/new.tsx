@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { ApiKeyView } from "../../../api/keys.ts";
-import type { ApiKeyScope } from "../../../api/scopes.ts";
+import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/form/dialog.tsx";

@@ -1,5 +1,5 @@
-import { API_KEY_SCOPES } from "../../../api/scopes.ts";
-import type { ApiKeyScope } from "../../../api/scopes.ts";
+import { API_KEY_SCOPES } from "../../../api/wire/scopes.ts";
+import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
 import { isApiKey } from "./api-key.ts";

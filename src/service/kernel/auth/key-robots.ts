@@ -1,4 +1,4 @@
-import type { ApiKeyScope } from "../../../api/scopes.ts";
+import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 
 /** Which robots a key may set up. */
 export interface KeyRobots {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../../api/errors.ts";
+import type { ErrorCode } from "../../../api/wire/errors.ts";
 import { validationAnswer } from "../validation/answer.ts";
 import type { Finding } from "../validation/finding.ts";
 import { BODY_VALUES_MAXIMUM } from "./body.ts";

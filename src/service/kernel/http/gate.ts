@@ -1,4 +1,4 @@
-import type { Operation } from "../../../api/operation.ts";
+import type { Operation } from "../../../api/wire/operation.ts";
 import { authenticate, isAllowed } from "../auth/authenticate.ts";
 import type { Authentication, Owner, Principal } from "../auth/authenticate.ts";
 import { workingCredentials } from "../auth/credentials.ts";

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type * as z from "zod";
 
-import { BODY_BYTES } from "../../../api/body-bytes.ts";
-import type { Operation, WithBody, WithoutBody } from "../../../api/operation.ts";
+import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
+import type { Operation, WithBody, WithoutBody } from "../../../api/wire/operation.ts";
 import type { Owner, Principal } from "../auth/authenticate.ts";
 import { CredentialEndedError, writeAs } from "../auth/still-valid.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";

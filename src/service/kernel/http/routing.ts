@@ -1,5 +1,5 @@
 import { beyondSpec, operations } from "../../../api/api.ts";
-import type { Operation } from "../../../api/operation.ts";
+import type { Operation } from "../../../api/wire/operation.ts";
 
 const OPERATIONS: readonly Operation[] = [...Object.values(operations), ...Object.values(beyondSpec)];
 

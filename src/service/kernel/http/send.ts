@@ -3,7 +3,7 @@ import { constants, createGzip } from "node:zlib";
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-import type { Operation } from "../../../api/operation.ts";
+import type { Operation } from "../../../api/wire/operation.ts";
 import { CredentialEndedError } from "../auth/still-valid.ts";
 import type { Passage } from "../traffic/traffic.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";

@@ -1,4 +1,4 @@
-import { codePoints } from "../../../api/text.ts";
+import { codePoints } from "../../../api/wire/text.ts";
 
 /**
  * A JSON value as it was written: members keep their order whatever they are called (`10`, `__proto__`), the last of

@@ -1,4 +1,4 @@
-import type { PageQuery } from "../../../api/pages.ts";
+import type { PageQuery } from "../../../api/wire/pages.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson } from "../http/answers.ts";

@@ -1,4 +1,4 @@
-import type { PageQuery } from "../../../api/pages.ts";
+import type { PageQuery } from "../../../api/wire/pages.ts";
 import type { Answer } from "../http/answers.ts";
 import { refuseInvalid } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";

@@ -1,4 +1,4 @@
-import { BODY_BYTES } from "../../../api/body-bytes.ts";
+import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
 import type { Shares } from "./parties.ts";
 import type { TurnLimits } from "./turns.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { codePoints } from "../../../api/text.ts";
+import { codePoints } from "../../../api/wire/text.ts";
 import type { Json } from "../json/parse-json.ts";
 import type { Check } from "./check.ts";
 import { bound, emptyRecord, isObject } from "./check.ts";

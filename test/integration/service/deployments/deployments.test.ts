@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 
 import type { DeploymentView } from "../../../../src/api/deployments.ts";
 import { deploymentListSchema, deploymentViewSchema } from "../../../../src/api/deployments.ts";
-import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
 import { usageListSchema } from "../../../../src/api/usage.ts";
+import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import type { InferenceServer } from "../../../conformance/api/inference.ts";
 import { startInferenceServer } from "../../../conformance/api/inference.ts";

@@ -2,7 +2,7 @@ import { threadCpuUsage } from "node:process";
 
 import { expect, it } from "vitest";
 
-import { BODY_BYTES } from "../../../../src/api/body-bytes.ts";
+import { BODY_BYTES } from "../../../../src/api/wire/body-bytes.ts";
 import { startService } from "../../../support/service/service.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { errorBodySchema } from "../../../../src/api/errors.ts";
+import { errorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
 import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { errorBodySchema } from "../../../../src/api/errors.ts";
+import { errorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";

@@ -2,8 +2,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
-import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
+import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
 import { startService } from "../../../support/service/service.ts";

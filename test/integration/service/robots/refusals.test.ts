@@ -3,10 +3,10 @@ import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
 
-import { BODY_BYTES } from "../../../../src/api/body-bytes.ts";
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { refusalListSchema, REFUSALS_SHOWN } from "../../../../src/api/refusals.ts";
 import type { RefusalView } from "../../../../src/api/refusals.ts";
+import { BODY_BYTES } from "../../../../src/api/wire/body-bytes.ts";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";

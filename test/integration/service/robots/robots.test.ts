@@ -5,11 +5,11 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { RobotContract } from "../../../../src/api/contract.ts";
-import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
 import { registrationViewSchema } from "../../../../src/api/registrations.ts";
 import { robotSetupAnswerSchema, robotViewSchema } from "../../../../src/api/robot-views.ts";
 import type { RobotView } from "../../../../src/api/robot-views.ts";
 import type { RobotSetup } from "../../../../src/api/robots.ts";
+import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { fleetCreateSchema, fleetViewSchema } from "../../../../src/api/fleets.ts";
-import type { PageQuery } from "../../../../src/api/pages.ts";
+import type { PageQuery } from "../../../../src/api/wire/pages.ts";
 import { addPreparations, loadPreparations } from "../../../../src/service/endpoints/preparations.ts";
 import { getFleetDetails } from "../../../../src/service/fleets/details-operation.ts";
 import {

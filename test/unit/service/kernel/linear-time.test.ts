@@ -4,7 +4,7 @@ import * as z from "zod";
 import { expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../../src/api/api.ts";
-import type { Operation } from "../../../../src/api/operation.ts";
+import type { Operation } from "../../../../src/api/wire/operation.ts";
 import { isForPage, consoleMethodsAt } from "../../../../src/console/server/console-paths.ts";
 import { chooseEncoding } from "../../../../src/console/server/encoding.ts";
 import { pageHeaders } from "../../../../src/console/server/page-headers.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
+import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";

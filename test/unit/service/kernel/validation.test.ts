@@ -3,13 +3,13 @@ import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../../src/api/api.ts";
-import { validationErrorBodySchema } from "../../../../src/api/errors.ts";
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
 import { loginStartSchema } from "../../../../src/api/logins.ts";
-import type { Operation } from "../../../../src/api/operation.ts";
-import { pageQuerySchema } from "../../../../src/api/pages.ts";
 import { ROBOT_LABELS_COUNT, robotSetupSchema } from "../../../../src/api/robots.ts";
-import { text } from "../../../../src/api/text.ts";
+import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
+import type { Operation } from "../../../../src/api/wire/operation.ts";
+import { pageQuerySchema } from "../../../../src/api/wire/pages.ts";
+import { text } from "../../../../src/api/wire/text.ts";
 import type { Json } from "../../../../src/service/kernel/json/parse-json.ts";
 import { parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
 import {

@@ -1,4 +1,4 @@
-import type { ValidationError } from "../../../../api/errors.ts";
+import type { ValidationError } from "../../../../api/wire/errors.ts";
 import type { Problem } from "../../data/request.ts";
 import { sentence } from "../../data/request.ts";
 

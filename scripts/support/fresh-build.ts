@@ -6,7 +6,7 @@ import { scratchFolder } from "./end-of-script.ts";
 /** The launcher of a program as it ships, built for this script alone. */
 export function freshBuild(program: string): string {
   const out = scratchFolder("robot-policy-build-");
-  const words = [join(import.meta.dirname, "build.ts"), "--out", out];
+  const words = [join(import.meta.dirname, "../build.ts"), "--out", out];
   const { status } = spawnSync(process.execPath, words, { stdio: ["ignore", 2, "inherit"] });
   if (status !== 0) throw new Error("the build failed");
   return join(out, `${program}.cjs`);
