@@ -1,0 +1,37 @@
+/** The maps for newcomers name files. A file that moves takes its place in the map along. */
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = new URL("../../../", import.meta.url).pathname;
+
+test("src/README.md names files and folders that exist", async () => {
+  const text = await readFile(join(ROOT, "src/README.md"), "utf8");
+  const map = text.slice(text.indexOf("## From a configuration file"), text.indexOf("## Words"));
+  const named = [...map.matchAll(/`([a-z]+(?:\/[\w.-]+)+)`/g)].map(([, path = ""]) => path);
+  expect(named.length).toBeGreaterThan(30);
+  expect(await missing(named, ["src"])).toEqual([]);
+});
+
+test("test/README.md has a test for each of the 44 scenarios, and the file says its number", async () => {
+  const text = await readFile(join(ROOT, "test/README.md"), "utf8");
+  const rows = [...text.matchAll(/^\| (\d+) +\| [^|]+\| ([^|]+)\|$/gm)];
+  expect(rows.map(([, number]) => Number(number))).toEqual(Array.from({ length: 44 }, (_, index) => index + 1));
+  for (const [, number = "", tests = ""] of rows) {
+    for (const [, path = ""] of tests.matchAll(/`([^`]+)`/g)) {
+      const source = await readFile(join(ROOT, "test", `${path}.test.ts`), "utf8");
+      expect(source, path).toMatch(new RegExp(`(?:[Ss]cenarios? [\\d, and]*\\b|["\`][\\d, ]*\\b|\\* )${number}\\b`));
+    }
+  }
+});
+
+/** Paths that are below none of the folders. */
+async function missing(paths: readonly string[], folders: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const tries = folders.map((folder) => access(join(ROOT, folder, path)));
+      return (await Promise.allSettled(tries)).some(({ status }) => status === "fulfilled");
+    }),
+  );
+  return paths.filter((_, index) => found[index] !== true);
+}
