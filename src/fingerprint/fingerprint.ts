@@ -11,7 +11,6 @@ import { configurationDigest } from "./digest.ts";
 import type { FileFinding, Trouble } from "./findings.ts";
 import { heldOpen, restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
 import { HELD_OPEN_LIMIT_MS, createHeldOpen } from "./held-open.ts";
-import { prepareToParse } from "./parses.ts";
 import type { CollectOptions, Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
@@ -110,7 +109,6 @@ export function createFingerprinter(
       const isKnown = hashOf(state, cut, path) !== undefined;
       const isHopeless = view?.kind === "seen" && !isSuitable(path, view.stat);
       if (isKnown || isHopeless) return 0;
-      if (view?.kind === "seen") prepareToParse(path, view.stat.size_bytes);
       const unrestMs = settling.unrestMs(path, sightings.quietMs(path));
       if (unrestMs > 0 || view?.kind !== "seen") return unrestMs;
       return holders.waitMs(path, view.stat);

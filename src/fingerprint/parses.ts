@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
 
+import { parseAllDocuments } from "yaml";
+
 import { isJson } from "./is-json.ts";
 import { isXml } from "./is-xml.ts";
 
@@ -42,23 +44,18 @@ export function isParsable(path: string, sizeBytes: number): boolean {
  * Generous on purpose: any number of YAML documents, unknown tags and directives, repeated keys and open aliases are fine,
  * because ROS and OpenCV files have them. JSON with comments is not JSON.
  */
-export async function parses(path: string, content: Uint8Array): Promise<boolean> {
+export function parses(path: string, content: Uint8Array): boolean {
   switch (formatOf(path)) {
     case "json":
       // Not UTF-8, as when the last character is half written.
       return isUtf8(content) && isJson(content);
     case "yaml":
-      return isUtf8(content) && (await isYaml(new TextDecoder().decode(content)));
+      return isUtf8(content) && isYaml(new TextDecoder().decode(content));
     case "xml":
       return isUtf16(content) || isXml(Buffer.from(content).toString("latin1"));
     case undefined:
       return true;
   }
-}
-
-/** Loads what `parses` will need for such a file, while it is waited for: the parser of YAML takes 8 ms. The caller sets its timer first. */
-export function prepareToParse(path: string, sizeBytes: number): void {
-  if (formatOf(path) === "yaml" && isParsable(path, sizeBytes)) setImmediate(() => void loadYaml());
 }
 
 function formatOf(path: string): Format | undefined {
@@ -70,18 +67,10 @@ function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
 
-/** Null where there is no descriptor to read the parser by (EMFILE). */
-function loadYaml() {
-  return import("yaml").catch(() => null);
-}
-
-async function isYaml(text: string): Promise<boolean> {
+function isYaml(text: string): boolean {
   // Blocks that a file system lost in a power cut read as zeros; the parser would take them for a plain text.
   if (text.includes("\0")) return false;
-  const yaml = await loadYaml();
-  // Nobody can tell whether the file is whole, for as long as one waits for writers.
-  if (yaml === null) return false;
-  const documents = yaml.parseAllDocuments(text, {
+  const documents = parseAllDocuments(text, {
     strict: false,
     uniqueKeys: false,
     prettyErrors: false,

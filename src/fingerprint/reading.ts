@@ -75,7 +75,7 @@ export async function readMissing(
     async onResult(request, result) {
       switch (result.kind) {
         case "hashed": {
-          const hashed = await judge(memory.sightings, request, result);
+          const hashed = judge(memory.sightings, request, result);
           cut.hashes.set(request.path, hashed);
           memory.cache.store(request.path, hashed);
           return;
@@ -106,13 +106,13 @@ function requestFor(memory: Memory, cut: Cut, path: string, ofOneMoment: boolean
   };
 }
 
-async function judge(
+function judge(
   sightings: Sightings,
   { path, expected, ofOneMoment }: HashRequest,
   { sha256, bytes, content }: Extract<HashResult, { kind: "hashed" }>,
-): Promise<Hashed> {
+): Hashed {
   // The look came before the reading began, so what it proves held then. Where the size is made up, as under /proc, the times are too.
   const trusted = !ofOneMoment && bytes === expected.size_bytes && sightings.isTrustworthy(path);
-  const suspect = bytes === 0 || (content !== undefined && !(await parses(path, content)));
+  const suspect = bytes === 0 || (content !== undefined && !parses(path, content));
   return { sha256, bytes, stat: expected, trusted, suspect, inherited: false, ofOneMoment };
 }

@@ -71,44 +71,44 @@ const HALF: readonly (readonly [what: string, path: string, text: string | Uint8
 ];
 
 describe("parses", () => {
-  test.each(WHOLE)("whole: %s", async (_what, path, text) => {
-    expect(await parses(path, Buffer.from(text))).toBe(true);
+  test.each(WHOLE)("whole: %s", (_what, path, text) => {
+    expect(parses(path, Buffer.from(text))).toBe(true);
   });
 
-  test.each(HALF)("not whole: %s", async (_what, path, text) => {
-    expect(await parses(path, Buffer.from(text))).toBe(false);
+  test.each(HALF)("not whole: %s", (_what, path, text) => {
+    expect(parses(path, Buffer.from(text))).toBe(false);
   });
 });
 
 describe("parses: any text", () => {
-  test("JSON is whole as JSON.parse has it, and no beginning of an object or list is", async () => {
+  test("JSON is whole as JSON.parse has it, and no beginning of an object or list is", () => {
     const json = fc.json({ maxDepth: 4 });
-    await fc.assert(
-      fc.asyncProperty(json, fc.nat(), async (text, cut) => {
+    fc.assert(
+      fc.property(json, fc.nat(), (text, cut) => {
         const bytes = Buffer.from(text);
-        expect(await parses("/a.json", bytes)).toBe(true);
-        if (/^[[{]/.test(text)) expect(await parses("/a.json", bytes.subarray(0, cut % bytes.byteLength))).toBe(false);
+        expect(parses("/a.json", bytes)).toBe(true);
+        if (/^[[{]/.test(text)) expect(parses("/a.json", bytes.subarray(0, cut % bytes.byteLength))).toBe(false);
       }),
     );
   });
 
-  test("what JSON.parse refuses is not whole", async () => {
+  test("what JSON.parse refuses is not whole", () => {
     const scrap = fc.array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', "1", "-", "true", " "), {
       maxLength: 8,
     });
-    await fc.assert(
-      fc.asyncProperty(scrap, async (scraps) => {
+    fc.assert(
+      fc.property(scrap, (scraps) => {
         const text = scraps.join("");
-        expect(await parses("/a.json", Buffer.from(text))).toBe(isAccepted(text));
+        expect(parses("/a.json", Buffer.from(text))).toBe(isAccepted(text));
       }),
       { numRuns: 2000 },
     );
   });
 
-  test("no beginning of XML is whole", async () => {
+  test("no beginning of XML is whole", () => {
     const text = '<?xml version="1.0"?><!DOCTYPE r><r a="<"><b/><!-- > --><c>x</c></r>';
     for (let cut = 0; cut < text.length; cut += 1)
-      expect(await parses("/a.xml", Buffer.from(text.slice(0, cut)))).toBe(false);
+      expect(parses("/a.xml", Buffer.from(text.slice(0, cut)))).toBe(false);
   });
 });
 
