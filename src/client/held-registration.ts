@@ -4,16 +4,16 @@ import { registrationViewSchema } from "../api/registrations.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../api/robots.ts";
 
 /**
- * What a service holds of a robot, as far as an agent compares it: older and newer services may say less or more beside. What is shown
- * of it to people has a form, so that it is short and holds no key.
+ * What a service holds of a robot, as far as an agent compares it. What is shown of it to people has a form, so that it is short and
+ * holds no key.
  */
 export const heldRegistrationSchema = registrationViewSchema
   .pick({ robot_id: true, robot: true, robot_type_id: true, region: true, site: true, labels: true, contract: true })
   .extend({
     configuration_digest: z.string().regex(CONFIGURATION_DIGEST_PATTERN),
     registered_at: z.iso.datetime({ offset: true }),
-    /** Since when more than one computer registers this name in turn; null also where the service does not tell. */
-    contested_since: z.iso.datetime({ offset: true }).nullable().catch(null),
+    /** Since when more than one computer registers this name in turn. */
+    contested_since: z.iso.datetime({ offset: true }).nullable(),
   });
 
 export type HeldRegistration = z.output<typeof heldRegistrationSchema>;

@@ -36,7 +36,7 @@ export type LoadedRegistration =
   /** Written by a newer agent: kept as it is, so that an upgrade finds it again. */
   | { readonly kind: "newer"; readonly path: string; readonly version: number };
 
-/** Form of the state file; raised when an older agent could no longer read it. */
+/** Form of the state file. An agent that is put back refuses a newer one. */
 export const SCHEMA_VERSION = 1;
 const FILE_NAME = "registration.json";
 const FILE_MODE = 0o640;
