@@ -1,4 +1,4 @@
-import type { PlaceLimits } from "../console/server/places.ts";
+import type { StreamLimits } from "../console/server/stream-limits.ts";
 import { HTTP_LIMITS } from "./kernel/traffic/limits.ts";
 import type { HttpLimits } from "./kernel/traffic/limits.ts";
 import { HISTORY_LIMITS } from "./robots/history-budget.ts";
@@ -9,7 +9,7 @@ import type { RobotLimits } from "./robots/limits.ts";
 /** Everything that clients may take of the service. */
 export interface ServiceLimits extends HttpLimits {
   /** Streams of events to pages of the console. */
-  readonly streams: PlaceLimits;
+  readonly streams: StreamLimits;
   readonly robots: RobotLimits;
   readonly historyBytesPerDay: HistoryLimits;
 }

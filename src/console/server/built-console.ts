@@ -7,27 +7,26 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { createFresh } from "../../service/console-door.ts";
 
-/** A file for browsers: as it is, and compressed where the build did. */
+/** A file for browsers, with its compressed variants if the build made them. */
 export interface ConsoleFile {
   readonly contentType: string;
-  /** Without the name of the encoding, which makes another representation of it (RFC 9110, 8.8.3.3). */
+  /** Base of the ETag. Each encoding has its own ETag (RFC 9110, 8.8.3.3). */
   readonly tag: string;
   readonly plain: Uint8Array;
   readonly br: Uint8Array | null;
   readonly gzip: Uint8Array | null;
 }
 
-/** The console as it was built. */
 export interface BuiltConsole {
   readonly page: ConsoleFile;
-  /** By name; every name has a hash of its content in it. */
+  /** By file name. Each name contains a hash of the content. */
   readonly assets: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** Files of the build, and bytes of one; more is not what our build writes. */
+/** Far above what the build writes. */
 const FILES_MAXIMUM = 64;
 const FILE_BYTES_MAXIMUM = 4 * 1024 * 1024;
-/** How long a build counts as the newest. */
+/** How long the page's stat is cached. */
 const FRESH_MS = 1000;
 
 const PAGE = "index.html";
@@ -39,10 +38,10 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The built console in `folder`: read when somebody first asks for it, held in memory, and read again when the page is another
- * one. A build that cannot be read leaves the one that is held; null before there was any.
+ * Reads the built console in `folder` on first use, caches it in memory, and reads it again when the page file changes.
+ * Returns the cached build while the folder is missing, and null if there never was one.
  *
- * @throws Node system errors, where the folder is there and cannot be read.
+ * @throws Node system errors, if the folder exists but cannot be read.
  */
 export function createConsoleReader(
   folder: string,

@@ -5,26 +5,26 @@ import type { ChangeTopic } from "./change-topics.ts";
 import { changedTopics, readMarks } from "./marks.ts";
 import type { Marks } from "./marks.ts";
 
-/** Told which kinds of things changed, in the order of `CHANGE_TOPICS`. */
+/** Called with the changed topics, in the order of `CHANGE_TOPICS`. */
 export type Listener = (topics: readonly ChangeTopic[]) => void;
 
-/** Tells who listens what changed in their organization, whichever replica changed it, about a second later. */
+/** Reports changes in an organization to its listeners within about a second, whichever replica made them. */
 export interface ChangeFeed {
   /**
-   * Once it has resolved nothing is missed, but for what leaves no mark: of that the listener hears within `EVERYTHING_MS`.
+   * After it resolves, the listener misses no change. A change that the marks do not show is reported within `FULL_REFRESH_MS`.
    *
-   * @returns what ends it.
+   * @returns a function that removes the listener.
    */
   listen(organizationId: string, listener: Listener): Promise<() => void>;
 }
 
 const INTERVAL_MS = 1000;
-/** A look at much takes long: the rest after it is so many times as long, and looking takes a twentieth of the time at most. */
+/** The pause after a poll is at least so many times as long as the poll, so polling takes at most a twentieth of the time. */
 const REST_RATIO = 19;
-/** How often everything counts as changed: two moves may cancel out in a mark, and the clocks of replicas disagree. */
-export const EVERYTHING_MS = 60_000;
+/** How often every topic is reported as changed: two changes may cancel out in a mark, and the clocks of replicas differ. */
+export const FULL_REFRESH_MS = 60_000;
 
-/** Looks at the store once a second, and only while somebody listens. */
+/** Polls the store once a second while there are listeners. */
 export function createChangeFeed(
   store: Pick<Store, "reader" | "version">,
   { clock, log }: Pick<ServiceMachine, "clock" | "log">,
@@ -32,13 +32,13 @@ export function createChangeFeed(
 ): ChangeFeed {
   const listeners = new Map<Listener, string>();
   let marks: Marks | null = null;
-  let isWatching = false;
-  let lastLook: Promise<void> = Promise.resolve();
+  let isPolling = false;
+  let lastPoll: Promise<void> = Promise.resolve();
 
-  /** One after the other, so that each compares with the one before it. */
-  function look(): Promise<void> {
-    lastLook = lastLook.catch(() => {}).then(compare);
-    return lastLook;
+  /** Polls run one after the other: each compares its marks with those of the poll before it. */
+  function poll(): Promise<void> {
+    lastPoll = lastPoll.catch(() => {}).then(compare);
+    return lastPoll;
   }
 
   async function compare(): Promise<void> {
@@ -52,26 +52,26 @@ export function createChangeFeed(
     }
   }
 
-  async function watch(): Promise<void> {
-    let everythingAtMs = clock.monotonicMs() + EVERYTHING_MS;
+  async function pollUntilUnused(): Promise<void> {
+    let fullRefreshAtMs = clock.monotonicMs() + FULL_REFRESH_MS;
     while (listeners.size > 0 && !stopping.aborted) {
       const startedMs = clock.monotonicMs();
-      await look().catch(tell);
+      await poll().catch(logFailure);
       const endedMs = clock.monotonicMs();
-      if (endedMs >= everythingAtMs) {
-        everythingAtMs = endedMs + EVERYTHING_MS;
+      if (endedMs >= fullRefreshAtMs) {
+        fullRefreshAtMs = endedMs + FULL_REFRESH_MS;
         for (const listener of listeners.keys()) listener(CHANGE_TOPICS);
       }
       const restMs = Math.max(INTERVAL_MS, REST_RATIO * (endedMs - startedMs));
       await clock.sleep(restMs, stopping).catch(() => {});
     }
-    // Nobody sees what changes from now on.
+    // Old marks would report changes from before the next listener.
     marks = null;
-    isWatching = false;
+    isPolling = false;
   }
 
-  /** The next look may do better. Of a store that does not answer the requests tell. */
-  function tell(error: unknown): void {
+  /** The next poll tries again. Requests already report an unavailable store. */
+  function logFailure(error: unknown): void {
     if (error instanceof StoreUnavailableError) return;
     log.error("change_feed_failed", { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
@@ -83,14 +83,14 @@ export function createChangeFeed(
         listeners.delete(listener);
       };
       try {
-        await look();
+        await poll();
       } catch (error) {
         stop();
         throw error;
       }
-      if (!isWatching) {
-        isWatching = true;
-        void watch();
+      if (!isPolling) {
+        isPolling = true;
+        void pollUntilUnused();
       }
       return stop;
     },

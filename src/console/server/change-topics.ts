@@ -2,11 +2,11 @@ import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import { isAllowed } from "../../service/console-door.ts";
 import type { AuditAction, Principal } from "../../service/console-door.ts";
 
-/** The kinds of things a page shows. */
+/** The resources that pages show. */
 export const CHANGE_TOPICS = ["robots", "fleets", "deployments", "models", "keys", "usage"] as const;
 export type ChangeTopic = (typeof CHANGE_TOPICS)[number];
 
-/** What a credential must be allowed to read, to be told that such a thing changed. */
+/** The scope that a credential needs to hear of changes to a topic. */
 const SCOPE_BY_TOPIC = {
   robots: "robots:read",
   fleets: "fleets:read",
@@ -16,12 +16,12 @@ const SCOPE_BY_TOPIC = {
   usage: "usage:read",
 } satisfies Readonly<Record<ChangeTopic, ApiKeyScope>>;
 
-/** Those of the topics that the principal may ask for. */
+/** The topics that the principal may read. */
 export function readableTopics(topics: readonly ChangeTopic[], principal: Principal): readonly ChangeTopic[] {
   return topics.filter((topic) => isAllowed(principal, SCOPE_BY_TOPIC[topic]));
 }
 
-/** What looks different after each action: a robot that registers again may no longer fit its fleet's model. */
+/** Topics that each action affects: after a robot registers again, it may no longer fit its fleet's model. */
 const TOPICS_BY_ACTION = {
   "api_key.create": ["keys"],
   "api_key.revoke": ["keys"],
@@ -40,7 +40,7 @@ const TOPICS_BY_ACTION = {
 
 const TOPICS: ReadonlyMap<string, readonly ChangeTopic[]> = new Map(Object.entries(TOPICS_BY_ACTION));
 
-/** An action of a newer replica is not known here: it may have changed anything. */
+/** An unknown action comes from a newer replica and may affect every topic. */
 export function topicsOfAction(action: string): readonly ChangeTopic[] {
   return TOPICS.get(action) ?? CHANGE_TOPICS;
 }

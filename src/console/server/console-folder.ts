@@ -1,4 +1,4 @@
 import { join } from "node:path";
 
-/** Where scripts/build.ts puts the console. In the bundle, which lies elsewhere, it puts another path here. */
+/** Where scripts/build.ts writes the console. In the bundle, the build replaces this path. */
 export const CONSOLE_FOLDER = join(import.meta.dirname, "../../../dist/console");

@@ -1,7 +1,7 @@
-/** Pages of the console that have pages of their own below them. */
+/** Pages that have subpages, such as /robots/NAME. */
 const SECTIONS = ["robots", "fleets", "models", "deployments", "keys", "usage", "audit"] as const;
 
-/** Where the browser gets the page, which then shows what the path says; in the web framework's notation. */
+/** Every path that answers with the page's HTML, as Fastify route patterns. The page reads the path and renders accordingly. */
 export const PAGE_PATHS: readonly string[] = [
   "/",
   "/login",
@@ -13,7 +13,7 @@ export const SESSION_PATH = "/console/session";
 export const EVENTS_PATH = "/console/events";
 export const LOGIN_PATH = "/console/logins/{exchange_id}";
 
-/** What the console's paths answer, in the order they are tried. */
+/** Methods by path; the first match counts. */
 const METHODS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\/(?:login)?$/, ["GET", "HEAD"]],
   [new RegExp(`^/(?:${SECTIONS.join("|")})(?:/|$)`), ["GET", "HEAD"]],
@@ -23,13 +23,13 @@ const METHODS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\/console\/events$/, ["GET"]],
 ];
 
-/** Whether a person in a browser asked for a path that is nobody's: API clients do not take HTML, and /v1 is for them alone. */
+/** Whether to answer an unknown path with the HTML page: only browsers accept HTML, and /v1 always answers JSON. */
 export function isForPage(method: string, path: string, accept: string | undefined): boolean {
   const isRead = method === "GET" || method === "HEAD";
   return isRead && !/^\/(?:v1(?:\/|$)|console\/.)/.test(path) && (accept ?? "").toLowerCase().includes("text/html");
 }
 
-/** The methods a path of the console answers to; empty for a path that is not the console's. */
+/** The methods that a path of the console allows; empty for other paths. */
 export function consoleMethodsAt(path: string): readonly string[] {
   return METHODS.find(([pattern]) => pattern.test(path))?.[1] ?? [];
 }

@@ -1,28 +1,27 @@
 /**
- * The console: a page for operators, served by the service itself.
+ * The console: a web page for operators, served by the service itself.
  *
- * ../browser is the page, which scripts/build.ts makes into a few files; built-console.ts and serve-files.ts hand them out. The page asks
- * the /v1 operations like any other client, only that its credential is a session in a cookie that no script can read (sessions.ts,
- * kernel/http/arrival.ts). It hears from events.ts when to ask again.
+ * scripts/build.ts bundles the page in ../browser into a few files; built-console.ts and serve-files.ts serve them. The page uses the
+ * /v1 operations like any other client. Its credential is a session in an HttpOnly cookie (sessions.ts, kernel/http/arrival.ts).
+ * events.ts tells it when to fetch again.
  */
 import type { FastifyInstance } from "fastify";
 
 import type { Metrics, MountContext } from "../../service/console-door.ts";
 import { mountEvents } from "./events.ts";
 import { mountLogins } from "./logins.ts";
-import type { PlaceLimits } from "./places.ts";
+import type { StreamLimits } from "./stream-limits.ts";
 import type { ConsoleFiles } from "./serve-files.ts";
 import { mountSessions } from "./sessions.ts";
 
 export interface ConsoleOptions {
   readonly files: ConsoleFiles;
   readonly metrics: Metrics;
-  readonly streams: PlaceLimits;
-  /** Aborted when the service is to end. */
+  readonly streams: StreamLimits;
+  /** Aborted when the service shuts down. */
   readonly stopping: AbortSignal;
 }
 
-/** Serves the console. */
 export function mountConsole(
   app: FastifyInstance,
   context: MountContext,

@@ -16,8 +16,8 @@ import { LOGIN_PATH } from "./console-paths.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * `GET /console/logins/{exchange_id}`: what a person is asked to approve, for whoever is signed in. That they may approve it is said by
- * `POST /v1/cli/login/decide` alone.
+ * `GET /console/logins/{exchange_id}`: the login to approve, for any signed-in person. `POST /v1/cli/login/decide` checks whether they
+ * may approve it.
  */
 export function mountLogins(app: FastifyInstance, context: MountContext): void {
   const { store, machine } = context;

@@ -11,34 +11,34 @@ import type { AuditedChange, Reader, Store } from "../../service/console-door.ts
 import { CHANGE_TOPICS, topicsOfAction } from "./change-topics.ts";
 import type { ChangeTopic } from "./change-topics.ts";
 
-/** What a look at the store found, to compare the next one with. */
+/** The result of one poll, to compare with the next. A mark is a text that differs when the data behind it differs. */
 export interface Marks {
   readonly version: string;
-  /** The newest things that were done by requests. */
+  /** The newest audited changes. */
   readonly changes: readonly AuditedChange[];
-  /** What was done since the look before; null where it is too much to tell. */
+  /** Audited changes since the poll before; null if there are too many to tell. */
   readonly done: readonly Omit<AuditedChange, "id">[] | null;
   readonly endpoints: string;
   readonly organizations: ReadonlyMap<string, OrganizationMarks>;
-  /** When something changes that no one does, in milliseconds since the epoch. */
+  /** When the next operating window opens or closes, in milliseconds since the epoch. */
   readonly nextEdgeMs: number;
 }
 
-/** What the tasks of the service, or time itself, did in an organization. */
+/** Data that the service's tasks change, or that changes with time: none of it is audited. */
 interface OrganizationMarks {
   readonly fleets: string;
   readonly deployments: string;
   readonly usage: string;
 }
 
-/** Looks at what these organizations have. Returns `before` where nothing can have changed since. */
+/** Reads the marks of these organizations. Returns `before` if nothing can have changed since. */
 export async function readMarks(
   { reader, version: readVersion }: Pick<Store, "reader" | "version">,
   organizationIds: ReadonlySet<string>,
   before: Marks | null,
   nowMs: number,
 ): Promise<Marks> {
-  // First: what is committed while the rest is read is seen by the next look too.
+  // The version comes first: a commit during the reads below then shows up in the next poll too.
   const version = await readVersion();
   if (before !== null && isStillTrue(before, version, organizationIds, nowMs)) return before;
   const organizations = new Map<string, OrganizationMarks>();
@@ -83,8 +83,8 @@ async function doneSince(
   const known = new Set(before.map(({ id }) => id));
   const done = now.filter(({ id }) => !known.has(id));
   if (done.length < NEWEST_CHANGES_MAXIMUM) return done;
-  // More was done than was looked at, perhaps all of it by one organization: the others have not changed. A replica may commit a change
-  // with an id that is a little older than others, so it is counted from the oldest that was known, without those that were.
+  // More changes than were read, perhaps all by one organization: count them, so that the others hear of none. A replica may commit a
+  // change with a slightly older id than others, so the count starts at the oldest known change and leaves out the known ones.
   const [oldest, ...others] = before.toReversed();
   const counts = await countChangesSince(reader, oldest?.id ?? "");
   if (counts === null) return null;

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 
 const YEAR_S = 31_536_000;
 
-/** The page runs our own script and asks our own service; nothing else, whatever gets into it. */
+/** The page loads scripts and data from this service only. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,14 +20,14 @@ const HEADERS = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-  // Links in the console lead nowhere else, and a path may name a robot.
+  // Paths contain robot names.
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
-  // For what does not know frame-ancestors.
+  // For browsers without frame-ancestors.
   "x-frame-options": "DENY",
 } as const;
 
-/** What browsers are told with the page. */
+/** Response headers of the page. */
 export function pageHeaders({
   protocol,
   host,
@@ -36,8 +36,8 @@ export function pageHeaders({
 }
 
 /**
- * A browser applies Strict-Transport-Security to every port of a host (RFC 6797, 8.3). On the usual port the host is ours; on another
- * one it would lock operators out of whatever else is served there without TLS.
+ * A browser applies Strict-Transport-Security to every port of a host (RFC 6797, 8.3). On the default port the host is assumed to be
+ * ours; on another port it would break other services on the same host that have no TLS.
  */
 function isDedicated(protocol: string, host: string): boolean {
   return protocol === "https" && !/:\d+$/.test(host);

@@ -13,22 +13,21 @@ const NOT_BUILT = `<!doctype html>
 <html lang="en">
 <title>The console is not built</title>
 <h1>The console is not built</h1>
-<p>The service works; its page is not there. Where the service runs from its sources, build it and load this page again:</p>
+<p>The service works, but the files of its console are missing. If it runs from sources, build them and reload this page:</p>
 <pre>npm run build</pre>
-<p>A packaged robot-policy-service brings it along; this one is incomplete, so install it again.</p>
+<p>If it was installed as a package, the installation is incomplete: install it again.</p>
 </html>
 `;
 
-/** The files of the console, for browsers. */
 export interface ConsoleFiles {
-  /** Serves the page at each of its paths, and what the page is made of. */
+  /** Serves the page at each of its paths, and its assets. */
   mount(app: FastifyInstance): void;
-  /** The page, where it has nothing to show: it says so, and leads back. */
+  /** Answers 404 with the page, which says that the path does not exist and links back. */
   sendMissing(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
 }
 
 export function createConsoleFiles(read: () => Promise<BuiltConsole | null>, log: Log): ConsoleFiles {
-  let told: string | null = null;
+  let loggedReason: string | null = null;
 
   function mount(app: FastifyInstance): void {
     for (const path of PAGE_PATHS) app.get(path, (request, reply) => sendPage(request, reply, 200));
@@ -36,7 +35,7 @@ export function createConsoleFiles(read: () => Promise<BuiltConsole | null>, log
     app.get(ASSET_PATH, async (request, reply) => {
       const { params } = request;
       const name = typeof params === "object" && params !== null && "name" in params ? String(params.name) : "";
-      const asset = (await readOrTell())?.assets.get(name);
+      const asset = (await readOrLog())?.assets.get(name);
       if (asset === undefined) return send(reply, refuse("NotFound", "Not Found"));
       const headers = {
         "cache-control": `public, max-age=${YEAR_S}, immutable`,
@@ -49,21 +48,21 @@ export function createConsoleFiles(read: () => Promise<BuiltConsole | null>, log
 
   async function sendPage(request: FastifyRequest, reply: FastifyReply, status: 200 | 404): Promise<FastifyReply> {
     reply.headers(pageHeaders(request));
-    const built = await readOrTell();
+    const built = await readOrLog();
     if (built !== null) return sendFile(request, reply.code(status), built.page);
     return reply.code(503).header("content-type", "text/html; charset=utf-8").send(NOT_BUILT);
   }
 
-  /** A console that cannot be read is no reason for the service to fail; the log says what is wrong with it, once: anyone may ask. */
-  async function readOrTell(): Promise<BuiltConsole | null> {
+  /** The API works without the console. Logs each reason once: anybody can request the page. */
+  async function readOrLog(): Promise<BuiltConsole | null> {
     try {
       const built = await read();
-      told = null;
+      loggedReason = null;
       return built;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (reason !== told) log.warn("console_unreadable", { reason });
-      told = reason;
+      if (reason !== loggedReason) log.warn("console_unreadable", { reason });
+      loggedReason = reason;
       return null;
     }
   }
@@ -75,12 +74,12 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFil
   const encoding = chooseEncoding(request.headers["accept-encoding"], file);
   const etag = `"${file.tag}${encoding === null ? "" : `-${encoding}`}"`;
   reply.headers({ etag, vary: "accept-encoding" });
-  if (reply.statusCode === 200 && isHeld(request.headers["if-none-match"], etag)) return reply.code(304).send();
+  if (reply.statusCode === 200 && matchesEtag(request.headers["if-none-match"], etag)) return reply.code(304).send();
   if (encoding !== null) reply.header("content-encoding", encoding);
   return reply.header("content-type", file.contentType).send(encoding === null ? file.plain : file[encoding]);
 }
 
-/** Whether the client holds what it asks for (RFC 9110, 13.1.2). */
-function isHeld(ifNoneMatch: string | undefined, etag: string): boolean {
-  return (ifNoneMatch ?? "").split(",").some((held) => held.trim().replace(/^W\//, "") === etag);
+/** Whether If-None-Match contains the ETag (RFC 9110, 13.1.2). */
+function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  return (ifNoneMatch ?? "").split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
 }

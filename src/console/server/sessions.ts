@@ -28,8 +28,8 @@ const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });
 const SIGN_IN = { method: "POST", path: SESSION_PATH, scopes: "public", bodyBytes: BODY_BYTES.login } as const;
 
 /**
- * `POST /console/session` {api_key}: a session for the browser, in a cookie that no script can read; the key itself goes nowhere.
- * `DELETE /console/session` ends it. Both are for the console's own page alone, or another site could sign a person in as somebody else.
+ * `POST /console/session` {api_key}: creates a session and sets it as an HttpOnly cookie; the key itself is not stored.
+ * `DELETE /console/session` ends it. Both refuse requests from other sites, which could otherwise sign a person in as somebody else.
  */
 export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
   const { store, machine, newId, lastUsed } = context;
@@ -38,7 +38,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     if (!isFromConsole(request)) return refuseForeign();
     const body = readRequest({ request: signInSchema }, request, contentType);
     if (body.state === "refused") return body.answer;
-    // Copied along with a line break, more often than not.
+    // Copying a key often adds a line break.
     const token = body.value.api_key.trim();
     const authentication = await authenticate(store.lookup, machine.clock, { kind: "bearer", token });
     if (authentication.state === "unauthorized" || authentication.principal.credential !== "api_key") {
@@ -81,7 +81,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
         });
       }
     }
-    // Whoever is signed out already, is: so the browser forgets the cookie whatever it was worth.
+    // Idempotent: the browser drops the cookie even if its session has ended already.
     return withCookie(answerJson('{"authenticated":false}'), dropConsoleCookie(request));
   });
 }

@@ -14,8 +14,8 @@ function look(page: Page, path = ROBOTS) {
 
 const value = (path = ROBOTS) => known(path, ["robots"]).value;
 
-describe("what the page knows", () => {
-  it("is asked for once, however many look, and again when it changed", async () => {
+describe("cache", () => {
+  it("sends one request for several watchers, and another one after a change", async () => {
     const page = openPage();
     const { asked } = look(page);
     look(page);
@@ -32,7 +32,7 @@ describe("what the page knows", () => {
     expect(value()).toEqual(["two"]);
   });
 
-  it("is asked for again where it changed while a request was on its way, which may have missed it", async () => {
+  it("asks again after a change during a request, whose answer may be too old", async () => {
     const page = openPage();
     const { asked } = look(page);
     invalidate(["robots"]);
@@ -47,7 +47,7 @@ describe("what the page knows", () => {
     expect(asked()).toHaveLength(2);
   });
 
-  it("is asked for once a second at most, and less often where the answer takes its time", async () => {
+  it("asks at most once a second, and less often if answers are slow", async () => {
     const page = openPage();
     const { asked } = look(page);
     const change = async (ms: number) => {
@@ -62,7 +62,7 @@ describe("what the page knows", () => {
     expect([await change(2999), await change(1)]).toEqual([2, 3]);
   });
 
-  it("stays when it cannot be had again, and is asked for after ten seconds", async () => {
+  it("keeps the last answer after a failure, and asks again after ten seconds", async () => {
     const page = openPage();
     const { asked } = look(page);
     await asked()[0]?.answer(["one"]);
@@ -76,7 +76,7 @@ describe("what the page knows", () => {
     expect(known(ROBOTS, ["robots"])).toMatchObject({ value: ["two"], problem: null });
   });
 
-  it("is not asked for where it may not be seen, until it changes", async () => {
+  it("does not ask again after a 403 until the data changes", async () => {
     const page = openPage();
     const { asked } = look(page);
     await asked()[0]?.answer({ detail: "Forbidden" }, 403);
@@ -84,7 +84,7 @@ describe("what the page knows", () => {
     expect(asked()).toHaveLength(1);
   });
 
-  it("is not waited for once nobody looks, and asked for when somebody does again", async () => {
+  it("aborts the request when the last watcher leaves, and asks again for the next one", async () => {
     const page = openPage();
     const { away, asked } = look(page);
     away();
@@ -97,7 +97,7 @@ describe("what the page knows", () => {
     expect(value()).toEqual(["one"]);
   });
 
-  it("is not asked for in its turn when nobody looks any more", async () => {
+  it("cancels a scheduled request when the last watcher leaves", async () => {
     const page = openPage();
     const { away, asked } = look(page);
     await asked()[0]?.answer([]);
@@ -107,7 +107,7 @@ describe("what the page knows", () => {
     expect(page.timers()).toBe(0);
   });
 
-  it("is kept of the last 64 addresses", async () => {
+  it("keeps the last 64 addresses", async () => {
     const page = openPage();
     const pathOf = (robot: number) => `${ROBOTS}/arm-${robot}`;
     for (let robot = 0; robot <= 64; robot += 1) {
@@ -118,7 +118,7 @@ describe("what the page knows", () => {
     expect([value(pathOf(64)), value(pathOf(1)), value(pathOf(0))]).toEqual([64, 1, undefined]);
   });
 
-  it("is not asked for once it is forgotten", async () => {
+  it("asks nothing after forgetAll", async () => {
     const page = openPage();
     const { asked } = look(page);
     await asked()[0]?.answer([]);
@@ -127,7 +127,7 @@ describe("what the page knows", () => {
     expect(page.timers()).toBe(0);
   });
 
-  it("is not asked for in the background, where it waits for the page to be seen", async () => {
+  it("asks nothing while the page is hidden", async () => {
     const page = openPage();
     const { asked } = look(page);
     await asked()[0]?.answer([]);
@@ -140,7 +140,7 @@ describe("what the page knows", () => {
     expect(asked()).toHaveLength(2);
   });
 
-  it("is asked for at once when a person says so: a request that hangs is given up, and its answer does not count", async () => {
+  it("reload asks at once: it aborts a request that hangs and ignores its answer", async () => {
     const page = openPage();
     const { asked } = look(page);
     reload(ROBOTS);

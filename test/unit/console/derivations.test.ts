@@ -33,15 +33,15 @@ function told(fleetId: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
   return { fleet_id: fleetId, needs: [], waiting: { endpoint: 19, window: 0, peak: 165 }, ...parts };
 }
 
-describe("fleets and what they need", () => {
-  it("a fleet whose endpoints are dead is stuck, one whose model is loaded is preparing", () => {
+describe("fleet rows", () => {
+  it("a fleet with failing endpoints is stuck, one whose model is loading is preparing", () => {
     const [stuck, loading] = [{ needs: [NEED] }, { needs: [] }].map((known) =>
       fleetRow(fleet({ status: "preparing" }), known),
     );
     expect([stateWord(stuck!), stateWord(loading!)]).toEqual(["stuck", "preparing"]);
   });
 
-  it("fleets that serve nobody come first, and those that need nobody last", () => {
+  it("blocked fleets come first, fleets that need no attention last", () => {
     const rows = [
       fleetRow(fleet({ id: "ready" }), { needs: [] }),
       fleetRow(fleet({ id: "preparing", status: "preparing" }), { needs: [] }),
@@ -54,14 +54,14 @@ describe("fleets and what they need", () => {
     expect(sorted).toEqual(rows.toReversed());
   });
 
-  it("ten fleets that need the same are one thing to do", () => {
+  it("fleets with the same needs form one group", () => {
     const fleets = Array.from({ length: 10 }, (_, index) => fleet({ id: `fleet_${index}`, status: "blocked" }));
     const needs = fleets.map(({ id }) => told(id, { needs: [NEED] }));
     const groups = groupByNeeds([...fleetRows(fleets, needs), fleetRow(fleet({ id: "well" }), told("well"))]);
     expect(groups.map((group) => [group.rows.length, group.needs])).toEqual([[10, [NEED]]]);
   });
 
-  it("before the service has told, a blocker of the view is a need", () => {
+  it("until the needs are loaded, the blocker of the view is shown", () => {
     const blocked = fleet({ status: "blocked", blocker: "No robot can run it." });
     expect(fleetRow(blocked, undefined).needs).toEqual([{ reason: "No robot can run it.", action: "" }]);
   });
@@ -69,11 +69,11 @@ describe("fleets and what they need", () => {
   const counts = (row: Parameters<typeof robotCounts>[0]) =>
     Object.fromEntries(robotCounts(row).map(({ word, count }) => [word, count]));
 
-  it("robots over the peak do not count as waiting for something", () => {
+  it("robots over the peak are counted separately from waiting ones", () => {
     expect(counts(fleetRow(fleet(), told("fleet_1")))).toMatchObject({ "over the peak": 165, waiting: 19 });
   });
 
-  it("counts of different moments are not mixed", () => {
+  it("waiting counts that do not match the view are ignored", () => {
     const robots = { registered: 186, ready: 2, active: 1, waiting: 183, blocked: 0 };
     const row = fleetRow(fleet({ robots }), told("fleet_1"));
     expect(counts(row)).toEqual({ active: 1, ready: 2, waiting: 183, blocked: 0 });
@@ -89,7 +89,7 @@ describe("fleets and what they need", () => {
   });
 });
 
-describe("robots and what a model needs of them", () => {
+describe("fitGroups", () => {
   const robot = (name: string, fits: boolean | null, reason: string | null): PreviewedRobot => ({
     robot_id: name,
     robot: name,
@@ -101,7 +101,7 @@ describe("robots and what a model needs of them", () => {
     reason,
   });
 
-  it("one that suits the model, whose endpoint is dead, is not one that can run it", () => {
+  it("a robot that fits the model waits while the endpoint fails", () => {
     const dead = "The endpoint in eu has been unhealthy.";
     const robots = [
       robot("a", true, null),
@@ -137,11 +137,15 @@ describe("formErrors", () => {
   };
 
   it.each<[what: string, now: unknown, told: readonly string[]]>([
-    ["nothing was changed → all that was refused", refused, fields],
-    ["a field was filled in → it is not needed any more", { ...refused, name: "f" }, ["peak", "windows.0.ends_at"]],
-    ["a number that was missing is there", { ...refused, peak: 1 }, ["name", "windows.0.ends_at"]],
-    ["a window was changed", { ...refused, windows: [{ ends_at: "3" }, { ends_at: "2" }] }, ["name", "peak"]],
-    ["another window was changed", { ...refused, windows: [{ ends_at: "1" }, { ends_at: "3" }] }, fields],
+    ["no change → all errors", refused, fields],
+    ["a field filled in → its error is gone", { ...refused, name: "f" }, ["peak", "windows.0.ends_at"]],
+    ["a missing number entered → its error is gone", { ...refused, peak: 1 }, ["name", "windows.0.ends_at"]],
+    [
+      "the window changed → its error is gone",
+      { ...refused, windows: [{ ends_at: "3" }, { ends_at: "2" }] },
+      ["name", "peak"],
+    ],
+    ["another window changed → all errors", { ...refused, windows: [{ ends_at: "1" }, { ends_at: "3" }] }, fields],
   ])("%s", (_what, now, expected) => {
     expect(told(now)).toEqual(expected);
   });

@@ -6,7 +6,7 @@ import { liveness } from "../../../src/console/browser/data/liveness.ts";
 import { storeTag } from "../../../src/console/browser/data/request.ts";
 import { openPage } from "./page.ts";
 
-/** A page that listens, and what it asks to know whether the service is there. */
+/** A page with live updates, and its requests that check whether the service answers. */
 function scene() {
   const page = openPage();
   storeTag.set("as-it-was");
@@ -16,7 +16,7 @@ function scene() {
   return { page, end, questions };
 }
 
-it("a page that hears signs asks nothing, and runs one timer", async () => {
+it("a page that receives heartbeats sends no requests, and runs one timer", async () => {
   const { page, questions } = scene();
   page.tell("open");
   for (let beats = 0; beats < 10; beats += 1) {
@@ -26,7 +26,7 @@ it("a page that hears signs asks nothing, and runs one timer", async () => {
   expect([liveness.get(), questions().length, page.timers()]).toEqual(["live", 0, 1]);
 });
 
-it("a page asks after 2.5 s of silence, says after 2 s more that it waits, and listens anew when there is an answer", async () => {
+it("after 2.5 s of silence a page sends a request, after 2 s more it is `waiting`, and after an answer it reconnects", async () => {
   const { page, questions } = scene();
   page.tell("open");
   await page.pass(2499);
@@ -39,7 +39,7 @@ it("a page asks after 2.5 s of silence, says after 2 s more that it waits, and l
   expect(questions()).toHaveLength(2);
   await questions()[1]?.answer({});
   expect([liveness.get(), page.streams()]).toEqual(["connecting", []]);
-  // The next try is left to chance in part.
+  // The delay before the next request has jitter.
   for (let seconds = 0; seconds < 10 && page.streams().length === 0; seconds += 1) {
     await page.pass(1000);
     await questions().at(-1)?.answer({});
@@ -53,7 +53,7 @@ it.each([
   ["between two questions", async () => {}],
   ["while it waits for an answer", (pass: (ms: number) => Promise<void>) => pass(2500)],
   ["while the service does not answer", (pass: (ms: number) => Promise<void>) => pass(4500)],
-])("a page that is left %s asks and hears nothing any more", async (_when, first) => {
+])("a page that stops %s sends and receives nothing afterwards", async (_when, first) => {
   const { page, end, questions } = scene();
   page.tell("open");
   await first(page.pass);
@@ -66,7 +66,7 @@ it.each([
   expect([questions().length, page.timers()]).toEqual([before, 0]);
 });
 
-it("a page in the background asks and hears nothing; seen again it asks for everything and listens", async () => {
+it("a hidden page sends and receives nothing; when visible again it fetches everything and reconnects", async () => {
   const { page } = scene();
   onTestFinished(watch("/v1/robots", ["robots"], () => {}));
   await page.asked[0]?.answer([]);
@@ -83,7 +83,7 @@ it.each([
   ["of what it looks at", { topics: ["robots"] }, 2],
   ["of something else", { topics: ["keys"] }, 1],
   ["that it does not understand", { kinds: [] }, 2],
-])("a page that hears of a change %s asks accordingly", async (_what, data, requests) => {
+])("a page that receives a change %s fetches accordingly", async (_what, data, requests) => {
   const { page } = scene();
   onTestFinished(watch("/v1/robots", ["robots"], () => {}));
   page.tell("open");

@@ -1,4 +1,4 @@
-/** Fields hold local times; the service is told the moment that the person means. */
+/** Fields hold local times; requests carry the instant with its time zone. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 import { bodyOf, EMPTY_DRAFT } from "../../../src/console/browser/fleets/draft.ts";
@@ -16,20 +16,20 @@ describe.each([
     });
   }
 
-  it("an operating window is sent as the person means it", () => {
+  it("an operating window is sent in the person's time zone", () => {
     inZone();
     const windows = [{ starts_at: "2026-01-31T22:30", ends_at: "2026-07-31T22:30" }];
     const body = bodyOf({ ...EMPTY_DRAFT, readiness_mode: "scheduled", windows });
     expect(body.operating_windows).toEqual([{ starts_at: winter, ends_at: summer }]);
   });
 
-  it("a key ends when the person says", () => {
+  it("the expiry of a key is read in the person's time zone", () => {
     inZone();
     expect([expiryOf("at", "2026-01-31T22:30"), expiryOf("at", "2026-07-31T22:30")]).toEqual([winter, summer]);
   });
 });
 
-it("what is no time is sent as it is, for the service to refuse beside its field", () => {
+it("an invalid time is sent unchanged, and the service refuses it", () => {
   const windows = [{ starts_at: "", ends_at: "soon" }];
   expect(bodyOf({ ...EMPTY_DRAFT, readiness_mode: "scheduled", windows }).operating_windows).toEqual(windows);
 });

@@ -12,7 +12,7 @@ test.each([
   ["another scheme", "javascript:alert(1)", CALLBACK, false],
   ["a program that does not listen", "http://127.0.0.1:9/done?code=c", "http://127.0.0.1:9/done", false],
   ["no address at all", "nowhere", "nowhere", false],
-])("after a login the code goes to %s: %s for %s: %s", (_what, redirectUrl, callbackUrl, goes) => {
+])("after a login the browser goes to %s: %s for %s: %s", (_what, redirectUrl, callbackUrl, goes) => {
   const assign = vi.fn();
   vi.stubGlobal("location", { assign });
   onTestFinished(() => void vi.unstubAllGlobals());

@@ -1,32 +1,32 @@
-/** What modules of the console find in a browser, without one: a network that the test answers, and time that passes when it is told to. */
+/** A stand-in for the browser around modules of the console: the test answers its requests and advances its clock. */
 import { onTestFinished, vi } from "vitest";
 
 import { forgetAll } from "../../../src/console/browser/data/cache.ts";
 
-/** A request of the page that waits for its answer. */
+/** A request of the page that is not answered yet. */
 export interface Asked {
   readonly path: string;
   readonly signal: AbortSignal;
   answer(body: unknown, status?: number): Promise<void>;
-  /** Nobody is there. */
+  /** Fails like a network error. */
   fail(): Promise<void>;
 }
 
 export interface Page {
-  /** Everything that was asked so far, oldest first. */
+  /** All requests so far, oldest first. */
   readonly asked: readonly Asked[];
-  /** Paths of the streams that are open. */
+  /** Paths of the open event streams. */
   streams(): readonly string[];
-  /** Sends an event of the service on every stream that is open. */
+  /** Sends an event on every open stream. */
   tell(event: string, data?: unknown): void;
-  /** Seen or in the background. */
+  /** Makes the page visible or hidden. */
   see(visibilityState: "visible" | "hidden"): void;
   pass(ms: number): Promise<void>;
-  /** How many timers run. */
+  /** Number of active timers. */
   timers(): number;
 }
 
-/** Until the test ends. */
+/** Installs it until the test ends. */
 export function openPage(): Page {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
   const asked: Asked[] = [];
@@ -47,7 +47,7 @@ export function openPage(): Page {
   }
 
   vi.stubGlobal("document", document);
-  // Without locks every window has a stream of its own.
+  // Without locks each window opens its own stream.
   vi.stubGlobal("navigator", { onLine: true });
   vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
   vi.stubGlobal("EventSource", Stream);
@@ -92,7 +92,7 @@ export function openPage(): Page {
   };
 }
 
-/** Bodies are read over several turns of the event loop. */
+/** Response bodies are read over several turns of the event loop. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,7 +10,7 @@ const PLAIN: Column<Row> = { id: "plain", name: "Plain", track: "1fr", cell: Str
 
 describe("sortRows", () => {
   it.each<[string, readonly Row[]]>([
-    // As texts 1.25 would come after 1.5, and -2 before -10.
+    // Sorted as text, -10 would come after -2.
     ["numbers by size", [-10, -2, 0, 1.25, 1.5, 9, 10, 100]],
     ["texts as people read them", ["Arm", "r2", "R10", "Zelle"]],
   ])("%s, in both directions", (_what, rows) => {
@@ -19,11 +19,11 @@ describe("sortRows", () => {
     expect(sortRows(shuffled, { column: VALUE, direction: "down" })).toEqual(rows.toReversed());
   });
 
-  it.each(["up", "down"] as const)("what is not known comes last, sorted %s", (direction) => {
+  it.each(["up", "down"] as const)("null comes last, sorted %s", (direction) => {
     expect(sortRows([null, 1, null, 1], { column: VALUE, direction })).toEqual([1, 1, null, null]);
   });
 
-  it("leaves rows as they come where nothing is to be sorted, and where they are equal", () => {
+  it("keeps the order of equal rows, and of all rows without a sort column", () => {
     const rows = ["b", "a", "B"];
     expect(sortRows(rows, null)).toEqual(rows);
     expect(sortRows(rows, { column: VALUE, direction: "up" })).toEqual(["a", "b", "B"]);

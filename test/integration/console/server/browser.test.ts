@@ -25,7 +25,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
     return { ...window, running };
   }
 
-  it("signs in, stays signed in, signs out; nothing is complained of, and no script sees a secret", async () => {
+  it("signs in, stays signed in, signs out, without a console error and without a secret that scripts can read", async () => {
     const { page, complaints, running } = await scene();
     await signInByForm(page, running, "/robots");
     expect(new URL(page.url()).pathname).toBe("/robots");
@@ -42,7 +42,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
     expect(running.log()).not.toMatch(/rps_console_|sk_rps_/);
   });
 
-  describe("a page of somebody else's, in the browser of a person who is signed in", () => {
+  describe("a page of another site, in the browser of a signed-in person", () => {
     const evil = createServer((_request, response) => {
       response.setHeader("content-type", "text/html").end("<!doctype html><title>Cats</title>");
     });
@@ -82,11 +82,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       return { running, page, other, exchange_id: exchangeId, expectNothingDone };
     }
 
-    // Browsers count every port of a host, and every scheme but TLS, as the same site: SameSite=Strict alone lets the first one through.
+    // To browsers, every port of a host is the same site: SameSite=Strict alone would let the first case through.
     it.each([
       ["at another port of the host, where the cookie comes along", "127.0.0.1"],
       ["of another site", "evil.localhost"],
-    ])("%s, does nothing by asking, by headers of its own, and by forms, and hears nothing", async (_where, host) => {
+    ])("%s: cannot send requests, add headers, submit forms or receive events", async (_where, host) => {
       const { running, other, exchange_id: exchangeId, expectNothingDone } = await attacked(host);
       const asked = await other.evaluate(`(async () => {
         const ask = (path, init) => fetch(${JSON.stringify(running.url)} + path, { credentials: "include", ...init })
@@ -117,7 +117,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
         ["/console/session", `{"api_key":"${running.key}","x":"`],
       ] as const) {
         await other.goto(`http://${host}:${evilPort}/`);
-        // A form as text: its name and value make JSON of it.
+        // With enctype text/plain, name and value together form JSON.
         await other.evaluate(`(() => {
           const form = document.createElement("form");
           Object.assign(form, { method: "POST", enctype: "text/plain", action: ${JSON.stringify(running.url + path)} });
@@ -133,7 +133,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       await expectNothingDone();
     });
 
-    it("cannot frame the console, nor hold on to it", async () => {
+    it("cannot frame the console, nor keep a reference to its window", async () => {
       const { running, other, exchange_id: exchangeId, expectNothingDone } = await attacked("evil.localhost");
       const url = JSON.stringify(`${running.url}/login?exchange=${exchangeId}`);
       await other.evaluate(`(() => {

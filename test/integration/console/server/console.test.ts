@@ -28,7 +28,7 @@ async function service(options: ServiceOptions = {}): Promise<RunningService> {
   return running;
 }
 
-/** A request without the headers that fetch adds by itself. */
+/** A request without the headers that fetch adds. */
 async function ask(url: string, headers: OutgoingHttpHeaders = {}, method = "GET") {
   const sent = request(url, { headers, method, agent: false });
   sent.end();
@@ -56,7 +56,7 @@ describe("the console's page", () => {
     expect(body.toString()).toContain('<div id="console">');
   });
 
-  it("runs its own script and asks its own service; nothing else, whatever gets into it", async () => {
+  it("has a content security policy that allows only this service's scripts and data", async () => {
     const { url } = await service();
     const { headers } = await ask(url);
     delete headers["date"];
@@ -80,7 +80,7 @@ describe("the console's page", () => {
     `);
   });
 
-  it("is looked at again each time, and sent only where it is another one", async () => {
+  it("is revalidated each time, and sent only if it changed", async () => {
     const { url } = await service();
     const { headers } = await ask(url);
     expect(headers["cache-control"]).toBe("no-cache");
@@ -93,7 +93,7 @@ describe("the console's page", () => {
   });
 
   it.each([
-    ["http, which a browser would not believe it over", {}, undefined],
+    ["http, where browsers ignore it", {}, undefined],
     [
       "https at a host of its own",
       { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example" },
@@ -109,7 +109,7 @@ describe("the console's page", () => {
     expect((await ask(url, headers)).headers["strict-transport-security"]).toBe(expected);
   });
 
-  it("is nobody's path where the console is off", async () => {
+  it("is not found when the console is off", async () => {
     const { url } = await service({ configuration: { consoleFolder: null } });
     for (const path of ["/", "/robots", "/login", "/console/events", "/console/assets/a.js"]) {
       const { status, headers } = await ask(url + path);
@@ -151,19 +151,19 @@ describe("the console's page", () => {
     ["GET", "/v1"],
     ["GET", "/v1/robot"],
     ["POST", "/robot"],
-  ])("%s %s is no page's: JSON for a browser, too", async (method, path) => {
+  ])("%s %s is not a page: browsers get JSON too", async (method, path) => {
     const { url } = await service();
     const { status, headers } = await ask(url + path, { accept: "text/html" }, method);
     expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
   });
 
-  it("a browser that asks /v1 gets JSON like anybody", async () => {
+  it("/v1 answers browsers with JSON", async () => {
     const { url } = await service();
     const { status, headers } = await ask(`${url}/v1/robots`, { accept: "text/html" });
     expect([status, headers["content-type"]]).toEqual([401, "application/json"]);
   });
 
-  it("is told by its route, and never by what was asked for", async () => {
+  it("is logged by its route, never by the requested path", async () => {
     const { url, log } = await service();
     await ask(`${url}/login?exchange=login_secret`);
     await ask(`${url}/robots/secret-robot`);
@@ -174,8 +174,8 @@ describe("the console's page", () => {
   });
 });
 
-describe("what the page is made of", () => {
-  it("keeps for a year, because another content has another name", async () => {
+describe("the assets of the page", () => {
+  it("are cached for a year, because each name contains a hash of the content", async () => {
     const { url } = await service();
     const assets = assetsOf((await ask(url)).body);
     expect(assets.map((path) => path.replace(/-\w{10}\./, "-HASH."))).toEqual([
@@ -211,19 +211,19 @@ describe("what the page is made of", () => {
     const decoded = expected === "br" ? brotliDecompressSync(body) : expected === "gzip" ? gunzipSync(body) : body;
     expect(decoded.equals(plain.body)).toBe(true);
     expect(headers["content-length"]).toBe(String(body.length));
-    // Another representation, so another tag.
+    // Each representation has its own ETag.
     expect(headers["etag"] === plain.headers["etag"]).toBe(expected === undefined);
     const again = await ask(url + path, { "accept-encoding": accepted, "if-none-match": headers["etag"] });
     expect(again.status).toBe(304);
   });
 
-  it("compressed files are no assets of their own", async () => {
+  it("do not include the compressed files under their own names", async () => {
     const { url } = await service();
     const [path = ""] = assetsOf((await ask(url)).body);
     expect((await ask(`${url}${path}.br`)).status).toBe(404);
   });
 
-  it("transfers little: the whole page is smaller than 60 KB", async () => {
+  it("transfer less than 60 KB with the page", async () => {
     const { url } = await service();
     const page = await ask(url);
     const sizes = await Promise.all(
@@ -233,14 +233,14 @@ describe("what the page is made of", () => {
   });
 });
 
-describe("a console that is not there", () => {
+describe("a console that is not built", () => {
   async function emptyFolder(): Promise<string> {
     const empty = await mkdtemp(join(tmpdir(), "no-console-"));
     onTestFinished(() => rm(empty, { recursive: true }));
     return empty;
   }
 
-  it("the service works, and the page says how to build it; then it is there", async () => {
+  it("the service works, the page says how to build it, and a build appears without a restart", async () => {
     const empty = await emptyFolder();
     let nowMs = 0;
     const { url, send, key } = await service({
@@ -255,7 +255,7 @@ describe("a console that is not there", () => {
     await buildConsole(empty);
     nowMs += 2000;
     expect((await ask(url)).status).toBe(200);
-    // Built anew while it runs: the page and what it names belong together at any time.
+    // Rebuilt while the service runs: the page and its assets match at any time.
     await rm(join(empty, "assets"), { recursive: true });
     for (const path of assetsOf((await ask(url)).body)) expect((await ask(url + path)).status).toBe(200);
     await rm(join(empty, "index.html"));
@@ -263,7 +263,7 @@ describe("a console that is not there", () => {
     expect((await ask(url)).status).toBe(200);
   });
 
-  it("a build that cannot be read is told in the log, once, however many ask", async () => {
+  it("logs once that a build cannot be read, however many requests there are", async () => {
     const broken = await emptyFolder();
     await writeFile(join(broken, "index.html"), "");
     await writeFile(join(broken, "assets"), "a file");

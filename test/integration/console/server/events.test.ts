@@ -9,7 +9,7 @@ import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
-import { createChangeFeed, EVERYTHING_MS } from "../../../../src/console/server/change-feed.ts";
+import { createChangeFeed, FULL_REFRESH_MS } from "../../../../src/console/server/change-feed.ts";
 import { CHANGE_TOPICS } from "../../../../src/console/server/change-topics.ts";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
@@ -33,7 +33,7 @@ const setup = {
   configuration_digest: `sha256:${"0".repeat(64)}`,
 };
 
-/** Waits that take a fiftieth of their time: a heartbeat comes three times a second. */
+/** Sleeps last a fiftieth of their time, which makes about 25 heartbeats a second. */
 const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
 
 async function service(options: ServiceOptions = {}): Promise<RunningService> {
@@ -55,7 +55,7 @@ async function cookieOf({ url }: RunningService, apiKey: string): Promise<string
 
 interface Heard {
   readonly answer: IncomingMessage;
-  /** Everything that came so far. */
+  /** Everything received so far. */
   text(): string;
   /** The topics of each change so far. */
   changes(): readonly string[][];
@@ -65,7 +65,7 @@ interface Heard {
 
 async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, query = ""): Promise<Heard> {
   const sent = request(`${url}/console/events${query}`, { headers, agent: false });
-  // Ours to leave.
+  // The test closes the stream.
   sent.on("error", () => {});
   sent.end();
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
@@ -89,7 +89,7 @@ async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, que
 }
 
 describeOnEachStore("GET /console/events", (newStore) => {
-  it("tells what changed in the person's own organization, and nothing of what it is", async () => {
+  it("names the topics that changed in the person's organization, without data", async () => {
     const store = await newStore();
     const running = await service({ store });
     const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
@@ -108,7 +108,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     await expect.poll(() => own.changes(), SOON).toContainEqual(["robots", "fleets"]);
     await running.send("POST", "/v1/me/api-keys", { label: "k" });
     await expect.poll(() => own.changes(), SOON).toContainEqual(["keys"]);
-    // Heard after both: the other one's silence is no accident of time.
+    // This event comes after both changes, so the other stream did not just receive it late.
     const headers = { authorization: `Bearer ${otherKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ label: "k" });
     await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
@@ -117,7 +117,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     expect(own.text()).not.toMatch(/arm|rob_|key_|org_/);
   });
 
-  it("tells at once that something changed since the page was told whose session it has, and nothing where nothing did", async () => {
+  it("with ?since=, reports everything as changed at once if the store has changed, and nothing otherwise", async () => {
     const running = await service({ store: await newStore() });
     const headers = { cookie: await cookieOf(running, running.key) };
     const sinceNow = async () => {
@@ -134,11 +134,11 @@ describeOnEachStore("GET /console/events", (newStore) => {
       one.leave();
       return one.changes();
     };
-    // The service itself may commit something in between, but not every time.
+    // The service's own tasks may commit in between, but not every time.
     await expect.poll(heardFirst, SOON).toEqual([]);
   });
 
-  it("keeps no place for who left while the store was asked", async ({ skip }) => {
+  it("removes the stream of a client that disconnects during authentication", async ({ skip }) => {
     const store = await newStore();
     if (store?.kind !== "postgres") return skip("SQLite answers before anybody can leave");
     const running = await service({ store, configuration: { rateLimit: null } });
@@ -159,7 +159,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     expect((await listen(running, { cookie })).answer.statusCode).toBe(200);
   });
 
-  it("tells a key of what it may read, and nothing of the rest", async () => {
+  it("reports to a key only the topics that it may read", async () => {
     const running = await service({ store: await newStore() });
     const listenAs = async (scopes: readonly string[] | null) => {
       const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes });
@@ -174,9 +174,9 @@ describeOnEachStore("GET /console/events", (newStore) => {
     expect(robot.changes()).toEqual([]);
   });
 
-  it("ends within a second of a revocation by another process, and of an expiry", async () => {
+  it("ends within a second after another process revokes the key, and after the key expires", async () => {
     const store = await newStore();
-    // Real time: what is promised is a second.
+    // Real time: the limit of one second is what the test checks.
     const running = await service({ store, clock: systemClock });
     const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
     await using backstage = await openBackstage(location);
@@ -199,7 +199,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     }
   });
 
-  it("says that the session is over, and ends", async () => {
+  it("sends `ended` when the session ends, and closes", async () => {
     const running = await service({ store: await newStore() });
     const cookie = await cookieOf(running, running.key);
     const { text, ended } = await listen(running, { cookie });
@@ -210,21 +210,21 @@ describeOnEachStore("GET /console/events", (newStore) => {
   });
 });
 
-describe("who listens", () => {
+describe("a stream opened by", () => {
   it.each<[string, OutgoingHttpHeaders, number]>([
     ["the page", {}, 200],
-    ["the page, in a browser that says so", { "sec-fetch-site": "same-origin" }, 200],
+    ["the page, in a browser that sends Sec-Fetch-Site", { "sec-fetch-site": "same-origin" }, 200],
     ["another site", { "sec-fetch-site": "cross-site" }, 401],
     ["another port of the host", { "sec-fetch-site": "same-site" }, 401],
     ["another site in an old browser", { origin: "https://evil.example" }, 401],
-    ["nobody in particular", { cookie: "" }, 401],
+    ["a client without a session", { cookie: "" }, 401],
   ])("%s: %j → %i", async (_who, headers, status) => {
     const running = await service();
     const cookie = await cookieOf(running, running.key);
     expect((await listen(running, { cookie, ...headers })).answer.statusCode).toBe(status);
   });
 
-  it("is bounded for a credential: a newer stream takes the place of the oldest", async () => {
+  it("a credential at its limit closes the oldest stream of the credential", async () => {
     const running = await service({ configuration: { rateLimit: null } });
     const cookie = await cookieOf(running, running.key);
     const all = [];
@@ -237,8 +237,8 @@ describe("who listens", () => {
     expect([...ended]).toEqual([0]);
   });
 
-  it("has left when the page is closed: the store is looked at for nobody", async () => {
-    // A look that takes no time is followed by a rest of a second; here the rest ends when it is told to.
+  it("a page that closes its stream ends the polling of the store", async () => {
+    // The pause after an instant poll is one second; here the test ends the pause.
     const rests: (() => void)[] = [];
     const clock: Clock = {
       ...hasty,
@@ -257,7 +257,7 @@ describe("who listens", () => {
     const looksAgain = async () => {
       const before = rests.length;
       rests.at(-1)?.();
-      // These take longer than a look.
+      // These sleep longer than the pause between polls.
       for (let requests = 0; requests < 3; requests += 1) await running.send("GET", "/v1/robots");
       return rests.length > before;
     };
@@ -266,7 +266,7 @@ describe("who listens", () => {
     await expect.poll(looksAgain, SOON).toBe(false);
   });
 
-  it("does not hold up the end of the service", async () => {
+  it("a page does not delay the shutdown of the service", async () => {
     const running = await service();
     const { ended } = await listen(running, { cookie: await cookieOf(running, running.key) });
     await running[Symbol.asyncDispose]();
@@ -277,7 +277,7 @@ describe("who listens", () => {
 });
 
 describeOnEachStore("the change feed", (newStore) => {
-  /** A store with two organizations, and a feed whose time passes by steps. */
+  /** A store with two organizations, and a feed whose clock the test advances. */
   async function scene() {
     const folder = await mkdtemp(join(memoryFolder, "change-feed-"));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -305,9 +305,9 @@ describeOnEachStore("the change feed", (newStore) => {
     const feed = createChangeFeed(store, { clock, log }, stopping.signal);
     const heard: (readonly string[])[] = [];
     const stop = await feed.listen(first!.id, (topics) => heard.push(topics));
-    // A look is under way; what it finds is no matter of what comes.
+    // Discards what a poll that is under way finds.
     await expect.poll(() => looks, SOON).toBeGreaterThan(0);
-    /** What is heard of the next look. */
+    /** The topics that the next poll reports. */
     const next = async (afterMs = 1000) => {
       const [before, from] = [looks, heard.length];
       nowMs += afterMs;
@@ -358,7 +358,7 @@ describeOnEachStore("the change feed", (newStore) => {
     await insert(store, "deployments", { ...deployment, status: "preparing", generation_id: "g2", created_at: at });
   }
 
-  it("tells what the tasks of the service did, and what time did", async () => {
+  it("reports changes by the service's tasks and by the passing of time", async () => {
     const { store, next, own, problems } = await scene();
     await plant(store, own);
     await next();
@@ -389,14 +389,14 @@ describeOnEachStore("the change feed", (newStore) => {
     };
     await insert(store, "usage_records", { ...record, ...usage });
     expect(await next()).toEqual([["usage"]]);
-    // A window begins, and nothing is committed.
+    // A window opens without a commit.
     expect(await next(45_000)).toEqual([]);
     expect(await next(15_000)).toEqual([CHANGE_TOPICS]);
     expect(await next(40_000)).toEqual([["fleets"]]);
     expect(problems).toEqual([]);
   });
 
-  it("tells what requests did, of the own organization and of the service's catalog", async () => {
+  it("reports changes by requests, in the own organization and in the catalog", async () => {
     const { store, next, own, other } = await scene();
     let count = 0;
     const act = (organizationId: string | null, action: string) => {
@@ -419,17 +419,17 @@ describeOnEachStore("the change feed", (newStore) => {
     expect(await next()).toEqual([]);
     await act(own, "robot.delete_of_a_later_version");
     expect(await next()).toEqual([CHANGE_TOPICS]);
-    // More than is kept.
+    // More changes than one poll reads.
     for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
     expect(await next()).toEqual([]);
     await act(own, "api_key.create");
     for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
     expect(await next()).toEqual([["keys"]]);
     expect(await next()).toEqual([]);
-    expect(await next(EVERYTHING_MS)).toEqual([CHANGE_TOPICS]);
+    expect(await next(FULL_REFRESH_MS)).toEqual([CHANGE_TOPICS]);
   });
 
-  it("looks only while somebody listens, and begins anew with who comes then", async () => {
+  it("polls only while there are listeners, and starts again for the next one", async () => {
     const { store, feed, next, stop, heard, own, looks } = await scene();
     stop();
     await store.write((transaction) =>
@@ -438,7 +438,7 @@ describeOnEachStore("the change feed", (newStore) => {
     const before = looks();
     const again: (readonly string[])[] = [];
     const listener = (topics: readonly string[]) => again.push(topics);
-    // The watch that was under way finds nobody, and ends.
+    // The running loop finds no listener and ends.
     const pending = next().catch(() => "ended");
     await feed.listen(own, listener);
     await pending;
@@ -449,12 +449,12 @@ describeOnEachStore("the change feed", (newStore) => {
     expect(heard).toEqual([]);
   });
 
-  it("looks again for who comes after everybody had left, and tells nothing of what was before", async () => {
+  it("does not report changes made while there was no listener", async () => {
     const { store, feed, next, wake, stop, heard, own, looks } = await scene();
     await expect.poll(looks, SOON).toBeGreaterThan(0);
     stop();
     wake();
-    // The watch finds nobody, and ends without asking the store.
+    // The loop finds no listener and ends without a poll.
     await new Promise((resolve) => setImmediate(resolve));
     await plant(store, own);
     const again: (readonly string[])[] = [];

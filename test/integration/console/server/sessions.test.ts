@@ -50,10 +50,10 @@ interface Answer {
 interface Scene {
   readonly running: RunningService;
   turn(ms: number): void;
-  /** A request with exactly these headers. */
+  /** Sends a request with exactly these headers. */
   ask(method: string, path: string, headers?: OutgoingHttpHeaders, body?: unknown): Promise<Answer>;
   signIn(apiKey?: string, headers?: OutgoingHttpHeaders): Promise<Answer>;
-  /** Signs in; resolves with what the browser would send from then on. */
+  /** Signs in; resolves with the headers that the browser would send afterwards. */
   browse(apiKey?: string): Promise<{ readonly cookie: string }>;
   makeKey(wish?: object): Promise<{ readonly id: string; readonly api_key: string }>;
 }
@@ -93,7 +93,7 @@ async function scene(store?: StoreLocation, configuration: Partial<ServiceConfig
 const refusal = ({ status, body }: Answer) => [status, refusalSchema.parse(JSON.parse(body)).detail];
 
 describeOnEachStore("sessions of the console", (newStore) => {
-  it("are signed in to with a key, and say who that is", async () => {
+  it("are created by signing in with a key, and tell whose they are", async () => {
     const { running, ask, signIn } = await scene(await newStore());
     const answer = await signIn();
     expect([answer.status, answer.headers["cache-control"]]).toEqual([200, "no-store"]);
@@ -107,11 +107,11 @@ describeOnEachStore("sessions of the console", (newStore) => {
     const own = await ask("GET", "/v1/me/session", { ...FROM_CONSOLE, cookie: cookie.split(";")[0] });
     expect(JSON.parse(own.body)).toEqual(view);
     expect(own.headers["cache-control"]).toBe("no-store");
-    // The token is in the cookie alone.
+    // The token is only in the cookie.
     expect(answer.body + running.log()).not.toMatch(/rps_console_|sk_rps_/);
   });
 
-  it("keep no token and no key in the store", async () => {
+  it("store neither token nor key in plain text", async () => {
     const { running, browse } = await scene(undefined);
     const { cookie } = await browse();
     const names = (await readdir(running.data_directory)).filter((name) => name.startsWith("service.db"));
@@ -120,7 +120,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect(texts.join("")).not.toContain("rps_console_");
   });
 
-  it("may do what the key may, and nothing else", async () => {
+  it("have exactly the scopes of the key", async () => {
     const { ask, browse, makeKey } = await scene(await newStore());
     const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
     const headers = { ...FROM_CONSOLE, ...(await browse(apiKey)) };
@@ -161,7 +161,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect(refusal(await ask("GET", "/v1/robots", headers))).toEqual([401, "Session has expired"]);
   });
 
-  it("expire when nothing is heard of them for half a day, and after a week whatever is heard", async () => {
+  it("expire after half a day without use, and after a week in any case", async () => {
     let nowMs = Date.parse("2026-03-01T00:00:00Z");
     const clock = { ...systemClock, wallMs: () => nowMs };
     const machine = { ...testMachine, clock };
@@ -203,7 +203,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect(await hear(used, CONSOLE_LIFETIME_MS)).toBe("Session has expired");
   });
 
-  it("are over when signed out of, and signing out twice does no harm", async () => {
+  it("end by signing out, which is idempotent", async () => {
     const { ask, browse, running } = await scene(await newStore());
     const [own, other] = [await browse(), await browse()];
     for (let times = 0; times < 2; times += 1) {
@@ -216,7 +216,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect((await running.send("GET", "/v1/robots")).status).toBe(200);
   });
 
-  it("of one key are bounded: the oldest goes", async () => {
+  it("of one key are limited: the oldest ends", async () => {
     const location = await newStore();
     const { ask, browse, running } = await scene(location);
     const first = await browse();
@@ -240,7 +240,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...second })).status).toBe(200);
   });
 
-  it("are in the audit log, by the key that signed in", async () => {
+  it("appear in the audit log, with the key as the actor", async () => {
     const { ask, browse, running } = await scene();
     const cookie = await browse();
     await ask("DELETE", "/console/session", { ...FROM_CONSOLE, ...cookie });
@@ -271,19 +271,19 @@ describeOnEachStore("sessions of the console", (newStore) => {
     });
     expect(decided.status).toBe(200);
     expect((await seen(exchangeId)).state).toBe("approved");
-    // Nobody who is not signed in learns of a login, and nobody of one that is not there.
+    // A login is shown to signed-in people only; an unknown one is not found.
     expect((await ask("GET", `/console/logins/${exchangeId}`)).status).toBe(401);
     expect((await ask("GET", "/console/logins/login_1", headers)).status).toBe(404);
     const late = await start();
     turn(600_001);
     const answer = await ask("GET", `/console/logins/${late}`, headers);
-    // Forgotten soon after.
+    // The service forgets it soon after.
     expect(answer.status === 404 || answer.body.includes('"state":"expired"')).toBe(true);
   });
 });
 
-describe("lists over a thin line", () => {
-  it("are zipped for the page, and for the page alone; a few bytes are left as they are", async () => {
+describe("long lists", () => {
+  it("are compressed for the page only; short answers are not compressed", async () => {
     const { running, browse } = await scene();
     const setup = { robot_type_id: "yam.bimanual-joint-position.v1", region: "eu-central-1" };
     const digest = `sha256:${"0".repeat(64)}`;
@@ -308,10 +308,10 @@ describe("lists over a thin line", () => {
 
 describe("signing in", () => {
   it.each([
-    ["no key", "hello", 401, "Invalid API key"],
-    ["a key of nobody", createApiKey(systemRandom), 401, "Invalid API key"],
-    ["a token of a command line", createSessionToken(systemRandom), 401, "Invalid session token"],
-    ["a token of a console", createConsoleToken(systemRandom), 401, "Invalid API key"],
+    ["a text that is not a key", "hello", 401, "Invalid API key"],
+    ["an unknown key", createApiKey(systemRandom), 401, "Invalid API key"],
+    ["a session token of the command line", createSessionToken(systemRandom), 401, "Invalid session token"],
+    ["a session token of the console", createConsoleToken(systemRandom), 401, "Invalid API key"],
   ])("%s: refused", async (_what, apiKey, status, detail) => {
     const { running, signIn } = await scene();
     const answer = await signIn(apiKey);
@@ -321,12 +321,12 @@ describe("signing in", () => {
     expect(metrics).toContain("refused_credentials_total 1");
   });
 
-  it("takes a key with the blanks that copying brings along", async () => {
+  it("ignores blanks around the key, which copying adds", async () => {
     const { running, signIn } = await scene();
     expect((await signIn(` ${running.key}\n`)).status).toBe(200);
   });
 
-  it("a session of a command line is no key", async () => {
+  it("with a session token of the command line is refused", async () => {
     const { running, ask, signIn } = await scene();
     const json = { "content-type": "application/json" };
     const verifier = "v".repeat(43);
@@ -338,7 +338,7 @@ describe("signing in", () => {
     expect(refusal(await signIn(token))).toEqual([401, "Invalid API key"]);
   });
 
-  it("guesses are counted for the address, and then not heard", async () => {
+  it("with wrong keys is rate limited by address", async () => {
     const few = { per_second: 0.001, burst: 3 };
     const { signIn } = await scene(undefined, { rateLimit: { credential: few, address: few } });
     const statuses = [];
@@ -354,7 +354,7 @@ describe("signing in", () => {
     ]);
   });
 
-  it("a body that is none is refused, and a key in it is not said again", async () => {
+  it("with an invalid body is refused, without echoing the key", async () => {
     const { running, ask } = await scene();
     const headers = { ...FROM_CONSOLE, "content-type": "application/json" };
     for (const body of [{}, { api_key: 1 }, { api_key: [running.key] }, { apikey: running.key }, [running.key], "x"]) {
@@ -366,8 +366,8 @@ describe("signing in", () => {
   });
 });
 
-describe("where the cookie counts", () => {
-  it("a token is good in its own place alone", async () => {
+describe("the session cookie", () => {
+  it("takes only console tokens, and the Authorization header takes none of them", async () => {
     const { running, ask, browse } = await scene();
     const { cookie } = await browse();
     const [name = "", token = ""] = cookie.split("=");
@@ -384,7 +384,7 @@ describe("where the cookie counts", () => {
     expect(await get({ cookie: `${name}=` })).toBe(401);
   });
 
-  it("an Authorization of the request's own wins, good or bad", async () => {
+  it("is ignored when the request has an Authorization header, valid or not", async () => {
     const { running, ask, browse, makeKey } = await scene();
     const { cookie } = await browse();
     const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
@@ -401,19 +401,19 @@ describe("where the cookie counts", () => {
     ["the page itself", { "sec-fetch-site": "same-origin" }, 200],
     ["the page itself, and its origin", { "sec-fetch-site": "same-origin", origin: "OWN" }, 200],
     ["an old browser, or plain HTTP", { origin: "OWN" }, 200],
-    ["a browser that says nothing", {}, 200],
+    ["a browser without Sec-Fetch-Site and Origin", {}, 200],
     ["another site", { "sec-fetch-site": "cross-site", origin: "https://evil.example" }, 401],
     ["another port of the host", { "sec-fetch-site": "same-site" }, 401],
     ["the person's own address bar", { "sec-fetch-site": "none" }, 401],
     ["another site in an old browser", { origin: "https://evil.example" }, 401],
     ["another port in an old browser", { origin: "http://127.0.0.1:1" }, 401],
     ["the same host by another scheme", { origin: "HTTPS" }, 401],
-    ["a frame that is nobody's", { origin: "null" }, 401],
+    ["a frame with an opaque origin", { origin: "null" }, 401],
     ["another page, whose origin a proxy changed", { "sec-fetch-site": "cross-site", origin: "OWN" }, 401],
-    ["two words at once", { "sec-fetch-site": ["same-origin", "cross-site"] }, 401],
-    ["no header of the console", { "x-robot-policy-console": "" }, 401],
-    ["something else in it", { "x-robot-policy-console": "true" }, 401],
-  ])("asked by %s: %j → %i", async (_who, headers, status) => {
+    ["a client with two Sec-Fetch-Site headers", { "sec-fetch-site": ["same-origin", "cross-site"] }, 401],
+    ["a client with an empty console header", { "x-robot-policy-console": "" }, 401],
+    ["a client with another console header", { "x-robot-policy-console": "true" }, 401],
+  ])("sent by %s: %j → %i", async (_who, headers, status) => {
     const { running, ask, browse } = await scene();
     const { cookie } = await browse();
     const own = new URL(running.url).origin;
@@ -422,7 +422,7 @@ describe("where the cookie counts", () => {
     expect((await ask("GET", "/v1/robots", sent)).status).toBe(status);
     const json = { ...sent, "content-type": "application/json" };
     expect((await ask("POST", "/v1/me/api-keys", json, { label: "k" })).status).toBe(status);
-    // To be signed in as somebody else, or out, is an attack too; and what is allowed there must be allowed here.
+    // Signing in and out follow the same rule: signing a person in as somebody else is an attack too.
     const { cookie: _cookie, ...without } = json;
     const expected = status === 200 ? 200 : 403;
     const signed = await ask("POST", "/console/session", without, { api_key: running.key });
@@ -431,14 +431,14 @@ describe("where the cookie counts", () => {
     expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, cookie })).status).toBe(status === 200 ? 401 : 200);
   });
 
-  it("a name that was made to lead here brings no cookie, and so nothing", async () => {
+  it("protects against DNS rebinding: another host name brings no cookie", async () => {
     const { ask } = await scene();
     const rebound = { ...FROM_CONSOLE, host: "evil.example", origin: "http://evil.example" };
     expect((await ask("GET", "/v1/robots", rebound)).status).toBe(401);
     expect((await ask("GET", "/console/events", rebound)).status).toBe(401);
   });
 
-  it("no other origin may read an answer, or ask with headers of its own", async () => {
+  it("no other origin may read an answer or add headers", async () => {
     const { ask, browse } = await scene();
     const { cookie } = await browse();
     const origin = "https://evil.example";
@@ -454,7 +454,7 @@ describe("where the cookie counts", () => {
     }
   });
 
-  it("nowhere, where the console is off", async () => {
+  it("is ignored when the console is off", async () => {
     const first = await scene();
     const { cookie } = await first.browse();
     const { data_directory: dataDirectory, key } = first.running;
@@ -475,10 +475,10 @@ describe("where the cookie counts", () => {
   });
 });
 
-describe("behind a proxy that speaks TLS", () => {
+describe("behind a TLS proxy", () => {
   const forwarded = { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example" };
 
-  it("the cookie is for TLS and this host alone", async () => {
+  it("the cookie is Secure and bound to the host", async () => {
     const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
     const answer = await signIn(undefined, forwarded);
     const [cookie = ""] = answer.headers["set-cookie"] ?? [];
@@ -487,7 +487,7 @@ describe("behind a proxy that speaks TLS", () => {
     );
     const sent = { ...FROM_CONSOLE, cookie: cookie.split(";")[0] };
     expect((await ask("GET", "/v1/robots", { ...sent, ...forwarded })).status).toBe(200);
-    // What was set where anyone listens is not believed here.
+    // A cookie that was set over plain HTTP is refused.
     const plain = sent.cookie?.replace("__Host-", "");
     expect((await ask("GET", "/v1/robots", { ...sent, ...forwarded, cookie: plain })).status).toBe(401);
     const origins: readonly (readonly [string, number])[] = [
@@ -500,7 +500,7 @@ describe("behind a proxy that speaks TLS", () => {
     }
   });
 
-  it("where it rewrites the host, the browser's own word counts", async () => {
+  it("that rewrites the host, Sec-Fetch-Site decides", async () => {
     const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
     const rewritten = { "x-forwarded-proto": "https", origin: "https://robots.example" };
     const answer = await signIn(undefined, { ...rewritten, "sec-fetch-site": "same-origin" });
@@ -510,7 +510,7 @@ describe("behind a proxy that speaks TLS", () => {
     expect((await ask("GET", "/v1/robots", { ...sent, "sec-fetch-site": "cross-site" })).status).toBe(401);
   });
 
-  it("is not believed where nobody trusts it", async () => {
+  it("that is not trusted, its headers are ignored", async () => {
     const { signIn } = await scene();
     const [cookie = ""] = (await signIn(undefined, forwarded)).headers["set-cookie"] ?? [];
     expect(cookie).not.toMatch(/__Host-|Secure/);
