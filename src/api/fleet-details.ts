@@ -1,11 +1,10 @@
 import * as z from "zod";
 
-import { ENDPOINT_STATUSES } from "./endpoints.ts";
+import { ENDPOINT_STATUSES, moment, nullableText } from "./endpoints.ts";
 import { fleetPreviewSchema } from "./fleets.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
-import { moment, nullableText } from "./wire/text.ts";
 
 export const FLEET_MEMBER_STATES = ["ready", "active", "waiting", "blocked"] as const;
 export const SELECTION_KINDS = ["robots", "selector"] as const;

@@ -1,8 +1,7 @@
 import * as z from "zod";
 
-import { actorSchema } from "./wire/actor.ts";
+import { actorSchema, moment, nullableText } from "./audit.ts";
 import type { Operation } from "./wire/operation.ts";
-import { moment, nullableText } from "./wire/text.ts";
 
 /** Refused registrations that an organization's list has at most: the newest. */
 export const REFUSALS_SHOWN = { maximum: 1000 } as const;

@@ -1,9 +1,12 @@
 import * as z from "zod";
 
-import { actorSchema } from "./wire/actor.ts";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
-import { moment, nullableText } from "./wire/text.ts";
+
+/** ISO 8601 date-time. */
+const moment = z.string();
+const nullableText = z.string().nullable();
+const actorSchema = z.object({ id: z.string(), label: nullableText });
 
 /** Registrations that a robot's history shows at most: the newest. */
 export const HISTORY_SHOWN = { maximum: 200 } as const;

@@ -46,8 +46,3 @@ export function codePoints(value: string): number {
   }
   return count;
 }
-
-/** ISO 8601 date-time. */
-export const moment = z.string();
-
-export const nullableText = z.string().nullable();
