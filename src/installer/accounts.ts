@@ -1,10 +1,9 @@
-/** A user as the system knows it. */
 export interface Account {
   readonly user_id: number;
   readonly group_id: number;
 }
 
-/** @returns null when the text of passwd(5) has no such user. */
+/** @param passwd the text of passwd(5). @returns null where it has no such user. */
 export function findAccount(passwd: string, name: string): Account | null {
   const fields = passwd
     .split("\n")

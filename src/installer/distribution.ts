@@ -8,23 +8,23 @@ import type { InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
 
-/** The program as it was built, and the files that belong to it: what `scripts/build` writes to dist/, and what an installation has. */
+/** The built program and its files, as `scripts/build` writes them to dist/. */
 export interface Distribution {
   readonly kind: "distribution";
-  /** The launcher but for its first line, which names the Node that runs it. */
+  /** The launcher without its first line, which names its Node. */
   readonly launcher: string;
   /** By name inside the program's folder, such as `lib/zod.cjs`. */
   readonly files: ReadonlyMap<string, Measured>;
-  /** Units as they are shipped, for /usr/bin. */
-  readonly units: Readonly<Record<"service" | "first_boot", string>>;
+  /** Units as shipped, with the program in /usr/bin. */
+  readonly units: Readonly<Record<"service" | "firstBoot", string>>;
 }
 
-/** Beside the program, in the folder share/. */
+/** Paths relative to the program's folder. */
 export const SHARED = {
   service: "share/systemd/robot-policy-agent.service",
-  first_boot: "share/systemd/robot-policy-agent-setup.service",
-  growing_delay: "share/systemd/growing-delay.conf",
-  credential_store: "share/systemd/00-credential-store.conf",
+  firstBoot: "share/systemd/robot-policy-agent-setup.service",
+  growingDelay: "share/systemd/growing-delay.conf",
+  credentialStore: "share/systemd/00-credential-store.conf",
   sysusers: "share/systemd/robot-policy-agent.sysusers",
   configuration: "share/config/config.example.yaml",
   manifest: "share/config/robot-manifest.example.yaml",
@@ -32,7 +32,7 @@ export const SHARED = {
 
 const TEXT_LIMIT_BYTES = 1024 * 1024;
 const BUNDLE_LIMIT_BYTES = 32 * 1024 * 1024;
-/** How a bundle names a package that lies in a file of its own. */
+/** How a bundle loads a package from a separate file. */
 const LATE_PACKAGE = /\brequire\("\.\/([a-z-]+\.cjs)"\)/g;
 const SHEBANG = /^#![^\n]*\n/;
 
@@ -40,7 +40,7 @@ const SHEBANG = /^#![^\n]*\n/;
  * Finds what to install: the program that is running.
  *
  * @param programPath the launcher, in dist/ or in an installation; links followed.
- * @throws DiskError where files of it cannot be read.
+ * @throws DiskError where its files cannot be read.
  */
 export async function findDistribution(host: Disk, programPath: string): Promise<Distribution | InstallerProblem> {
   const folder = dirname(programPath);
@@ -48,7 +48,7 @@ export async function findDistribution(host: Disk, programPath: string): Promise
   if (!isLauncher || (await host.look(join(folder, "lib"))).kind !== "directory") {
     return refusal({
       code: "not-built",
-      what: "this runs from its sources, and only the built program can be installed",
+      what: "this is run from source, and only the built program can be installed",
       where: programPath,
       fix: `npm run build, then: dist/${NAME}.cjs install`,
     });
@@ -75,8 +75,8 @@ export async function findDistribution(host: Disk, programPath: string): Promise
     texts.set(name, text);
     files.set(name, await measure({ kind: "text", text }, host));
   }
-  const { service: serviceName, first_boot: firstBootName } = SHARED;
-  const units = { service: texts.get(serviceName) ?? "", first_boot: texts.get(firstBootName) ?? "" };
+  const { service: serviceName, firstBoot: firstBootName } = SHARED;
+  const units = { service: texts.get(serviceName) ?? "", firstBoot: texts.get(firstBootName) ?? "" };
   return { kind: "distribution", launcher: launcher.replace(SHEBANG, ""), files, units };
 }
 
@@ -85,6 +85,6 @@ function incomplete(where: string): InstallerProblem {
     code: "incomplete-program",
     what: "a part of the program is missing",
     where,
-    fix: "unpack it again, the whole folder; in a checkout: npm run build",
+    fix: "unpack the whole folder again; in a checkout: npm run build",
   });
 }

@@ -1,17 +1,17 @@
 /**
  * The installer puts the agent on a robot without a package manager, and takes it off again.
  *
- * Both commands work as the agent itself does, from what is there and not from what was done before:
+ * Both commands look at the machine each time, and trust no earlier run:
  *
- *     observe   what lies where the installation belongs, and which versions are there    plan/observation.ts, plan/installed.ts
- *     plan      (what is wanted, what was seen) → steps, and what was edited and stays     plan/wanted.ts, plan/plan.ts, plan/plan-removal.ts; pure
- *     apply     each step alone is atomic                                                  apply/apply.ts, apply/removal.ts
+ *     observe   the files at the installation's paths, and the installed versions     plan/observation.ts, plan/installed.ts
+ *     plan      (wanted, observed) → steps, and the edited files that are kept        plan/wanted.ts, plan/plan.ts, plan/plan-removal.ts; pure
+ *     apply     each step is atomic                                                   apply/apply.ts, apply/removal.ts
  *
- * Each version has a folder of its own, which holds the program, its Node, and a copy of each file that goes elsewhere, such as the units:
- * a file that differs from every copy was edited by the administrator, and stays. The link `current` is switched at once, last of all. A run
- * that was cut short is completed by the next one. If the service does not come up with the new version, the version before is put back.
+ * Each version has its own folder. It holds the program, its Node, and a copy of each file that is installed elsewhere, such as the units:
+ * a file that differs from all copies was edited by the administrator, and is kept. Near the end the link `current` is replaced atomically.
+ * The next run completes an interrupted one. If the service does not start with the new version, the installer restores the previous one.
  *
- * Everything is done to one tree of files, `/` or an image (`--root`), through `Disk`, which leads no path out of that tree.
+ * All changes go through `Disk` to one tree of files: `/`, or an image (`--root`). No path leaves that tree.
  */
 import type { Files } from "../platform/files/files.ts";
 import { systemFiles } from "../platform/files/files.ts";
@@ -23,11 +23,11 @@ import { openRootedDisk } from "./disk/rooted-disk.ts";
 import type { OwnProcess } from "./own-process.ts";
 import { ownProcess } from "./own-process.ts";
 
-/** The machine as the installer sees it: there is one real one, and in tests one that breaks where the test says. */
+/** The machine as the installer sees it; a test replaces it by one that fails at a chosen step. */
 export interface InstallerMachine {
-  /** @throws Node system errors where `root` is no folder that can be opened. */
+  /** @throws Node system errors: `root` cannot be opened, or is not a folder. */
   openDisk(root: string): Promise<Disk & AsyncDisposable>;
-  /** Where its own files are. */
+  /** The root of its own files. */
   readonly root: string;
   readonly files: Files;
   readonly runProgram: RunProgram;
@@ -42,7 +42,7 @@ export const systemInstallerMachine: InstallerMachine = {
   own: ownProcess,
 };
 
-/** What the commands are given; neither reaches for `process` itself. */
+/** What a command gets from its caller, so that it never reads `process` itself. */
 export interface InstallerContext {
   readonly terminal: Terminal;
   /** Aborts at the first SIGINT or SIGTERM. */
@@ -51,7 +51,7 @@ export interface InstallerContext {
   readonly user_id: number;
 }
 
-/** A refusal, or a failure after which everything is as it was; `problem.fix` says what to do. */
+/** A refusal, or a failure that changed nothing; `problem.fix` says what to do. */
 export interface InstallerProblem {
   readonly kind: "problem";
   readonly problem: Problem;

@@ -6,22 +6,22 @@ import { isDiskError } from "./disk/disk.ts";
 import type { InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 
-/** Larger than any key with what editors put around it. */
+/** Larger than any key with a BOM and blank lines around it. */
 const KEY_LIMIT_BYTES = 4096;
 const READABLE_BY_OTHERS = 0o044;
 
 export interface GivenKey {
   readonly kind: "key";
   readonly content: Content;
-  /** What a person should know about where it came from. */
+  /** About the file that it came from. */
   readonly warning: string | null;
 }
 
-/** All of stdin, `too-large` beyond the limit. No key is that text. */
+/** Reads all of stdin. @returns `too-large` beyond the limit; no key has that text. */
 export type ReadInput = (limitBytes: number) => Promise<string>;
 
 /**
- * Reads the key that a person hands over. The file may be anybody's and have any mode: sticks and shares know none.
+ * Reads the key for the installation. Its file may have any owner and mode: USB sticks and network shares have none.
  *
  * @param from a path, or `-` for stdin.
  */
@@ -34,7 +34,7 @@ export async function readGivenKey(
   const read = from === "-" ? await readInput(KEY_LIMIT_BYTES) : await readKeyFile(from, host);
   if (typeof read === "object") return read;
   if (read === "too-large") {
-    return refusal({ code: "key-too-large", what: "there is more in it than a key", where, fix: "give the key alone" });
+    return refusal({ code: "key-too-large", what: "it holds more than a key", where, fix: "give the key alone" });
   }
   const found = await parseKey(read, where);
   if (found.kind === "problem") return found;
@@ -59,14 +59,14 @@ async function readKeyFile(path: string, host: Disk): Promise<string | Installer
   }
 }
 
-/** As the agent reads it, so that a key that is taken here is taken there. */
+/** Uses the agent's parser, so that the agent accepts what is accepted here. */
 async function parseKey(text: string, where: string): Promise<Omit<GivenKey, "warning"> | InstallerProblem> {
   const found = await loadCredential({ environmentKey: text, serviceUserId: 0 }, systemFiles);
   switch (found.kind) {
     case "credential":
       return { kind: "key", content: { kind: "secret", secret: found.secret } };
     case "credential-problem":
-      // An empty variable counts as none.
+      // The parser reports empty text as a missing key.
       return found.code === "key-missing"
         ? refusal({ code: "key-empty", what: "there is no key in it", where, fix: "give the key alone, on one line" })
         : refusal({ code: found.code, what: found.what, where, fix: "give the key alone, on one line" });

@@ -1,6 +1,5 @@
 /**
- * Where everything lies, as paths inside the root. All of it is under /usr/local, /etc and /var, so that no file of a package manager
- * is ever touched.
+ * All paths of an installation, inside the root of the tree. None of them belongs to a distribution's package: the program is in /usr/local.
  */
 
 export const NAME = "robot-policy-agent";
@@ -11,28 +10,28 @@ export const SERVICE_USER = "robot-policy-agent";
 export const SERVICE_UNIT = `${NAME}.service`;
 export const FIRST_BOOT_UNIT = `${NAME}-setup.service`;
 
-/** Every version in a folder of its own, and `current`, a link that is switched at once. */
+/** Holds one folder per version, and the link `current`, which is replaced atomically. */
 export const PROGRAM_FOLDER = `/usr/local/lib/${NAME}`;
 export const VERSIONS_FOLDER = `${PROGRAM_FOLDER}/versions`;
 export const CURRENT_LINK = `${PROGRAM_FOLDER}/current`;
-/** What the unit starts; `/usr/local/bin` may hold something else of the same name, such as the link of `npm install --global`. */
+/** What the unit starts. Not COMMAND_LINK: /usr/local/bin may hold another program of that name, such as one of `npm install --global`. */
 export const PROGRAM = `${CURRENT_LINK}/${NAME}`;
 export const COMMAND_LINK = `/usr/local/bin/${NAME}`;
-/** Relative, so that it leads there in an image too. */
+/** Relative, so that it works in a mounted image too. */
 export const COMMAND_TARGET = `../lib/${NAME}/current/${NAME}`;
 
 /**
- * For units that come with software. Not /etc/systemd/system, the place of the person in charge: a file of ours there would keep
- * `systemctl mask` and `systemctl edit --full` from putting theirs.
+ * For units that come with software. Not /etc/systemd/system, which is the administrator's: a file of ours there would be in the way of
+ * `systemctl mask` and `systemctl edit --full`.
  */
 export const UNITS_FOLDER = "/usr/local/lib/systemd/system";
-/** Where a person's units, drop-ins and masks are, and what is enabled. */
+/** The administrator's units, drop-ins and masks, and the links of enabled units. */
 export const ADMINISTRATOR_UNITS_FOLDER = "/etc/systemd/system";
 export const GROWING_DELAY_FILE = `${UNITS_FOLDER}/${SERVICE_UNIT}.d/growing-delay.conf`;
 export const CREDENTIAL_STORE_FILES = [SERVICE_UNIT, FIRST_BOOT_UNIT].map(
   (unit) => `${UNITS_FOLDER}/${unit}.d/00-credential-store.conf`,
 );
-/** systemd 252 reads no folder of this kind under /usr/local. */
+/** Not under /usr/local: systemd 252 does not read /usr/local/lib/sysusers.d. */
 export const SYSUSERS_FILE = `/etc/sysusers.d/${NAME}.conf`;
 
 export const CONFIGURATION_FOLDER = `/etc/${NAME}`;
@@ -46,15 +45,15 @@ export const CACHE_FOLDER = `/var/cache/${NAME}`;
 export const RUNTIME_FOLDER = `/run/${NAME}`;
 
 /**
- * In a version's folder: a copy of each file that this version puts elsewhere, at the same path. What differs from it was edited by the
- * administrator.
+ * In a version's folder: a copy of each file that this version installs elsewhere, under the same path. An installed file that differs from
+ * its copy was edited by the administrator.
  */
 export const SHIPPED_FOLDER = "files";
-/** What the installer notes for later runs, its own and those of `grant`. */
+/** What the installer and `grant` record for later runs. */
 export const NOTES_FOLDER = `/var/lib/${NAME}-install`;
-/** Folders that the installer made, one on a line. `uninstall` removes those that are empty. */
+/** Folders that the installer created, one per line. `uninstall` removes the empty ones. */
 export const MADE_FOLDERS_FILE = `${NOTES_FOLDER}/made-folders`;
-/** Exists from before the switch to a version until its service runs. Holds the id of the version before, if there is one. */
+/** Exists from before the switch to a version until its service runs. Holds the id of the previous version, if there is one. */
 export const SWITCHING_FILE = `${NOTES_FOLDER}/switching`;
 
 export const COMPLETION_FILES = {
@@ -63,7 +62,7 @@ export const COMPLETION_FILES = {
   fish: `/usr/local/share/fish/vendor_completions.d/${NAME}.fish`,
 } as const;
 
-/** Everywhere outside its own folders where the installer may put a file that the administrator may edit. */
+/** Every file outside the program's folder that the installer may write and the administrator may edit. */
 export const EDITABLE_FILES = [
   SYSUSERS_FILE,
   `${UNITS_FOLDER}/${SERVICE_UNIT}`,
@@ -77,7 +76,7 @@ export function versionFolder(id: string): string {
   return `${VERSIONS_FOLDER}/${id}`;
 }
 
-/** Where a version keeps its copy of a file that it puts at `path`. */
+/** A version's copy of the file that it installs at `path`. */
 export function shippedCopy(id: string, path: string): string {
   return `${versionFolder(id)}/${SHIPPED_FOLDER}${path}`;
 }

@@ -9,21 +9,21 @@ import { refusal } from "./installer.ts";
 import { PROGRAM_FOLDER } from "./layout.ts";
 import type { OwnProcess } from "./own-process.ts";
 
-/** The Node that is going to run the agent. */
+/** The Node that the installed agent uses. */
 export type NodeRuntime =
-  /** The machine's own, where it is. */
+  /** The machine's own, in place. */
   | { readonly kind: "system"; readonly path: string }
-  /** A copy that lies with the program: Nodes in home folders and in projects go away. */
+  /** A copy beside the program, because a Node in a home folder or a project may disappear. */
   | { readonly kind: "copy"; readonly measured: Measured };
 
-/** Where the Nodes are that are there for all, and stay. */
+/** Where Nodes are installed for all users. */
 const SYSTEM_FOLDERS = ["/usr/bin/", "/usr/lib/", "/usr/local/bin/", "/usr/local/lib/", "/opt/"];
 const LIBRARY_FOLDERS = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/"];
 const WRITABLE_BY_OTHERS = 0o022;
-/** systemd itself, which every machine for the agent has: what it is built for, the machine is. */
+/** Every supported machine has systemd, whose ELF header tells the machine's architecture. */
 const SYSTEMD_PATHS = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"];
 
-/** elf(5): e_machine, in the byte order of the processors that robots have. */
+/** elf(5): e_machine, little-endian. */
 const ELF_MAGIC = "\x7fELF";
 const MACHINE_POSITION = 18;
 const ARCHITECTURES: ReadonlyMap<number, string> = new Map([
@@ -34,26 +34,26 @@ const ARCHITECTURES: ReadonlyMap<number, string> = new Map([
   [243, "riscv64"],
 ]);
 
-/** The oldest Node that the agent is for (package.json, engines). */
+/** As `engines` in package.json. */
 const OLDEST_NODE = 24;
 const RUN_LIMIT_MS = 20_000;
 /** What `node --version` prints. */
 const VERSION = /^v(\d+)\.\d+\.\d+\S*\n$/;
 
 export interface NodeChoice {
-  /** `--node FILE`, links followed. */
+  /** `--node FILE`, links resolved. */
   readonly given: string | null;
   readonly isImage: boolean;
 }
 
 export interface NodePlaces {
-  /** Where it is installed. */
+  /** The tree that it is installed into. */
   readonly disk: Disk;
-  /** Where this runs; the same but for images. */
+  /** This machine: the same tree, except for an image. */
   readonly host: Disk;
 }
 
-/** Chooses the Node for the installation, and makes sure that it is one for this processor. */
+/** Chooses the Node to install, and refuses one for another architecture. */
 export async function chooseNode(
   { given, isImage }: NodeChoice,
   own: OwnProcess,
@@ -68,20 +68,20 @@ export async function chooseNode(
       code: "node-not-portable",
       what: `this Node needs a library that may go away: ${foreign}`,
       where: path,
-      fix: "give one that stands alone, such as that of https://nodejs.org/dist: --node FILE",
+      fix: "give a self-contained Node, such as one from https://nodejs.org/dist: --node FILE",
     });
   }
   if ((await host.lookThrough(path)).kind !== "file") {
-    const what = "there is no Node there";
+    const what = "there is no such file";
     return refusal({ code: "node-missing", what, where: path, fix: "give the file bin/node of a Node: --node FILE" });
   }
   const architecture = await readArchitecture(host, path);
-  if (architecture === null) return notANode("this is not a program for Linux", path);
+  if (architecture === null) return notANode("this file is not a Linux executable", path);
   const machine = await readMachineArchitecture(disk);
   if (machine !== null && machine !== architecture) {
     return refusal({
       code: "wrong-architecture",
-      what: `the Node is for ${architecture}, and the machine is ${machine}`,
+      what: `this Node is for ${architecture}, but the machine is ${machine}`,
       where: path,
       fix: `give the file bin/node of a Node for ${machine}: --node FILE`,
     });
@@ -90,8 +90,8 @@ export async function chooseNode(
 }
 
 /**
- * Starts the copied Node in its place, in an image with the image as its root, and reads its version. A missing library and another libc
- * show there. A Node for another processor than this machine's cannot be started, and is taken as it is.
+ * Runs the copied Node where it was installed, in an image with chroot(8), and reads its version. Finds missing libraries and a wrong libc.
+ * A Node for another architecture than this machine's cannot be run, and is accepted untested.
  *
  * @param path inside the tree.
  */
@@ -103,7 +103,7 @@ export async function tryNode(
   if ((await readArchitecture(disk, path)) !== (await readMachineArchitecture(host))) return null;
   const words = disk.root === "/" ? [path] : ["chroot", disk.root, path];
   const result = await runProgram([...words, "--version"], { limitMs: RUN_LIMIT_MS });
-  // chroot(8) is everywhere; where it is not, the first start tells.
+  // Without chroot(8) the test is skipped.
   if (result.kind === "missing") return null;
   const where = join(disk.root, path);
   if (result.kind !== "ended") return notANode("this program cannot be started", where);
@@ -117,7 +117,7 @@ export async function tryNode(
   return refusal({ code: "node-too-old", what: `this is Node ${major}, which is too old for the agent`, where, fix });
 }
 
-/** What the machine is built for; null where systemd is not where it usually is. */
+/** @returns null where systemd is not at its usual paths. */
 export async function readMachineArchitecture(disk: Disk): Promise<string | null> {
   for (const path of SYSTEMD_PATHS) {
     if ((await disk.lookThrough(path)).kind === "file") return readArchitecture(disk, path);
@@ -125,7 +125,7 @@ export async function readMachineArchitecture(disk: Disk): Promise<string | null
   return null;
 }
 
-/** @returns null for what is no program for Linux. */
+/** @returns null for a file that is not ELF. */
 async function readArchitecture(disk: Disk, path: string): Promise<string | null> {
   const header = Buffer.from(await disk.readPart(path, 0, MACHINE_POSITION + 2));
   if (header.byteLength < MACHINE_POSITION + 2 || header.toString("latin1", 0, 4) !== ELF_MAGIC) return null;
@@ -138,7 +138,7 @@ function notANode(what: string, where: string): InstallerProblem {
   return refusal({ code: "not-a-node", what, where, fix });
 }
 
-/** True when nobody but root can replace it, and it lies where the system has its programs. */
+/** True for a Node in a system folder that only root can replace. */
 async function isSystemWide(path: string, host: Disk): Promise<boolean> {
   if (path.startsWith(`${PROGRAM_FOLDER}/`) || path.includes("/node_modules/")) return false;
   if (!SYSTEM_FOLDERS.some((folder) => path.startsWith(folder))) return false;
@@ -151,6 +151,6 @@ async function isSystemWide(path: string, host: Disk): Promise<boolean> {
 }
 
 function isSystemLibrary(library: string): boolean {
-  // The kernel's own has no file.
+  // The vDSO has no file.
   return !library.startsWith("/") || LIBRARY_FOLDERS.some((folder) => library.startsWith(folder));
 }

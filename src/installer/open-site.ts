@@ -15,10 +15,10 @@ import { refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
 import { readMachineArchitecture } from "./node-runtime.ts";
 
-/** A tree of files that is worked on, by nobody else at the same time. */
+/** A tree of files, locked for one command. */
 export interface OpenSite extends Site, AsyncDisposable {
   readonly kind: "site";
-  /** Why nothing can be installed here, though everything can be planned; only in a rehearsal. */
+  /** Why an installation here would fail; only with `--dry-run`, which plans nevertheless. */
   readonly obstacle: Problem | null;
 }
 
@@ -28,11 +28,11 @@ const PACKAGE_FILES = `/var/lib/dpkg/info/${NAME}.list`;
 const PACKAGE_FILES_LIMIT_BYTES = 1024 * 1024;
 
 /**
- * Opens the tree that a command is about, and refuses politely what cannot work.
+ * Opens and locks the tree that a command changes, or says why the command cannot work there.
  *
- * @param root of `--root`: an image, even where it is `/`; undefined for this machine with its running systemd.
- * @param dryRun a machine without a running systemd is then opened like an image, with what is in the way.
- * @param command for what people are told to type.
+ * @param root of `--root`: an image, even if it is `/`; undefined for this machine with its running systemd.
+ * @param dryRun opens a machine without a running systemd like an image, and reports that as `obstacle`.
+ * @param command for messages.
  */
 export async function openSite(
   { root, dryRun }: { readonly root?: string; readonly dryRun?: boolean },
@@ -91,8 +91,8 @@ function findLockProblem({ flocked, path }: TreeLock, { root }: Disk): Problem |
     case "locked":
       return null;
     case "held": {
-      const fix = `wait until it is done, then run this again; fuser ${shellWord(path)} tells what process it is`;
-      return { code: "busy", what: "another install or uninstall is at work there", where: root, fix };
+      const fix = `wait until it is done, then run this again; fuser ${shellWord(path)} names the process`;
+      return { code: "busy", what: "another install or uninstall is running there", where: root, fix };
     }
     case "not-started":
     case "failed":
@@ -100,10 +100,10 @@ function findLockProblem({ flocked, path }: TreeLock, { root }: Disk): Problem |
   }
 }
 
-/** Two installations of one service would take turns at being the one that runs. */
+/** The Debian package has the same unit name, so only one of both installations can be the service. */
 async function findPackage(disk: Disk, command: "install" | "uninstall"): Promise<InstallerProblem | null> {
   const list = await readText(disk, PACKAGE_FILES, PACKAGE_FILES_LIMIT_BYTES);
-  // A package that was removed and not purged lists its configuration alone.
+  // After `apt-get remove` without purge the list still exists, but without the program.
   if (list === null || list === "too-large" || !list.split("\n").includes(`/usr/bin/${NAME}`)) return null;
   const fix = {
     install: `apt-get install ./${NAME}_<version>_<architecture>.deb brings another version; apt-get remove ${NAME} makes room for this one`,
@@ -111,7 +111,7 @@ async function findPackage(disk: Disk, command: "install" | "uninstall"): Promis
   };
   return refusal({
     code: "package-installed",
-    what: "the Debian package is installed, and looks after these files",
+    what: "the Debian package is installed, and manages these files",
     where: `/usr/bin/${NAME}`,
     fix: fix[command],
   });
@@ -134,7 +134,7 @@ async function findNoImage(disk: Disk): Promise<InstallerProblem | null> {
   if ((await readMachineArchitecture(disk)) !== null) return null;
   return refusal({
     code: "no-image",
-    what: "this is no root of a Linux machine with systemd",
+    what: "this is not the root folder of a Linux system with systemd",
     where: disk.root,
     fix: "name the folder that holds etc, usr and var of the image: --root DIR",
   });

@@ -1,11 +1,11 @@
 import * as fs from "node:fs/promises";
 
-/** What the installer asks of the process it runs in: it installs the program that it is part of, and the Node that runs it. */
+/** The running process: the installer installs its own program and its own Node. */
 export interface OwnProcess {
   readonly platform: string;
-  /** The program that was started, with all links followed. */
+  /** The running program, links resolved. */
   programPath(): Promise<string>;
-  /** The Node that runs it, with all links followed. */
+  /** The Node that runs it, links resolved. */
   nodePath(): Promise<string>;
   /** Shared libraries that this Node has loaded. */
   nodeLibraries(): readonly string[];

@@ -16,7 +16,7 @@ export interface Shown {
   readonly isJson: boolean;
 }
 
-/** `--dry-run`: every change, and none made. */
+/** `--dry-run`: lists every change. */
 export function showPlanned(installation: Installation, { terminal, isJson }: Shown): void {
   if (isJson) {
     terminal.json({ ...describe(installation), dry_run: true });
@@ -29,7 +29,7 @@ export function showPlanned(installation: Installation, { terminal, isJson }: Sh
 
 export interface Done {
   readonly outcome: ServiceOutcome;
-  /** As it is now; null in an image. */
+  /** Its state after the installation; null in an image. */
   readonly service: UnitSeen | null;
   readonly provisioned: Provisioned;
 }
@@ -56,7 +56,7 @@ export function showInstalled(installation: Installation, done: Done, { terminal
   if (outcome.kind !== "start-failed") return EXIT.ok;
   terminal.problem({
     code: "start-failed",
-    what: `the agent is installed, and did not start: ${outcome.reason}`,
+    what: `the agent is installed, but did not start: ${outcome.reason}`,
     fix: `journalctl -u ${NAME} -n 30 says why; ${NAME} doctor helps`,
   });
   return EXIT.failed;
@@ -92,8 +92,8 @@ function imageText({ image }: Installation): string {
 
 function showNotes({ kept, warnings }: Installation, terminal: Terminal): void {
   for (const { path, shipped } of kept) {
-    const beside = shipped === null ? "" : `; the one of this version: ${shipped}`;
-    terminal.note(`${terminal.style("warn", "kept")}: ${path} is yours and stays as it is${beside}`);
+    const beside = shipped === null ? "" : `; this version's file: ${shipped}`;
+    terminal.note(`${terminal.style("warn", "kept")}: ${path} was edited and stays as it is${beside}`);
   }
   for (const warning of warnings) terminal.note(`${terminal.style("warn", "warning")}: ${warning}`);
 }

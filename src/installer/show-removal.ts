@@ -4,11 +4,11 @@ import { describeRemoval, removalForJson } from "./apply/removal.ts";
 import { NAME, SERVICE_USER } from "./layout.ts";
 import type { RemovalPlan } from "./plan/plan-removal.ts";
 
-/** What of the robot's own is still there. */
+/** What `uninstall` leaves behind. */
 export interface Left {
   readonly trees: readonly string[];
   readonly hasUser: boolean;
-  /** The user may still read the files that `grant` opened. */
+  /** The user can still read the files of `grant`. */
   readonly hasGrants: boolean;
 }
 
@@ -46,7 +46,7 @@ export function showRemoval(
   else if (!isDry) terminal.print(`${terminal.style("good", "ok")} ${NAME} is removed${where}`);
   for (const path of kept) terminal.note(`${terminal.style("warn", "kept")}: ${path} was edited and stays`);
   if (left.hasGrants) {
-    terminal.note(`The access to files that was granted stays. ${NAME} grant --revoke takes it back, before or after.`);
+    terminal.note(`The file access that was granted stays. ${NAME} grant --revoke revokes it.`);
   }
   if (command === null) return;
   const user = left.hasUser ? [`the user ${SERVICE_USER}`] : [];
@@ -54,7 +54,7 @@ export function showRemoval(
   terminal.print(`  ${command}`);
 }
 
-/** The program is gone by then, so that it takes others. */
+/** On this machine with rm and userdel, because `uninstall` has removed the program itself. */
 function commandFor({ trees, hasUser }: Left, image: string | null): string | null {
   if (trees.length === 0 && !hasUser) return null;
   if (image !== null) return `${NAME} uninstall --root ${shellWord(image)} --purge`;

@@ -7,7 +7,7 @@ import { REGISTRATION_FILE } from "./layout.ts";
 
 const STATE_LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** A version that cannot read the registration would leave the robot unregistered at its next change: better the newer one stays. */
+/** Refuses a downgrade that cannot read the registration: the older agent would not know what is registered. */
 export async function findNewerState(disk: Disk, known: number): Promise<InstallerProblem | null> {
   const text = await readText(disk, REGISTRATION_FILE, STATE_LIMIT_BYTES);
   const state = text === null ? null : parseJson(text);
@@ -16,7 +16,7 @@ export async function findNewerState(disk: Disk, known: number): Promise<Install
   if (typeof schemaVersion !== "number" || schemaVersion <= known) return null;
   return refusal({
     code: "newer-state",
-    what: `the registration was written by a newer agent (form ${schemaVersion}, this one reads up to ${known}); nothing was changed`,
+    what: `the registration was written by a newer agent (schema ${schemaVersion}; this agent reads up to ${known}); nothing was changed`,
     where: REGISTRATION_FILE,
     fix: "keep the newer version, or move that file away: the robot is then registered anew",
   });

@@ -85,7 +85,7 @@ describe.skipIf(whySkipped !== "")(
       expect(await inventory(robot)).toEqual(former);
     });
 
-    test("install, init and start: registered, by a program that needs nothing of where it came from", async () => {
+    test("install, init and start: registers without the folder that it was installed from", async () => {
       const { code, stdout, stderr } = await installed();
       expect(`${code} ${stderr}`).toBe("0 ");
       expect(stdout).toContain("robot-policy-agent init");
@@ -103,7 +103,7 @@ describe.skipIf(whySkipped !== "")(
 
     test("a second time it finds nothing to do, and does not even restart the agent", async () => {
       const processId = await robot.show("MainPID");
-      // The running agent writes its compiled code when it gets to it.
+      // The running agent writes its compile cache some time after its start.
       const rest = async () => (await inventory(robot)).filter((line) => !line.includes(` /var/cache/${PACKAGE}`));
       const before = await rest();
       expect((await installed()).code).toBe(0);
@@ -146,7 +146,7 @@ describe.skipIf(whySkipped !== "")(
       expect(left).toEqual([]);
     });
 
-    test("the power is cut in the middle of an installation: the next one mends it, and a purge leaves nothing", async () => {
+    test("a power cut in the middle of an installation: the next one completes it, and a purge leaves nothing", async () => {
       const programAppears = (computer: RobotComputer) => {
         const folder = site.path(computer.disk(`/usr/local/lib/${PACKAGE}`));
         return eventually(async () => existsSync(folder) || undefined, "the installer to write the program");
@@ -181,7 +181,7 @@ describe.skipIf(whySkipped !== "")(
       expect(stderr).toContain(`apt-get remove ${PACKAGE}`);
     });
 
-    test("--root: an image gets it all, nothing outside is touched, and its first boot registers", async () => {
+    test("--root: installs into the image only, and its first boot registers", async () => {
       await using image = await createRobotComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "cell-9" });
       const programs = robot.disk(UNPACKED);
       const { stdout } = await site.run([

@@ -8,34 +8,33 @@ import type { Owner, Step } from "../plan/step.ts";
 import type { System } from "./system.ts";
 import { reasonOfError } from "./system.ts";
 
-/** Where steps are done. */
+/** The tree that the steps change, and what they need for it. */
 export interface Site {
   readonly disk: Disk;
-  /** Where copies come from. */
+  /** The files of this machine, which are copied from. */
   readonly host: Disk;
   readonly system: System;
 }
 
-/** What became of starting the agent; the installation stands in any case. */
+/** Whether the agent was started. The installation itself succeeded in each case. */
 export type ServiceOutcome =
   | { readonly kind: "untouched" }
   | { readonly kind: "started" | "restarted" }
   | { readonly kind: "configuration-invalid" }
   | { readonly kind: "start-failed"; readonly reason: string };
 
-/** The service ran well before, and does not come up with this version. */
+/** The service was active before, and does not start with this version. */
 export class RestartFailed extends Error {
   override readonly name = "RestartFailed";
 }
 
-/** The person who runs it pressed Ctrl-C, or ended it. */
+/** SIGINT or SIGTERM. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
 /**
- * Does the steps in their order. Each alone happens wholly or not at all, and every run begins with what it finds, so that a run that was
- * cut short is completed by the next one.
+ * Applies the steps in order. Each step is atomic, and each run plans from what it finds: the next run completes an interrupted one.
  *
  * @throws DiskError, ProgramFailed, RestartFailed, Interrupted.
  */
@@ -54,7 +53,7 @@ export async function applySteps(
   return outcome;
 }
 
-/** @returns what became of the service; null where the step is not about that. */
+/** @returns null for a step that does not start the service. */
 async function applyStep(step: Step, site: Site): Promise<ServiceOutcome | null> {
   switch (step.kind) {
     case "start":
@@ -91,7 +90,7 @@ async function change(step: Exclude<Step, { readonly kind: "start" | "restart" }
   }
 }
 
-/** The name leads to the old content or to the new, whole. */
+/** Atomic: readers see either the old content or the new. */
 async function writeFile(step: Extract<Step, { readonly kind: "write-file" }>, site: Site): Promise<void> {
   const { disk, host } = site;
   const temporary = temporaryPath(step.path);
@@ -102,7 +101,7 @@ async function writeFile(step: Extract<Step, { readonly kind: "write-file" }>, s
   await disk.syncDirectory(dirname(step.path));
 }
 
-/** What is copied may have changed since it was measured, and its digest is what it will be known by. */
+/** Later runs identify the file by its digest, so a source that changed since it was measured must not be installed. */
 async function checkCopy(
   { content, sha256 }: Extract<Step, { readonly kind: "write-file" }>,
   disk: Disk,
@@ -110,7 +109,7 @@ async function checkCopy(
 ): Promise<void> {
   if (content.kind !== "copy") return;
   const written = await measure({ kind: "copy", from: temporary }, disk);
-  if (written.sha256 !== sha256) throw new DiskError("changed while it was copied", content.from);
+  if (written.sha256 !== sha256) throw new DiskError("it changed while it was copied", content.from);
 }
 
 async function accessFor(
@@ -119,7 +118,7 @@ async function accessFor(
 ): Promise<Access> {
   if (owner === "root") return { mode, userId: 0, groupId: 0 };
   const account = await system.findUser();
-  if (account === null) throw new DiskError("its owner, the service user, is not there", "/etc/passwd");
+  if (account === null) throw new DiskError("the service user does not exist", "/etc/passwd");
   return { mode, userId: account.user_id, groupId: account.group_id };
 }
 

@@ -2,16 +2,16 @@ import { removeEmptyDirectory, removeIfPresent } from "../disk/durable.ts";
 import { ADMINISTRATOR_UNITS_FOLDER, SERVICE_USER } from "../layout.ts";
 import type { Site } from "./apply.ts";
 
-/** One thing that `uninstall` does. Each is no harm when it was done before. */
+/** One step of `uninstall`. Each is idempotent. */
 export type Removal =
   | { readonly kind: "stop" | "disable"; readonly unit: string }
   | { readonly kind: "file" | "link"; readonly path: string }
-  /** As long as nothing is left in it. */
+  /** Only if it is empty. */
   | { readonly kind: "directory"; readonly path: string }
-  /** With all that is in it. */
+  /** With everything in it. */
   | { readonly kind: "tree"; readonly path: string }
   | { readonly kind: "reload-units" }
-  /** Access to files that was given to the service user. */
+  /** The file access that `grant` gave to the service user. */
   | { readonly kind: "grants" }
   | { readonly kind: "user" };
 
@@ -24,13 +24,13 @@ export function describeRemoval(removal: Removal): string {
     case "link":
       return `remove ${removal.path}`;
     case "directory":
-      return `remove ${removal.path}/, if nothing is left in it`;
+      return `remove ${removal.path}/, if it is empty`;
     case "tree":
-      return `remove ${removal.path}/ and all that is in it`;
+      return `remove ${removal.path}/ and everything in it`;
     case "reload-units":
       return "systemctl daemon-reload";
     case "grants":
-      return "take back the access to files that was granted";
+      return "revoke the file access that was granted";
     case "user":
       return `remove the system user ${SERVICE_USER}`;
   }

@@ -11,7 +11,7 @@ import type { ServiceOutcome, Site } from "./apply.ts";
 import { applySteps } from "./apply.ts";
 
 /**
- * Puts a version that is still there back in force in place of `failed`, which is removed, and restarts the service.
+ * Switches back to an installed version, restarts the service, and removes the version `failed`.
  *
  * @throws DiskError, ProgramFailed.
  */
@@ -42,7 +42,10 @@ export async function restoreVersion(id: string, failed: string, site: Site): Pr
   );
 }
 
-/** Of the version before: the agent keeps it by the place of the program, and would never find it again. What cannot go costs room. */
+/**
+ * Clears the V8 compile cache: its keys contain the program's path, so entries of one version are of no use to another. A failure only costs
+ * disk space.
+ */
 export async function dropCompiledCode(disk: Disk): Promise<void> {
   try {
     for (const name of await disk.list(CACHE_FOLDER)) await disk.removeTree(`${CACHE_FOLDER}/${name}`);

@@ -13,7 +13,7 @@ import { GRANT_RECORD_DIRECTORY, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
 
-/** What the installer asks of the service manager and of the user database. Methods throw `ProgramFailed`. */
+/** The service manager and the user database. Methods throw `ProgramFailed`. */
 export interface System {
   /** False for an image, where units can be enabled but not started. */
   readonly isRunning: boolean;
@@ -24,9 +24,9 @@ export interface System {
   start(unit: string): Promise<void>;
   restart(unit: string): Promise<void>;
   stop(unit: string): Promise<void>;
-  /** Whether the installed program finds configuration, manifest and files in order. */
+  /** Whether the installed program's `check` accepts configuration, manifest and files. */
   isConfigurationValid(): Promise<boolean>;
-  /** As sysusers.d(5) has it. */
+  /** Creates the service user that the installed sysusers.d(5) file describes. */
   addUser(): Promise<void>;
   removeUser(): Promise<void>;
   /** Null where there is no such user. */
@@ -45,7 +45,7 @@ export interface UnitSeen {
   readonly unitFileState: string;
 }
 
-/** A program of the system that did not do what it was asked. */
+/** A system program such as systemctl(1) failed. */
 export class ProgramFailed extends Error {
   override readonly name = "ProgramFailed";
   readonly words: readonly string[];
@@ -57,10 +57,10 @@ export class ProgramFailed extends Error {
 }
 
 const SYSTEMCTL_LIMIT_MS = 30_000;
-/** TimeoutStartSec= and TimeoutStopSec= of the unit, and some more. */
+/** TimeoutStartSec= and TimeoutStopSec= of the unit, with a margin. */
 const JOB_LIMIT_MS = 120_000;
 const USERS_LIMIT_MS = 30_000;
-/** `check` waits for files that are being written, and reads all of them. */
+/** `check` reads every file, and waits while one is being written. */
 const CHECK_LIMIT_MS = 120_000;
 /** userdel(8) and groupdel(8): there is no such user or group. */
 const ABSENT_EXIT_CODE = 6;
@@ -77,7 +77,7 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
   const systemctl = (words: readonly string[], limitMs: number) =>
     must(["systemctl", "--no-ask-password", ...rootWords, ...words], limitMs);
 
-  /** In an image systemd tells no more than what is enabled; a unit that is not there yet has no state. */
+  /** In an image systemctl only answers `is-enabled`; a unit that is not installed yet has no state. */
   async function readUnitOfImage(unit: string): Promise<UnitSeen> {
     const result = await runProgram(["systemctl", ...rootWords, "is-enabled", unit], { limitMs: SYSTEMCTL_LIMIT_MS });
     const unitFileState = result.kind === "ended" ? result.stdout.trim() : "";
@@ -113,11 +113,11 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       return result.kind === "ended" && result.exitCode === 0;
     },
     async addUser() {
-      // By its name, which it looks for in the image too; a path would be one of this machine.
+      // By name: systemd-sysusers looks names up below --root, but would read a path on this machine.
       const words = ["systemd-sysusers", ...rootWords, basename(SYSUSERS_FILE)];
       const result = await runProgram(words, { limitMs: USERS_LIMIT_MS });
       if (result.kind === "ended" && result.exitCode === 0) return;
-      // Small systems are built without it.
+      // Small systems have no systemd-sysusers.
       if (result.kind !== "missing") throw new ProgramFailed(words, reasonOf(result));
       const useradd = [
         "useradd",
@@ -132,7 +132,7 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
     },
     async removeUser() {
       await removeAccountWith(["userdel", ...prefixWords, SERVICE_USER]);
-      // userdel takes the group along where USERGROUPS_ENAB says so.
+      // userdel has removed the group already where login.defs(5) sets USERGROUPS_ENAB.
       await removeAccountWith(["groupdel", ...prefixWords, SERVICE_USER]);
     },
     async findUser() {
@@ -147,7 +147,7 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
     async revokeGrants() {
       const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
       const words = [NAME, "grant", "--revoke"];
-      if (record === null) throw new ProgramFailed(words, "its record is damaged, or of a newer version");
+      if (record === null) throw new ProgramFailed(words, "its record is damaged, or was written by a newer version");
       const { problems } = await revokeGrant({ files, runProgram }, record, GRANT_RECORD_DIRECTORY);
       const [problem] = problems;
       if (problem !== undefined) throw new ProgramFailed(words, `${problem.what}: ${problem.fix}`);
@@ -157,13 +157,12 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
 
 const PASSWD_LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** The service user as the tree's own files have it. */
 async function findUserOf(disk: Disk): Promise<Account | null> {
   const passwd = await readText(disk, "/etc/passwd", PASSWD_LIMIT_BYTES);
   return passwd === null || passwd === "too-large" ? null : findAccount(passwd, SERVICE_USER);
 }
 
-/** What went wrong, for people: a failed program, a failed system call. Everything else is a bug. */
+/** The message of a failed program or system call. Any other error is a bug, and is thrown again. */
 export function reasonOfError(error: unknown): string {
   if (error instanceof ProgramFailed) return error.message;
   const code = errorCode(error);

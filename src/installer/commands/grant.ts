@@ -17,7 +17,7 @@ import type { GrantOptions, GrantRun } from "../grant/run.ts";
 import { SCHEMA_VERSION, showGrant, showRefusal } from "../grant/show-grant.ts";
 import { planGroups, planOwner, restartUnit } from "../grant/unit.ts";
 
-/** What the agent's configuration says of it. */
+/** From the agent's configuration and manifest. */
 export interface GrantInputs {
   /** The robot's configuration files, absolute. */
   readonly paths: readonly string[];
@@ -29,13 +29,13 @@ export interface GrantContext {
   readonly terminal: Terminal;
   readonly machine: { readonly files: Files };
   readonly user_id: number;
-  /** Not in a revocation, which needs none. */
+  /** Not called for `--revoke`, which works without a valid configuration. */
   readInputs(): Promise<GrantInputs | Problem>;
-  /** Where grants are on record; root's own folder unless a test has another. */
+  /** The folder of the grant record; tests use their own. */
   readonly recordDirectory?: string;
 }
 
-/** `grant`: lets the agent's user read the robot's configuration files, as little as it takes; shows everything before it is done. */
+/** `grant`: gives the agent's user the least access that lets it read the robot's configuration files. */
 export async function grant(options: GrantOptions, context: GrantContext, file: string | undefined): Promise<ExitCode> {
   const run: GrantRun = {
     options,
@@ -79,14 +79,14 @@ async function revoke(run: GrantRun, record: GrantRecord): Promise<ExitCode> {
   const paths = [...record.entries.map(({ path }) => path), ...(record.drop_in === null ? [] : [record.drop_in.path])];
   if (options.dryRun === true) {
     if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, would_revoke: paths });
-    else for (const path of paths) terminal.print(`would be as before: ${path}`);
+    else for (const path of paths) terminal.print(`would revoke the grant on ${path}`);
     return EXIT.ok;
   }
   const { revoked, problems } = await revokeGrant(machine, record, directory);
   if (record.drop_in !== null) await restartUnit(machine, unit);
   if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, revoked, problems });
   else {
-    for (const path of revoked) terminal.print(`as before: ${path}`);
+    for (const path of revoked) terminal.print(`revoked the grant on ${path}`);
     if (paths.length === 0) terminal.print("Nothing was granted.");
   }
   for (const problem of problems) terminal.problem(problem);
@@ -101,14 +101,14 @@ const NOT_ROOT: Problem = {
 
 const NO_PROC: Problem = {
   code: "no-proc",
-  what: "/proc is not mounted, so rights can be neither looked at nor changed",
+  what: "/proc is not mounted, so rights can be neither read nor changed",
   fix: "mount it, as in a chroot: mount -t proc proc /proc",
 };
 
 function noUser(name: string): Problem {
   return {
     code: "no-service-user",
-    what: `there is no user ${name} yet to grant anything to`,
+    what: `the user ${name} does not exist yet`,
     fix: "install the agent first: robot-policy-agent install, or its package",
   };
 }
@@ -124,7 +124,7 @@ function tooMany(count: number): Problem {
 function unknownRecord(directory: string): Problem {
   return {
     code: "grant-record-unknown",
-    what: "what was granted is on record in a form that this version does not know",
+    what: "this version cannot read the record of what was granted",
     where: grantRecordPath(directory),
     fix: "use the version of the agent that wrote it",
   };

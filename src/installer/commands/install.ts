@@ -25,33 +25,32 @@ import { showInstalled, showPlanned } from "../show-installation.ts";
 
 export interface InstallOptions {
   readonly dryRun?: boolean;
-  /** An image in place of this machine. */
+  /** The root folder of an image, instead of this machine. */
   readonly root?: string;
   /** The API key's file; `-` for stdin. */
   readonly keyFile?: string;
   readonly keyStdin?: boolean;
-  /** The Node to install, in place of the one that runs this. */
+  /** The Node to install, instead of the one that runs this command. */
   readonly node?: string;
   readonly firstBoot?: boolean;
   /** False with `--no-enable` and `--no-start`. */
   readonly enable?: boolean;
   readonly start?: boolean;
   readonly json?: boolean;
-  /** Flags of all other commands: an installation is where the unit looks for it. */
+  /** Flags that all other commands have. They are refused here: the unit expects the standard paths. */
   readonly config?: string;
   readonly stateDir?: string;
   readonly runtimeDir?: string;
 }
 
-/** What the program knows of itself that the installer cannot: its completion scripts, by shell. */
 export interface InstallContext extends InstallerContext {
   readonly completions: InstallWishes["completions"];
   readonly readInput: InstallWishes["readInput"];
-  /** The newest form of the state that this version reads. */
+  /** The newest schema of registration.json that this version reads. */
   readonly stateSchemaVersion: number;
 }
 
-/** `install`: puts the agent on this machine or into an image; a second time, brings it up to this version. */
+/** `install`: installs the agent on this machine or into an image, or updates it to this version. */
 export async function install(
   options: InstallOptions,
   context: InstallContext,
@@ -68,7 +67,7 @@ export async function install(
     await using _site = site;
     return await installOn(site, options, context, machine);
   } catch (error) {
-    return fail({ code: "unusable", what: reasonOfError(error), fix: "mend that and run it again" }, context);
+    return fail({ code: "unusable", what: reasonOfError(error), fix: "fix that and run it again" }, context);
   }
 }
 
@@ -94,7 +93,7 @@ async function installOn(
   try {
     const problem = await copyVersion(installation, site, machine, signal, tell);
     if (problem !== null) return fail(problem.problem, context);
-    // Before this version comes up, which writes there at once.
+    // Before the restart: the new version writes its own compile cache at once.
     if (installation.changesService) await dropCompiledCode(site.disk);
     const outcome = await applySteps(installation.steps, site, signal, tell);
     const service = site.system.isRunning ? await site.system.readUnit(SERVICE_UNIT) : null;
@@ -110,7 +109,7 @@ async function installOn(
   }
 }
 
-const GO_ON = "mend what stopped it, if anything did, and run install again: it goes on from there";
+const GO_ON = "fix the cause, if there is one, and run install again: it continues from there";
 
 function wishesOf(options: InstallOptions, context: InstallContext): InstallWishes {
   return {
@@ -127,7 +126,7 @@ function wishesOf(options: InstallOptions, context: InstallContext): InstallWish
   };
 }
 
-/** Makes the version's own folder and tries its Node. Where either fails, what was made is removed, and nothing was changed. */
+/** Creates the version's folder and tries its Node. If either fails, the folder is removed again: nothing has changed. */
 async function copyVersion(
   { node, copying }: Installation,
   site: Site,
@@ -147,7 +146,7 @@ async function copyVersion(
   return problem;
 }
 
-/** What cannot be removed is found by the next run. */
+/** The next run finds and removes what could not be removed here. */
 async function removeMade(steps: readonly Step[], disk: Disk): Promise<void> {
   for (const step of steps.toReversed()) {
     try {
@@ -161,7 +160,7 @@ async function removeMade(steps: readonly Step[], disk: Disk): Promise<void> {
   }
 }
 
-/** The service ran under the version before, and does not come up under this one: the robot comes first. */
+/** The service was active with the previous version and does not start with this one. The robot comes first: go back. */
 async function returnToPrevious({ id, version, previous }: Installation, site: Site, error: Error): Promise<Problem> {
   const fix = `journalctl -u ${NAME} -n 30 says why; the next install of this version tries it again`;
   if (previous === null) return { code: "start-failed", what: `the agent did not start: ${error.message}`, fix };
@@ -187,14 +186,14 @@ function keyPlace({ keyFile, keyStdin }: InstallOptions): string | null {
 
 function findMisuse({ keyFile, keyStdin, config, stateDir, runtimeDir }: InstallOptions): Problem | null {
   if (keyStdin === true && keyFile !== undefined && keyFile !== "-") {
-    const what = "there are two places for one key";
+    const what = "the key is given twice";
     return { code: "two-keys", what, fix: "give either --key-file FILE or --key-stdin" };
   }
   if (config === undefined && stateDir === undefined && runtimeDir === undefined) return null;
   return {
     code: "fixed-places",
     what: "an installed agent has its files in the standard places",
-    fix: "leave --config, --state-dir and --runtime-dir away; for others: systemctl edit robot-policy-agent",
+    fix: "leave out --config, --state-dir and --runtime-dir; for other places: systemctl edit robot-policy-agent",
   };
 }
 

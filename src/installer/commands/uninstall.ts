@@ -18,16 +18,16 @@ import { showRemoval } from "../show-removal.ts";
 
 export interface UninstallOptions {
   readonly dryRun?: boolean;
-  /** An image in place of this machine. */
+  /** The root folder of an image, instead of this machine. */
   readonly root?: string;
-  /** Configuration, key and registration too. */
+  /** Also removes configuration, key and registration. */
   readonly purge?: boolean;
   readonly json?: boolean;
 }
 
 /**
- * `uninstall`: takes the agent off this machine or out of an image, and leaves configuration, key and registration unless they are
- * purged. Asks nobody, and needs no network: the service keeps the robot in its list.
+ * `uninstall`: removes the agent from this machine or from an image. Configuration, key and registration stay unless `--purge` is given.
+ * Asks no questions and needs no network: the robot stays in the service's list.
  */
 export async function uninstall(
   options: UninstallOptions,
@@ -40,7 +40,7 @@ export async function uninstall(
     await using _site = site;
     return await uninstallFrom(site, options, context);
   } catch (error) {
-    const fix = "mend that and run uninstall again, which goes on from there";
+    const fix = "fix that and run uninstall again: it continues from there";
     return fail({ code: "not-removed", what: reasonOfError(error), fix }, context);
   }
 }
@@ -68,8 +68,8 @@ async function uninstallFrom(site: OpenSite, options: UninstallOptions, context:
   if (!isDry) {
     for (const removal of plan.removals) {
       if (signal.aborted) {
-        const fix = "run uninstall again, which goes on from there";
-        fail({ code: "interrupted", what: "uninstall was interrupted, and not all is removed", fix }, context);
+        const fix = "run uninstall again: it continues from there";
+        fail({ code: "interrupted", what: "uninstall was interrupted before everything was removed", fix }, context);
         return EXIT.interrupted;
       }
       await applyRemoval(removal, site);
@@ -86,7 +86,7 @@ async function rememberFolders(disk: Disk, folders: readonly string[]): Promise<
   await replaceFile(disk, MADE_FOLDERS_FILE, [Buffer.from(text)], { mode: 0o600, userId: 0, groupId: 0 });
 }
 
-/** What belongs to the robot and not to the program. */
+/** What `uninstall` leaves behind without `--purge`. */
 async function lookForLeft({ disk, system }: OpenSite, { purge }: UninstallOptions): Promise<Left> {
   if (purge === true) return { trees: [], hasUser: false, hasGrants: false };
   const trees: string[] = [];

@@ -3,23 +3,22 @@ import { createHash } from "node:crypto";
 import type { Secret } from "../../client/secret.ts";
 import type { Disk, Pieces } from "./disk.ts";
 
-/** What a file is going to hold. */
+/** The content of a file to write. */
 export type Content =
   | { readonly kind: "text"; readonly text: string }
-  /** A key: in the file, and nowhere else. */
+  /** An API key, which must appear nowhere but in the file. */
   | { readonly kind: "secret"; readonly secret: Secret }
   /** A file of the machine that the installer runs on. */
   | { readonly kind: "copy"; readonly from: string };
 
-/** A content with what tells it from others. */
 export interface Measured {
   readonly content: Content;
   /** Hex. */
   readonly sha256: string;
-  readonly size_bytes: number;
+  readonly sizeBytes: number;
 }
 
-/** The bytes; `host` is the disk that copies come from. */
+/** @param host the disk that copies are read from. */
 export function piecesOf(content: Content, host: Disk): Pieces {
   switch (content.kind) {
     case "text":
@@ -38,7 +37,7 @@ export async function measure(content: Content, host: Disk): Promise<Measured> {
     hash.update(piece);
     sizeBytes += piece.byteLength;
   }
-  return { content, sha256: hash.digest("hex"), size_bytes: sizeBytes };
+  return { content, sha256: hash.digest("hex"), sizeBytes };
 }
 
 /** Hex SHA-256 of a file in the tree. */

@@ -1,6 +1,6 @@
 /**
- * A tree of files that is installed into: the machine's own, or an image that is going to be one. Paths are absolute and mean what they
- * mean to a process that has the root of the tree as its root: no link and no `..` leads out of it.
+ * The tree of files to install into: this machine's, or an image's. Paths are absolute and resolve as in a chroot(2) to the root of the
+ * tree: no link and no `..` leaves it.
  *
  * Every method rejects with a `DiskError`.
  */
@@ -9,35 +9,35 @@ export interface Disk {
   readonly root: string;
   /** Does not follow a link in the last component. */
   look(path: string): Promise<Sight>;
-  /** As `look`, of what a link in the last component leads to. */
+  /** As `look`, but follows a link in the last component. */
   lookThrough(path: string): Promise<Sight>;
-  /** At most `lengthBytes` of a regular file from `position` on; fewer where it ends. Follows links. */
+  /** Up to `lengthBytes` of a regular file from `position`. Follows links. */
   readPart(path: string, position: number, lengthBytes: number): Promise<Uint8Array>;
-  /** The whole of a regular file in pieces. */
+  /** The whole content of a regular file. */
   pieces(path: string): AsyncIterable<Uint8Array>;
   /** Names in the folder, unordered. */
   list(path: string): Promise<readonly string[]>;
-  /** The parent has to be there. */
+  /** The parent must exist. */
   makeDirectory(path: string, access: Access): Promise<void>;
-  /** Creates the file and writes it, durably but for its name; fails with EEXIST when something is there. */
+  /** Creates the file and syncs its content, not its name (`syncDirectory`). Fails with EEXIST where the path exists. */
   create(path: string, content: Pieces, access: Access): Promise<void>;
-  /** Of a regular file or a folder. */
+  /** For a regular file or a folder. */
   setAccess(path: string, access: Access): Promise<void>;
   makeSymbolicLink(path: string, target: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Fails with ENOTEMPTY when something is in it. */
+  /** Fails with ENOTEMPTY where it is not empty. */
   removeDirectory(path: string): Promise<void>;
-  /** With all that is in it. Links in it are removed and not followed, also those that somebody puts there meanwhile. */
+  /** Recursive. Removes links and never follows one, not even one created during the removal. */
   removeTree(path: string): Promise<void>;
-  /** Makes completed changes of names in the folder durable. */
+  /** fsync(2) of a folder: makes creations, renames and removals in it durable. */
   syncDirectory(path: string): Promise<void>;
 }
 
 /** The content of a file, one piece after the other. */
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** Who may do what with a file; the mode is 0o7777. */
+/** Owner and permission bits (0o7777). */
 export interface Access {
   readonly mode: number;
   readonly userId: number;
@@ -65,7 +65,7 @@ export class DiskError extends Error {
   }
 }
 
-/** What a file says that is read whole. Null where there is none, or something that is no file. */
+/** @returns null where there is no regular file. */
 export async function readText(disk: Disk, path: string, limitBytes: number): Promise<string | "too-large" | null> {
   const sight = await disk.lookThrough(path);
   if (sight.kind !== "file") return null;
@@ -73,7 +73,6 @@ export async function readText(disk: Disk, path: string, limitBytes: number): Pr
   return bytes.byteLength > limitBytes ? "too-large" : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-/** True where the error is a failed system call with one of the codes. */
 export function isDiskError(error: unknown, ...codes: readonly string[]): error is DiskError {
   return error instanceof DiskError && codes.includes(error.code);
 }

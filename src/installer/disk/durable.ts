@@ -5,7 +5,7 @@ import { isDiskError } from "./disk.ts";
 
 const TEMPORARY_SUFFIX = ".robot-policy-agent-new";
 
-/** Where a file or a link is made before it gets its name; what a power cut leaves there is replaced by the next one. */
+/** Files and links are created here and then renamed. The next run replaces what a power cut left. */
 export function temporaryPath(path: string): string {
   return path + TEMPORARY_SUFFIX;
 }
@@ -14,7 +14,7 @@ export function isTemporary(path: string): boolean {
   return path.endsWith(TEMPORARY_SUFFIX);
 }
 
-/** After a power cut either the old content is there or the new one, whole. */
+/** After a power cut the file has either the old content or the new. */
 export async function replaceFile(disk: Disk, path: string, content: Pieces, access: Access): Promise<void> {
   await removeIfPresent(disk, temporaryPath(path));
   await disk.create(temporaryPath(path), content, access);
@@ -22,7 +22,7 @@ export async function replaceFile(disk: Disk, path: string, content: Pieces, acc
   await disk.syncDirectory(dirname(path));
 }
 
-/** At once: whoever follows the link meanwhile comes to one place or the other. */
+/** Atomic: the link always leads to either the old target or the new. */
 export async function replaceLink(disk: Disk, path: string, target: string): Promise<void> {
   await removeIfPresent(disk, temporaryPath(path));
   await disk.makeSymbolicLink(temporaryPath(path), target);
@@ -38,7 +38,7 @@ export async function removeIfPresent(disk: Disk, path: string): Promise<void> {
   }
 }
 
-/** One in which something lies is somebody's. @returns whether it is gone. */
+/** Leaves a folder that is not empty. @returns whether it was removed. */
 export async function removeEmptyDirectory(disk: Disk, path: string): Promise<boolean> {
   try {
     await disk.removeDirectory(path);

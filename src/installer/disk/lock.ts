@@ -7,9 +7,8 @@ import { flock } from "../../platform/files/flock.ts";
 import type { Disk } from "./disk.ts";
 
 export interface TreeLock extends AsyncDisposable {
-  /** `locked` where this process has the place to itself. */
   readonly flocked: Flocked;
-  /** What was locked. */
+  /** The locked folder. */
   readonly path: string;
 }
 
@@ -18,9 +17,10 @@ const close = promisify(fs.close);
 const FOLDER = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
 
 /**
- * Takes the one place for work on a tree, by a lock that the kernel drops with the process (flock.ts).
+ * Locks a tree, so that one command at a time changes it. The kernel releases the lock when the process ends (flock.ts).
  *
- * Locked is root's home, which nobody else can open, so that nobody else can hold up an installation; where an image has none, its root.
+ * Locks /root, because only root can open it: another user could hold a lock on `/` and block every installation. An image without /root
+ * is locked at its root.
  *
  * @throws Node system errors.
  */

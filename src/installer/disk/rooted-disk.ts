@@ -12,7 +12,7 @@ import { components, LINK_LIMIT, Trail } from "./trail.ts";
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 
 const PIECE_BYTES = 1024 * 1024;
-/** What a file may grow while it is read. */
+/** Room for a file that grows while it is read. */
 const GROWTH_BYTES = 16 * 1024;
 
 /**
@@ -25,12 +25,12 @@ const GROWTH_BYTES = 16 * 1024;
 export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposable> {
   const top = await fs.open(root, O_RDONLY | O_DIRECTORY);
 
-  /** Runs `use` with a name of the path's last component that no link leads away from. */
+  /** Opens the parent of `path` without following links, and calls `use` with a `/proc/self/fd` name of the last component. */
   async function at<T>(path: string, use: (name: string) => Promise<T>): Promise<T> {
     try {
       using trail = new Trail(top.fd);
       const names = components(path);
-      // `..` at the end is followed like any other: the kernel would take it from the root to what lies above.
+      // A final `..` is resolved here too: the kernel would leave the tree with it at the root.
       const last = names.at(-1) === ".." ? "." : (names.pop() ?? ".");
       trail.follow(names);
       return await use(trail.nameOf(last));
@@ -52,7 +52,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     return look(await destination(path));
   }
 
-  /** Where the links in the last component end; the path itself where there is none. */
+  /** Resolves links in the last component. */
   async function destination(path: string): Promise<string> {
     let where = path;
     for (let links = 0; links <= LINK_LIMIT; links += 1) {
@@ -76,7 +76,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     lookThrough,
     async readPart(path, position, lengthBytes) {
       await using file = await openFile(await destination(path));
-      // A limit is not a size: what is read is small, most of the time. Only bytes that were read are handed on.
+      // `lengthBytes` is a limit and most files are much smaller. allocUnsafe: only the bytes that were read are returned.
       const buffer = Buffer.allocUnsafe(
         Math.min(lengthBytes, Math.max(0, (await file.stat()).size - position) + GROWTH_BYTES),
       );
@@ -101,7 +101,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     list: (path) => at(`${path}/.`, (name) => fs.readdir(name)),
     makeDirectory: (path, access) =>
       at(path, async (name) => {
-        // A folder of root's has its mode from the start: a run that finds one keeps the mode it has, also one of a run that was killed here.
+        // Create root's folders with their final mode: if this run is killed here, the next run keeps the mode that it finds.
         const isRoots = access.userId === 0 && access.groupId === 0;
         await fs.mkdir(name, { mode: isRoots ? access.mode : 0o700 });
         await using directory = await fs.open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -133,7 +133,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
   };
 }
 
-/** Synchronous, because a thread for each look takes longer than the look (trail.ts). */
+/** Synchronous, because handing the call to a thread takes longer than the call (trail.ts). */
 async function lookAt(name: string): Promise<Sight> {
   const stats = lstatSync(name, { bigint: true });
   if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(name) };
@@ -142,10 +142,10 @@ async function lookAt(name: string): Promise<Sight> {
   return { kind: "other" };
 }
 
-/** Folders in folders deeper than this are a hostile hand's, and stay. */
+/** Bounds the recursion. The installer creates no folders this deep: such a tree may be an attack, and is left. */
 const DEPTH_LIMIT = 64;
 
-/** Goes down by folders that are open: who owns the tree could put a link in a folder's place between a look and a removal. */
+/** Works on open folders: the tree's owner could replace a folder by a link between the check and the removal. */
 async function removeWithAll(name: string, depth = DEPTH_LIMIT): Promise<void> {
   try {
     await fs.unlink(name);
@@ -162,7 +162,7 @@ async function removeWithAll(name: string, depth = DEPTH_LIMIT): Promise<void> {
   try {
     await fs.rmdir(name);
   } catch (error) {
-    // A mount point stays, empty.
+    // A mount point cannot be removed.
     if (errorCode(error) !== "EBUSY") throw error;
   }
 }
@@ -171,7 +171,7 @@ function accessOf({ mode, uid, gid }: BigIntStats): Access {
   return { mode: Number(mode & 0o7777n), userId: Number(uid), groupId: Number(gid) };
 }
 
-/** The owner first: chown(2) takes set-user-id bits away. */
+/** chown(2) first, because it clears the set-user-ID bit. */
 async function grant(file: FileHandle, { mode, userId, groupId }: Access): Promise<void> {
   await file.chown(userId, groupId);
   await file.chmod(mode);

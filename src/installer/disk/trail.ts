@@ -6,17 +6,17 @@ import { DiskError } from "./disk.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
-/** As the kernel's own bound (path_resolution(7)). */
+/** The kernel's limit (path_resolution(7)). */
 export const LINK_LIMIT = 40;
 
 /**
- * The folders that are open on the way down from the root of a tree.
+ * The open folders between the root of a tree and the current position in it.
  *
- * Node has no openat2(2) with RESOLVE_IN_ROOT, so folders are opened one by one and never through a link: `/proc/self/fd/N/name` is
- * openat(N, name). A link is read and followed here, with `/` and `..` ending at the root. What was opened stays what it is, also when
- * somebody swaps folders for links meanwhile.
+ * Node has no openat2(2) with RESOLVE_IN_ROOT. So each component is opened with O_NOFOLLOW: `/proc/self/fd/N/name` is openat(N, name). Links
+ * are read and resolved here, with the root of the tree as the limit of `/` and `..`. Somebody who replaces a folder by a link meanwhile
+ * changes nothing, because the open descriptors still refer to the old folders.
  *
- * An installation opens thousands of folders, all of them cached: without a thread for each it takes half as long.
+ * Synchronous: an installation opens thousands of cached folders, and the thread pool doubled its time.
  */
 export class Trail implements Disposable {
   readonly #top: number;
@@ -56,7 +56,7 @@ export class Trail implements Disposable {
       this.#below.push(fs.openSync(this.nameOf(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
       return null;
     } catch (error) {
-      // The kernel has both answers for a link.
+      // For a link the kernel answers with either code.
       if (errorCode(error) !== "ENOTDIR" && errorCode(error) !== "ELOOP") throw error;
       try {
         return fs.readlinkSync(this.nameOf(name));

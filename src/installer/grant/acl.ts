@@ -3,12 +3,12 @@
 /** Bits as in a mode: read 4, write 2, execute 1. */
 export type Permissions = number;
 
-/** One list: that of the entry itself, or the default one of a folder for what is made in it. */
+/** The access list of an entry, or the default list of a folder, which new entries inherit. */
 export interface AccessList {
   readonly owner: Permissions;
   readonly group: Permissions;
   readonly other: Permissions;
-  /** null where there is nobody named. */
+  /** null where the list names no user or group. */
   readonly mask: Permissions | null;
   /** `u:1000` or `g:1000` → permissions, before the mask. */
   readonly named: ReadonlyMap<string, Permissions>;
@@ -24,7 +24,7 @@ const WRITE = 2;
 const EXECUTE = 1;
 export const PERMISSIONS = { read: READ, write: WRITE, execute: EXECUTE } as const;
 
-/** Reads one block of `getfacl --omit-header --numeric --no-effective`. @returns null for what is none. */
+/** Parses one block of `getfacl --omit-header --numeric --no-effective`. @returns null where it cannot be parsed. */
 export function parseLists(text: string): EntryLists | null {
   const lines = text.split("\n").filter((line) => line !== "");
   const access = parseList(lines.filter((line) => !line.startsWith("default:")));
@@ -47,8 +47,8 @@ function parseList(lines: readonly string[]): AccessList | null {
 }
 
 /**
- * What setfacl has to be told so that the user has `wanted`, and nobody else any right that they did not have: a mask that grows would
- * give others back what it keeps from them, so their entries are cut to what they have.
+ * The setfacl entries that give the user `wanted` and nobody else a new right: a wider mask would enable rights in other entries that the
+ * old mask disabled, so those entries are reduced to their effective rights.
  *
  * @returns entries for `setfacl --no-mask --modify`.
  */
@@ -65,8 +65,8 @@ export function grantEntries(list: AccessList, userId: number, wanted: Permissio
 }
 
 /**
- * The default list that a folder needs so that the user can read what is made in it. Where a folder has one the umask no longer counts,
- * so a new one is as closed to group and others as the file is that is there.
+ * The default list that lets the user read new files in a folder. A default list replaces the umask (acl(5)), so a new list gives group and
+ * others the same rights as the existing file does.
  */
 export function defaultEntries(list: AccessList | null, userId: number, likeMode: number): readonly string[] {
   if (list !== null) return grantEntries(list, userId, READ).map((each) => `d:${each}`);
@@ -98,7 +98,7 @@ export function sameLists(one: AccessList | null, other: AccessList | null): boo
   return text(one) === text(other);
 }
 
-/** Files of a folder do not run; folders in it are entered by whoever may read them. */
+/** Who may read the file may also enter new folders. New files do not become executable: open(2) masks with its own mode. */
 function withEntering(permissions: Permissions): Permissions {
   return (permissions & READ) === 0 ? permissions : permissions | EXECUTE;
 }

@@ -8,10 +8,10 @@ import type { GrantedEntry, GrantRecord } from "./record.ts";
 import { addEntries, writeGrantRecord } from "./record.ts";
 
 /**
- * Does the steps. What is about to be done is on the disk before it is done: after a power cut in between, taking it back finds it,
- * and taking back what was not done changes nothing.
+ * Applies the steps. The record is on disk before the first change, so that `--revoke` also works after a power cut; to revoke a change that
+ * was never made does nothing.
  *
- * @returns why it ended early, or null. @throws Node system errors of the record.
+ * @returns the problem that stopped it, or null. @throws Node system errors of the record.
  */
 export async function applyGrant(
   machine: GrantMachine,
@@ -31,7 +31,7 @@ export async function applyGrant(
         "--no-mask",
         `--modify=${step.entries.join(",")}`,
       ]);
-      if (problem !== null) return { ...problem, what: `${problem.what}; it was to be: ${commandOf(step)}` };
+      if (problem !== null) return { ...problem, what: `${problem.what}; the command was: ${commandOf(step)}` };
       const lists = await readLists(machine.runProgram, [step.entry]);
       const after = lists.kind === "lists" ? (lists.of.get(step.entry.path)?.text ?? "") : "";
       done.push({ path: step.entry.path, user_id: account.user_id, before: step.before, after });

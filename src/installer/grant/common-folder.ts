@@ -9,7 +9,7 @@ import type { GrantMachine } from "./machine.ts";
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(
   "/ /etc /home /media /mnt /opt /root /run /srv /usr /usr/local /usr/local/etc /var /var/lib".split(" "),
 );
-/** In the home of a person, and the home itself. */
+/** Relative to a person's home; "" is the home itself. */
 const PERSONAL_FOLDERS = ["", ".cache", ".config", ".local/share", ".local/state", "Desktop", "Documents", "Downloads"];
 const LOOK_UP_LIMIT_MS = 4000;
 const STICKY = 0o1000;
@@ -17,8 +17,8 @@ const READ_BY_OTHERS = 0o044;
 const ENTRY_LIMIT = 4096;
 
 /**
- * Whether other things than a file and its like are made in its folder. A default list there would let the agent read all of them, and
- * close or open them like the file: where a folder has one, the umask no longer counts.
+ * Whether the folder also serves for files that have nothing to do with `file`. A default list would let the agent read all new files there,
+ * and replace their umask (acl(5)).
  */
 export async function isCommonFolder(folder: EntryHandle, file: EntryHandle, machine: GrantMachine): Promise<boolean> {
   const { path, stat } = folder;
@@ -31,7 +31,7 @@ export async function isCommonFolder(folder: EntryHandle, file: EntryHandle, mac
   return personal.some((each) => each?.device === stat.device && each.inode === stat.inode);
 }
 
-/** What is read by more people than the file, or by fewer. */
+/** Whether the folder holds an entry that group or others may read and the file not, or the reverse. */
 function holdsUnlike(folder: EntryHandle, { stat }: EntryHandle): boolean {
   const names = readdirSync(`/proc/self/fd/${folder.descriptor}`);
   if (names.length > ENTRY_LIMIT) return true;
@@ -40,14 +40,14 @@ function holdsUnlike(folder: EntryHandle, { stat }: EntryHandle): boolean {
       using entry = openBelow(folder, name);
       return entry.stat.kind !== "link" && ((entry.stat.mode ^ stat.mode) & READ_BY_OTHERS) !== 0;
     } catch (error) {
-      // Gone meanwhile.
+      // Removed meanwhile.
       if (errorCode(error) === undefined) throw error;
       return false;
     }
   });
 }
 
-/** As all user databases of the machine have it (getent(1)). */
+/** From all user databases of the machine (getent(1)). */
 async function findHome({ runProgram }: GrantMachine, userId: number): Promise<string | null> {
   const result = await runProgram(["getent", "passwd", String(userId)], { limitMs: LOOK_UP_LIMIT_MS });
   const home = result.kind === "ended" ? (result.stdout.split(":")[5] ?? "") : "";

@@ -1,12 +1,12 @@
 /**
- * The grant: the smallest right to read that lets the agent's user reach the robot's configuration files, and nothing more.
+ * The grant: the least access that lets the agent's user read the robot's configuration files.
  *
- *     walk    the way to each file, held open entry by entry                              walk.ts
- *     plan    what the user lacks on the way → changes of access control lists            here, lists.ts; or a drop-in, unit.ts
- *     apply   written down first, so that whatever was done can be taken back             apply.ts, record.ts, revoke.ts
+ *     walk    open each entry of the path to a file                                     walk.ts
+ *     plan    rights that the user lacks there → changes of access control lists        here, lists.ts; or a drop-in, unit.ts
+ *     apply   record first, so that every change can be revoked                         apply.ts, record.ts, revoke.ts
  *
- * Root works here in folders of people who may be hostile to it: every change is made on an open handle, never on a name, and where a
- * person could have sent us elsewhere, only what is that person's is touched. What everybody may do never changes.
+ * Root works here in folders of users who may attack it. So each change is made on an open descriptor, never by name; and behind a folder or
+ * link that a user controls, only entries of that user are changed. The rights of "others" never change.
  */
 import { dirname } from "node:path";
 
@@ -26,12 +26,12 @@ import type { GrantMachine } from "./machine.ts";
 import type { GrantWalk } from "./walk.ts";
 import { walkTrusted } from "./walk.ts";
 
-/** A change of one entry's access control list. */
+/** A change to one entry's access control list. */
 export interface GrantStep {
   readonly entry: EntryHandle;
-  /** What the user gets: `r-x` on a folder lists and enters it. */
+  /** What the user gets; `r-x` on a folder: list and enter. */
   readonly right: Permissions;
-  /** The default list of a folder is changed too, so that what is made in it later can be read. */
+  /** Also changes the folder's default list, so that the user can read new files in it. */
   readonly forNewFiles: boolean;
   /** As getfacl printed it. */
   readonly before: string;
@@ -41,16 +41,16 @@ export interface GrantStep {
 
 export interface GrantPlan {
   readonly steps: readonly GrantStep[];
-  /** Files for which nothing can be done in this way, and why. */
+  /** Files that cannot be granted by access lists, and why. */
   readonly refusals: readonly Problem[];
-  /** What a person should know of what is granted. */
+  /** What the operator should know about the result. */
   readonly notes: readonly string[];
 }
 
-/** More would be a mistake, and would need too many handles. */
+/** Each file needs several open descriptors. */
 export const FILE_LIMIT = 64;
 
-/** @param stack closes the handles of the plan; it has to be applied before. */
+/** @param stack owns the handles of the plan: apply the plan before disposing it. */
 export async function planGrant(
   machine: GrantMachine,
   account: Account,
@@ -66,7 +66,7 @@ export async function planGrant(
     const planned = way.kind === "way" ? await planFile(machine, account, path, way) : refusalOf(way, path);
     if (planned.kind === "refused") {
       const refusal: Problem = { code: "grant-refused", what: planned.what, fix: planned.fix };
-      // Said once: each other file would be told the same.
+      // Report it once, not for each file.
       if (planned.ofMachine === true) return { steps: [], refusals: [...refusals, refusal], notes: [] };
       refusals.push({ ...refusal, where: path });
       continue;
@@ -83,22 +83,22 @@ function refusalOf(way: Exclude<GrantWalk, { kind: "way" }>, path: string): Refu
     : refused(`${path} does not exist`, "create it, or correct the path in the manifest");
 }
 
-/** What one file asks of an entry on its way; several files may ask of the same folder. */
+/** What one file needs of an entry of its path. Several files may need the same folder. */
 interface Wish {
   readonly entry: EntryHandle;
   readonly right: Permissions;
-  /** The mode of the file whose successors are to be readable; null where new files do not matter. */
-  readonly new_files_like: number | null;
+  /** The mode of the file whose replacements the user must be able to read; null where new files do not matter. */
+  readonly newFilesLike: number | null;
   readonly listed: Listed;
 }
 
 function joined(known: Wish | undefined, wish: Wish): Wish {
   if (known === undefined) return wish;
-  const { new_files_like: newFilesLike } = known;
-  return { ...known, right: known.right | wish.right, new_files_like: newFilesLike ?? wish.new_files_like };
+  const newFilesLike = known.newFilesLike ?? wish.newFilesLike;
+  return { ...known, right: known.right | wish.right, newFilesLike };
 }
 
-function stepOf({ entry, right, new_files_like: newFilesLike, listed }: Wish, account: Account): GrantStep {
+function stepOf({ entry, right, newFilesLike, listed }: Wish, account: Account): GrantStep {
   const { access, default: preset } = listed.lists;
   const now = right === 0 ? [] : grantEntries(access, account.user_id, right);
   const later = newFilesLike === null ? [] : defaultEntries(preset, account.user_id, newFilesLike);
@@ -109,7 +109,7 @@ interface Refused {
   readonly kind: "refused";
   readonly what: string;
   readonly fix: string;
-  /** Whatever the file. */
+  /** Holds for every file. */
   readonly ofMachine?: boolean;
 }
 
@@ -133,43 +133,43 @@ async function planFile(
   if (lists.kind === "refused") return lists;
 
   const file = way.file.handle;
-  // Not the last one: a link may lead back to one that was passed before.
+  // By path, not the last of the list: a link may lead back to an earlier folder.
   const folder = handles.find(({ path: each }) => each === dirname(file.path));
   const isFileClosed = rights.get(file.path)?.reads === false;
   const isPrepared = lists.of.get(folder?.path ?? "")?.lists.default?.named.has(`u:${account.user_id}`) === true;
   const isCommon = isFileClosed && !isPrepared && folder !== undefined && (await isCommonFolder(folder, file, machine));
   const wishes: Wish[] = [];
-  for (const { handle, sentBy } of passed) {
+  for (const { handle, controlledBy } of passed) {
     const listed = lists.of.get(handle.path);
     const right = rights.get(handle.path);
     if (listed === undefined || right === undefined)
       return refused(
-        `${handle.path}: the kernel could not be asked as ${accountName(account)}`,
+        `${handle.path}: the rights of ${accountName(account)} cannot be checked`,
         "setpriv is missing: install util-linux",
       );
-    const shared = sharedWith(handle, sentBy, listed.lists);
+    const shared = sharedWith(handle, controlledBy, listed.lists);
     if (shared !== null)
       return refused(
-        `${path}: the access list of ${handle.path} lets ${shared} put something else in place there`,
-        "take that right away, or: --method group",
+        `${path}: the access list of ${handle.path} lets ${shared} replace its entries`,
+        "remove that right, or: --method group",
       );
     const missing = missingRight(right, handle === file ? "file" : handle === folder ? "own-folder" : "folder");
     const newFilesLike = handle === folder && isFileClosed && !isCommon ? file.stat.mode : null;
     if (missing === 0 && newFilesLike === null) continue;
-    if (sentBy !== null && handle.stat.user_id !== sentBy) {
-      const what = `${path}: user ${sentBy} leads to ${handle.path}, which belongs to user ${handle.stat.user_id}`;
-      return refused(what, "name the file by a path that leads through nobody else's folders and links");
+    if (controlledBy !== null && handle.stat.user_id !== controlledBy) {
+      const what = `${path}: user ${controlledBy} leads to ${handle.path}, which belongs to user ${handle.stat.user_id}`;
+      return refused(what, "use a path without folders and links of other users");
     }
-    wishes.push({ entry: handle, right: missing, new_files_like: newFilesLike, listed });
+    wishes.push({ entry: handle, right: missing, newFilesLike, listed });
   }
   return { kind: "planned", wishes, note: isCommon ? noteOfCommonFolder(folder, file) : null };
 }
 
 function noteOfCommonFolder(folder: EntryHandle, file: EntryHandle): string {
-  return `other things are made in ${folder.path} too, so what is made there later is left alone: a program that puts a new ${file.path} in place of the old one shuts the agent out. Keep the file in a folder of its own, or: --method owner`;
+  return `${folder.path} also holds unrelated files, so the grant does not cover new files there: a program that replaces ${file.path} by a new file makes it unreadable for the agent. Keep the file in a folder of its own, or: --method owner`;
 }
 
-/** A folder's own right is to be entered; the file's folder is listed too, without which the kernel tells of no changes in it (inotify(7)). */
+/** Folders need execute. The file's own folder needs read too, for inotify(7). */
 function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" | "file"): Permissions {
   const { read, execute } = PERMISSIONS;
   switch (what) {
@@ -182,11 +182,11 @@ function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" |
   }
 }
 
-/** Somebody beside root and the owner whom an access list lets put one thing in another's place; modes are looked at on the walk. */
-function sharedWith({ stat }: EntryHandle, sentBy: number | null, { access }: EntryLists): string | null {
+/** The first user or group besides root and the owner that may write to the folder by its access list. Modes: see walk.ts. */
+function sharedWith({ stat }: EntryHandle, controlledBy: number | null, { access }: EntryLists): string | null {
   if (stat.kind !== "directory" || (stat.mode & 0o1000) !== 0) return null;
   const writer = [...access.named].find(([key, permissions]) => {
-    const isOwner = key === `u:${stat.user_id}` || key === "u:0" || key === `u:${sentBy}`;
+    const isOwner = key === `u:${stat.user_id}` || key === "u:0" || key === `u:${controlledBy}`;
     return !isOwner && (permissions & (access.mask ?? 7) & PERMISSIONS.write) !== 0;
   });
   return writer?.[0] ?? null;
@@ -197,12 +197,11 @@ export function commandOf({ entry, entries }: GrantStep): string {
   return `setfacl -n -m ${entries.join(",")} ${shellWord(entry.path)}`;
 }
 
-/** In words. */
 export function describeStep({ entry, right, forNewFiles }: GrantStep, account: Account): string {
   const verb =
     entry.stat.kind === "directory" ? ((right & PERMISSIONS.read) === 0 ? "enter" : "list and enter") : "read";
   const may = right === 0 ? "" : `${accountName(account)} may ${verb} (${permissionsText(right)})`;
-  const later = forNewFiles ? `${accountName(account)} may read what is made in it later (default r--)` : "";
+  const later = forNewFiles ? `${accountName(account)} may read new files in it (default r--)` : "";
   return [may, later].filter((part) => part !== "").join("; ");
 }
 

@@ -6,17 +6,17 @@ import type { GrantRecord } from "./record.ts";
 import type { People } from "./walk.ts";
 import { walkTrusted } from "./walk.ts";
 
-/** The API key's file, and whose it is to become. */
+/** The API key's file, and its new owner. */
 export interface KeyToGive {
   readonly path: string;
   readonly given: NonNullable<GrantRecord["given"]>;
 }
 
 /**
- * The key is its reader's or root's (0600), so that it goes along when the agent becomes another user.
+ * The key file belongs to the agent's user or to root and has mode 0600, so its owner changes together with the agent's user.
  *
- * @param account the user that the agent is. @param next the one that it becomes.
- * @returns null where the file stays whose it is: also where somebody but root could have put it there.
+ * @param account the agent's user now. @param next its user after the grant.
+ * @returns null where the file keeps its owner, for example because somebody besides root could have placed it there.
  */
 export function planKey(keyFile: string | null, account: Account, next: Account, people: People): KeyToGive | null {
   if (keyFile === null || next.user_id === account.user_id) return null;
@@ -24,12 +24,12 @@ export function planKey(keyFile: string | null, account: Account, next: Account,
   const key = openKey(keyFile, people, stack);
   if (key === null) return null;
   const { stat, path } = key;
-  // Somebody else's key is no key of the agent's.
+  // Another user's file is not the agent's key.
   if (stat.user_id !== 0 && stat.user_id !== account.user_id) return null;
   return { path, given: { path, from_user_id: stat.user_id, from_group_id: stat.group_id, to_user_id: next.user_id } };
 }
 
-/** Given on from one user to the next, it goes back to the first one. */
+/** After several changes of the owner, a revocation returns the file to the first one. */
 export function chainGiven(known: GrantRecord["given"], given: KeyToGive["given"]): KeyToGive["given"] {
   if (known === null || known.path !== given.path || known.to_user_id !== given.from_user_id) return given;
   const { from_user_id: fromUserId, from_group_id: fromGroupId } = known;
@@ -46,8 +46,8 @@ export function giveKey(
   if (key !== null) chownSync(`/proc/self/fd/${key.descriptor}`, toUserId, fromGroupId);
 }
 
-/** What lies in a person's folder that person could have put in the key's place, such as a link to a file of root's: it is not given away. */
+/** Refuses paths through a user's folders: that user could have placed a link to a file of root there, and would become its owner. */
 function openKey(path: string, people: People, stack: DisposableStack): EntryHandle | null {
   const way = walkTrusted(path, people, stack);
-  return way.kind === "way" && way.file.sentBy === null ? way.file.handle : null;
+  return way.kind === "way" && way.file.controlledBy === null ? way.file.handle : null;
 }

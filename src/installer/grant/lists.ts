@@ -1,4 +1,4 @@
-/** Access control lists of open entries, by getfacl(1) and setfacl(1): Node knows nothing of them. */
+/** Access control lists of open entries, through getfacl(1) and setfacl(1): Node has no API for them. */
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";
 import type { RunProgram } from "../../platform/programs.ts";
 import { FIRST_DESCRIPTOR } from "../../platform/programs.ts";
@@ -14,12 +14,11 @@ export interface Listed {
 
 export type ReadLists =
   | { readonly kind: "lists"; readonly of: ReadonlyMap<string, Listed> }
-  /** @property of_machine no entry's lists can be read here. */
+  /** @property ofMachine no access list can be read on this machine. */
   | { readonly kind: "refused"; readonly what: string; readonly fix: string; readonly ofMachine: boolean };
 
 const HANDLES_AT_ONCE = 32;
 
-/** The lists of entries, by path. */
 export async function readLists(runProgram: RunProgram, handles: readonly EntryHandle[]): Promise<ReadLists> {
   const of = new Map<string, Listed>();
   for (let start = 0; start < handles.length; start += HANDLES_AT_ONCE) {
@@ -33,7 +32,7 @@ export async function readLists(runProgram: RunProgram, handles: readonly EntryH
     for (const [index, { path }] of some.entries()) {
       const text = `${blocks[index] ?? ""}\n`;
       const lists = parseLists(text);
-      if (lists === null) return refuse(`the access list of ${path} cannot be understood`);
+      if (lists === null) return refuse(`the access list of ${path} cannot be parsed`);
       of.set(path, { text, lists });
     }
   }
@@ -45,7 +44,7 @@ function refuse(what: string, ofMachine = false): ReadLists {
     kind: "refused",
     what,
     ofMachine,
-    fix: "install the package acl, or choose another way: --method group, --method owner",
+    fix: "install the package acl, or use another method: --method group, --method owner",
   };
 }
 
@@ -62,7 +61,7 @@ export async function changeLists(
   const what = `setfacl cannot change ${entry.path} (${said})`;
   const fix =
     said === "Operation not supported"
-      ? "this filesystem keeps no access lists: --method group, or --method owner"
-      : "see whether the filesystem is read-only: mount";
+      ? "this filesystem has no access lists: --method group, or --method owner"
+      : "check whether the filesystem is mounted read-only: mount";
   return { code: "grant-failed", what, where: entry.path, fix };
 }

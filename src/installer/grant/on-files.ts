@@ -7,7 +7,7 @@ import type { GrantAsked, GrantRun } from "./run.ts";
 import { stillUnreadable } from "./run.ts";
 import { showGrant } from "./show-grant.ts";
 
-/** `--method acl`: rights on the files, by access lists. */
+/** `--method acl`: gives the agent's user rights through access lists of files and folders. */
 export async function grantOnFiles(asked: GrantAsked): Promise<ExitCode> {
   const { machine, account, paths, options, terminal } = asked;
   using stack = new DisposableStack();
@@ -41,18 +41,18 @@ export async function grantOnFiles(asked: GrantAsked): Promise<ExitCode> {
   });
 }
 
-/** A file that was granted before, and is closed again: the program that writes it does so each time. */
+/** Files that were granted before and lost the right: the program that writes them resets it each time. */
 function undone({ steps }: GrantPlan, record: GrantRecord): readonly string[] {
   const granted = new Set(record.entries.map(({ path }) => path));
   return steps
     .filter(({ entry }) => entry.stat.kind === "file" && granted.has(entry.path))
     .map(
       ({ entry }) =>
-        `${entry.path} was granted before, and the program that writes it closed it again. It will do so the next time; --method owner holds.`,
+        `${entry.path} was granted before, but the program that writes it removed the right again, and will do so each time. --method owner is not affected.`,
     );
 }
 
-/** An agent that runs looks at everything again at the next resync; asked, it does so now. What it makes of it is its own affair. */
+/** A reload makes the agent read the files now instead of at the next resync. Whether it succeeds does not matter here. */
 async function lookAgain({ machine, unit }: GrantRun): Promise<void> {
   if (unit.kind !== "unit" || unit.unit.active_state !== "active") return;
   await machine.runProgram(["systemctl", "reload", "robot-policy-agent.service"], { limitMs: RELOAD_LIMIT_MS });

@@ -9,7 +9,7 @@ import { showGrant, showRefusal } from "./show-grant.ts";
 import type { PlannedDropIn } from "./unit.ts";
 import { restartUnit, writeDropIn } from "./unit.ts";
 
-/** `--method group`, `--method owner`: the agent becomes somebody who may read the files, by a drop-in of its unit. */
+/** `--method group`, `--method owner`: a drop-in runs the agent with a group or as a user that may read the files. */
 export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Promise<ExitCode> {
   const { machine, options, record, directory, terminal, paths, unit } = asked;
   if (planned.kind === "refused") return showRefusal(asked, planned.problem);
@@ -41,7 +41,7 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
   };
   for (const note of dropIn.notes) tell(note);
   if (key === null && asked.keyFile !== null && dropIn.account.user_id !== asked.account.user_id) {
-    tell(`${asked.keyFile} stays whose it is; see that ${name} can read the key`);
+    tell(`${asked.keyFile} keeps its owner; make sure that ${name} can read the key`);
   }
   const result = { account: dropIn.account, paths, changes };
   if (options.dryRun === true) return showGrant(asked, { ...result, applied: false, unreadable: [], notes });
@@ -54,7 +54,7 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
   if (key !== null) giveKey(key.given, people);
   await writeDropIn(machine.files, dropIn);
   const byHand = await restartUnit(machine, unit);
-  if (byHand !== null) tell(`systemd did not take it over; do: ${byHand}`);
+  if (byHand !== null) tell(`systemd did not apply it; run: ${byHand}`);
   const unreadable = await stillUnreadable(machine, dropIn.account, paths);
   return showGrant(asked, { ...result, applied: true, unreadable, notes });
 }

@@ -5,13 +5,13 @@ import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 
-/** Beside the installer's own record: root's, so that the service cannot tell root what to take back. */
+/** Belongs to root: the service must not be able to change what `grant --revoke` does as root. */
 export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";
 const RECORD_NAME = "grants.json";
 const RECORD_LIMIT_BYTES = 4 * 1024 * 1024;
 const ENTRY_LIMIT = 4096;
 
-/** A list that `grant` changed: what getfacl said before and after. */
+/** An access list that `grant` changed, as getfacl printed it before and after. */
 export interface GrantedEntry {
   readonly path: string;
   readonly user_id: number;
@@ -19,12 +19,12 @@ export interface GrantedEntry {
   readonly after: string;
 }
 
-/** What was granted and not taken back. It is written before anything is granted. */
+/** What was granted and not revoked yet. Written before the first change. */
 export interface GrantRecord {
   readonly schema_version: 1;
   readonly entries: readonly GrantedEntry[];
   readonly drop_in: { readonly path: string; readonly text: string } | null;
-  /** A file that was given to the user whom the drop-in names. */
+  /** A file whose owner became the user of the drop-in. */
   readonly given: {
     readonly path: string;
     readonly from_user_id: number;
@@ -56,7 +56,7 @@ export function grantRecordPath(directory: string): string {
   return `${directory}/${RECORD_NAME}`;
 }
 
-/** @returns null for a record that this version does not know. @throws Node system errors but ENOENT. */
+/** @returns null for a record that this version cannot read. @throws Node system errors except ENOENT. */
 export async function readGrantRecord(files: Files, directory: string): Promise<GrantRecord | null> {
   try {
     const bytes = await readBounded(files, grantRecordPath(directory), RECORD_LIMIT_BYTES);
@@ -80,12 +80,12 @@ export async function writeGrantRecord(files: Files, directory: string, record: 
   await replaceDurably(files, path, Buffer.from(`${JSON.stringify(record, null, 2)}\n`), 0o600);
 }
 
-/** What was there before the first grant stays what is put back by the last revocation. */
+/** Keeps the oldest `before` of a list, so that a revocation after several grants restores the original. */
 export function addEntries(record: GrantRecord, added: readonly GrantedEntry[]): GrantRecord {
   const entries = new Map(record.entries.map((entry) => [keyOf(entry), entry]));
   for (const entry of added) {
     const known = entries.get(keyOf(entry));
-    // Somebody changed the list since: then this is the first grant on it.
+    // Somebody changed the list since, so this counts as its first grant.
     const before = known !== undefined && known.after === entry.before ? known.before : entry.before;
     entries.set(keyOf(entry), { ...entry, before });
   }

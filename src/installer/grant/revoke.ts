@@ -17,15 +17,15 @@ import type { People } from "./walk.ts";
 import { walkToEntry } from "./walk.ts";
 
 export interface Revocation {
-  /** Paths that are as if nothing had been granted. */
+  /** Paths without any grant now. */
   readonly revoked: readonly string[];
-  /** What is left, and how a person takes it away; it stays on record. */
+  /** What could not be revoked, and how to do it by hand; it stays in the record. */
   readonly problems: readonly Problem[];
 }
 
 /**
- * Takes back everything that is on record. A list that nobody changed since becomes what it was; of one that somebody changed, only our
- * entry goes.
+ * Revokes everything in the record. A list that is unchanged since the grant is restored; from a changed list only the agent's entry is
+ * removed.
  *
  * @throws Node system errors of the record.
  */
@@ -77,7 +77,7 @@ async function revokeEntry(
   return null;
 }
 
-/** The calls of setfacl that lead back, each of which may find nothing to do. */
+/** Arguments of the setfacl calls that revoke a grant. Each call may have nothing to do. */
 function changesBack(
   now: EntryLists,
   before: EntryLists,
@@ -112,14 +112,14 @@ function withoutUser(list: AccessList, userId: number, prefix: "" | "d:"): reado
   if (!named.has(`u:${userId}`)) return [];
   const removed = [["--no-mask", `--remove=${prefix}u:${userId}`]];
   if (named.size > 1 || mask === null) return removed;
-  // Without anybody named there is no need of a mask, and what it keeps from the group stays kept from it.
+  // The last named entry is gone, so the mask goes too. Its limit on the group moves into the group's entry.
   const kept = `--modify=${prefix}g::${permissionsText(group & mask)}`;
   return [...removed, ["--no-mask", kept], ["--no-mask", `--remove=${prefix}m`]];
 }
 
 const FOLDER_LIMIT = 4096;
 
-/** What was made in the folder since has our entry from its default list. */
+/** Entries created since the grant inherited the agent's entry from the default list. */
 async function cleanFolder(machine: GrantMachine, folder: EntryHandle, userId: number): Promise<void> {
   const names = readdirSync(`/proc/self/fd/${folder.descriptor}`).slice(0, FOLDER_LIMIT);
   for (const name of names) {
@@ -132,13 +132,13 @@ async function cleanFolder(machine: GrantMachine, folder: EntryHandle, userId: n
         await changeLists(machine.runProgram, entry, words);
       }
     } catch (error) {
-      // Gone meanwhile: nothing to take back.
+      // Removed meanwhile.
       if (errorCode(error) === undefined) throw error;
     }
   }
 }
 
-/** @returns whether the file is its first owner's again, or nobody's to take back any more. */
+/** @returns whether the file has its first owner again, or needs no change. */
 function takeBack(given: NonNullable<GrantRecord["given"]>, people: People, problems: Problem[]): boolean {
   using stack = new DisposableStack();
   const { path, from_user_id: fromUserId, from_group_id: fromGroupId, to_user_id: toUserId } = given;
@@ -154,7 +154,7 @@ function takeBack(given: NonNullable<GrantRecord["given"]>, people: People, prob
   return true;
 }
 
-/** @returns whether it is gone. One that a person edited is theirs. */
+/** Leaves a drop-in that somebody edited. @returns whether it was removed. */
 async function revokeDropIn(
   { files }: GrantMachine,
   { path, text }: NonNullable<GrantRecord["drop_in"]>,

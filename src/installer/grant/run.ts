@@ -23,7 +23,7 @@ export interface GrantRun {
   readonly unit: FoundUnit;
 }
 
-/** What it is about to let whom read. */
+/** With the user and the files to grant. */
 export interface GrantAsked extends GrantRun {
   readonly record: GrantRecord;
   readonly account: Account;
@@ -31,7 +31,7 @@ export interface GrantAsked extends GrantRun {
   readonly keyFile: string | null;
 }
 
-/** The paths that the kernel keeps from the user, after all that was done. */
+/** The paths that the user still cannot read after the grant. */
 export async function stillUnreadable(
   machine: GrantMachine,
   account: Account,

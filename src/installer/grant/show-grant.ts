@@ -8,16 +8,15 @@ export interface GrantShown {
   readonly terminal: Terminal;
 }
 
-/** Of the documents that `grant --json` prints. */
+/** Of `grant --json`. */
 export const SCHEMA_VERSION = 1;
 
-/** What a grant came to. */
 export interface GrantResult {
   readonly account: Account;
   readonly paths: readonly string[];
   readonly changes: readonly { readonly path: string; readonly what: string; readonly command: string }[];
   readonly applied: boolean;
-  /** The kernel's word after everything was done. */
+  /** Paths that the user still cannot read, as the kernel answers after the grant. */
   readonly unreadable: readonly string[];
   readonly problems?: readonly Problem[];
   readonly notes?: readonly string[];
@@ -42,17 +41,17 @@ export function showGrant({ options, terminal }: GrantShown, result: GrantResult
       `${accountName(account)} can read ${paths.length === 1 ? "the file" : `all ${paths.length} files`}: nothing to grant.`,
     );
   } else if (options.dryRun === true) {
-    terminal.print("Nothing was changed. Without --dry-run it is; grant --revoke takes it back.");
+    terminal.print("Nothing was changed. Run it without --dry-run to apply this; grant --revoke undoes it.");
   } else if (applied && unreadable.length === 0) {
-    terminal.print(`${accountName(account)} can read them now. To take it back: robot-policy-agent grant --revoke`);
+    terminal.print(`${accountName(account)} can read them now. To undo this: robot-policy-agent grant --revoke`);
   }
   for (const problem of problems) terminal.problem(problem);
   for (const path of problems.length > 0 ? [] : unreadable) {
     terminal.problem({
       code: "grant-in-vain",
-      what: `${accountName(account)} still cannot read it: something beside modes and access lists keeps it closed`,
+      what: `${accountName(account)} still cannot read it: something other than its mode and access list denies it`,
       where: path,
-      fix: "see the mount options and security modules: findmnt -T FILE; aa-status; or take another way: --method owner",
+      fix: "check the mount options and security modules: findmnt -T FILE; aa-status; or use another method: --method owner",
     });
   }
   return problems.length === 0 && unreadable.length === 0 ? EXIT.ok : EXIT.failed;

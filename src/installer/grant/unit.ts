@@ -12,26 +12,26 @@ import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { GrantMachine } from "./machine.ts";
 
-/** A change of the unit: who the agent is, instead of what it may. */
+/** A drop-in of the unit that changes the agent's user or groups. */
 export interface DropIn {
   readonly path: string;
   readonly text: string;
-  /** The one line of it that counts. */
+  /** Its one setting. */
   readonly setting: string;
-  /** The user it then runs as, with the groups it then has. */
+  /** User and groups of the agent with the drop-in. */
   readonly account: Account;
   readonly notes: readonly string[];
 }
 
 export type PlannedDropIn =
   | { readonly kind: "drop-in"; readonly planned: DropIn }
-  /** The user can read all of them. */
+  /** The user can read all files already. */
   | { readonly kind: "nothing" }
   | { readonly kind: "refused"; readonly problem: Problem };
 
 const DROP_IN = `${DROP_IN_DIRECTORY}/50-grant.conf`;
 
-/** Groups that are as good as root, or open what nobody meant by a calibration. */
+/** Groups that are equivalent to root, or give access to much more than calibration files. */
 const POWERFUL_GROUPS: ReadonlySet<string> = new Set([
   "root",
   "sudo",
@@ -49,7 +49,7 @@ const POWERFUL_GROUPS: ReadonlySet<string> = new Set([
   "systemd-journal",
 ]);
 
-/** The agent joins the groups that may read the files already; nothing changes on the files. */
+/** The agent joins the groups that may read the files. The files stay unchanged. */
 export async function planGroups(
   machine: GrantMachine,
   account: Account,
@@ -68,7 +68,7 @@ export async function planGroups(
         return refuse(
           what,
           path,
-          `chmod g+${letter} ${shellWord(closed)}, or another way: --method acl, --method owner`,
+          `chmod g+${letter} ${shellWord(closed)}, or another method: --method acl, --method owner`,
         );
       }
       wanted.add(stat.group_id);
@@ -78,15 +78,15 @@ export async function planGroups(
   const names = [...wanted].map(nameOf);
   const powerful = names.find((name) => POWERFUL_GROUPS.has(name));
   if (powerful !== undefined) {
-    const what = `group ${powerful} may do much more than read these files`;
-    return refuse(what, paths[0] ?? "", "another way: --method acl");
+    const what = `group ${powerful} can do much more than read these files`;
+    return refuse(what, paths[0] ?? "", "another method: --method acl");
   }
   const joined = { ...account, group_ids: [...new Set([...account.group_ids, ...wanted])] };
   const notes = [`the agent can then read whatever group ${names.join(", ")} can`];
   return confirm(machine, joined, paths, dropIn(`SupplementaryGroups=${names.join(" ")}`, "group", joined, notes));
 }
 
-/** The agent becomes the person whose files they are. It holds however the files are written; it is also the widest grant. */
+/** The agent runs as the files' owner. Works however the files are written, but is the widest grant. */
 export async function planOwner(machine: GrantMachine, paths: readonly string[]): Promise<PlannedDropIn> {
   const owners = new Set<number>();
   for (const path of paths) {
@@ -94,28 +94,28 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
       owners.add((await machine.files.stat(path)).user_id);
     } catch (error) {
       return refuse(
-        `it cannot be looked at (${errorCode(error) ?? "unknown error"})`,
+        `it cannot be read (${errorCode(error) ?? "unknown error"})`,
         path,
         "correct the path in the manifest",
       );
     }
   }
-  // Whether root's files can be read by the person is told in the end by the kernel.
+  // Files of root may be readable for the owner of the others: `confirm` asks the kernel.
   owners.delete(0);
   const [ownerId] = owners;
   if (ownerId === undefined) {
     const what = "the files belong to root, and the agent must not be root";
-    return refuse(what, paths[0] ?? "", "another way: --method acl");
+    return refuse(what, paths[0] ?? "", "another method: --method acl");
   }
   if (owners.size > 1) {
-    const what = `the files belong to ${owners.size} users, and the agent can be one`;
-    return refuse(what, paths[0] ?? "", "another way: --method acl");
+    const what = `the files belong to ${owners.size} users, and the agent can run as only one`;
+    return refuse(what, paths[0] ?? "", "another method: --method acl");
   }
   const users = await readUsers(machine.files);
   const name = users.find(({ user_id: userId }) => userId === ownerId)?.name ?? String(ownerId);
   const account = await lookUpAccount(machine.runProgram, name);
   if (account === null)
-    return refuse(`user ${name} is in no user database`, paths[0] ?? "", "another way: --method acl");
+    return refuse(`user ${name} is in no user database`, paths[0] ?? "", "another method: --method acl");
   const notes = [
     `the agent can then read whatever ${name} can, and ${name} can read the agent's key and state`,
     `systemd gives the state folder to ${name} at the next start`,
@@ -123,7 +123,7 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
   return confirm(machine, account, paths, dropIn(`User=${name}`, "owner", account, notes));
 }
 
-/** The kernel has the last word: as that user, and with those groups, can the files be read? */
+/** Asks the kernel whether the files are readable with that user and those groups. */
 async function confirm(
   machine: GrantMachine,
   account: Account,
@@ -133,8 +133,8 @@ async function confirm(
   const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
   for (const [path, access] of accesses) {
     if (access.kind === "readable") continue;
-    const what = `it could still not be read, as ${accountName(account)} with groups ${account.group_ids.join(", ")}`;
-    return refuse(what, path, "another way: --method acl");
+    const what = `${accountName(account)} still could not read it with groups ${account.group_ids.join(", ")}`;
+    return refuse(what, path, "another method: --method acl");
   }
   return { kind: "drop-in", planned };
 }
@@ -155,7 +155,7 @@ export async function writeDropIn(files: Files, { path, text }: Pick<DropIn, "pa
   await replaceDurably(files, path, Buffer.from(text), 0o644);
 }
 
-/** Has systemd read its units again, and the agent start again as what it is now. @returns what a person has to do instead, or null. */
+/** Reloads the units and restarts the agent. @returns the command to run by hand if that failed, else null. */
 export async function restartUnit({ runProgram }: GrantMachine, unit: FoundUnit): Promise<string | null> {
   if (unit.kind === "no-systemd") return null;
   for (const words of [["daemon-reload"], ["try-restart", `${SERVICE_NAME}.service`]]) {

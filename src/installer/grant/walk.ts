@@ -6,7 +6,7 @@ import { openBelow, openEntry, readLinkBelow } from "../../platform/files/entry-
 import { errorCode } from "../../platform/files/files.ts";
 import { components, LINK_LIMIT } from "../disk/trail.ts";
 
-/** The way to a file, each entry held open: what is looked at is what is changed. */
+/** The entries of the path to a file. Each is open, so that what was checked is what is changed. */
 export type GrantWalk =
   | { readonly kind: "way"; readonly folders: readonly Passed[]; readonly file: Passed }
   | { readonly kind: "missing" }
@@ -14,11 +14,11 @@ export type GrantWalk =
 
 export interface Passed {
   readonly handle: EntryHandle;
-  /** The person who could have sent us here instead of elsewhere; null where only root could. */
-  readonly sentBy: number | null;
+  /** The user besides root who controls the path to here; null where only root does. */
+  readonly controlledBy: number | null;
 }
 
-/** The users and groups that a folder's mode can let in. */
+/** All users and groups, to see who may write to a folder by its mode. */
 export interface People {
   readonly groups: readonly Group[];
   readonly users: readonly { readonly name: string; readonly user_id: number; readonly group_id: number }[];
@@ -28,67 +28,67 @@ const COMPONENT_LIMIT = 256;
 const STICKY = 0o1000;
 
 /**
- * Goes to the file as root may: along the way only root and one more person, the owner, can put one thing in another's place. What that
- * person could redirect is then at most their own, which `grant` makes sure of by touching nothing else behind it.
+ * Opens the path to a file, and refuses a path that anybody besides root and one more user can redirect. That user can then redirect it to
+ * their own entries only, because `grant` changes no other entries behind it.
  *
- * @param stack closes the handles.
+ * @param stack owns the handles.
  */
 export function walkTrusted(path: string, people: People, stack: DisposableStack): GrantWalk {
   const way = walkToEntry(path, people, stack);
   if (way.kind !== "way" || way.file.handle.stat.kind === "file") return way;
-  return refuse(`${path} is no regular file`, "list the files that matter, one by one");
+  return refuse(`${path} is not a regular file`, "list the files themselves");
 }
 
-/** As walkTrusted, to a folder too. */
+/** As walkTrusted, for folders too. */
 export function walkToEntry(path: string, people: People, stack: DisposableStack): GrantWalk {
   const folders: Passed[] = [];
-  let ruler: number | null = null;
+  let controller: number | null = null;
   let pending = components(resolve(path));
   let folder = enter(openEntry("/"));
   let links = 0;
 
   function enter(handle: EntryHandle): EntryHandle {
     stack.use(handle);
-    if (!folders.some((known) => known.handle.path === handle.path)) folders.push({ handle, sentBy: ruler });
+    if (!folders.some((known) => known.handle.path === handle.path)) folders.push({ handle, controlledBy: controller });
     return handle;
   }
 
-  /** Who owns an entry can change where it leads. @returns why the way ends here, or null. */
-  function obey({ path: owned, stat }: EntryHandle): GrantWalk | null {
-    if (stat.user_id === 0 || stat.user_id === ruler) return null;
-    if (ruler === null) {
-      ruler = stat.user_id;
+  /** The owner of an entry can change where it leads. @returns a refusal where a second user could, else null. */
+  function refuseSecondUser({ path: owned, stat }: EntryHandle): GrantWalk | null {
+    if (stat.user_id === 0 || stat.user_id === controller) return null;
+    if (controller === null) {
+      controller = stat.user_id;
       return null;
     }
-    const what = `${path}: the way leads through entries of user ${ruler} to ${owned} of user ${stat.user_id}`;
-    return refuse(what, "name the file by a path that one person is in charge of");
+    const what = `${path}: the path goes through entries of user ${controller} to ${owned}, which belongs to user ${stat.user_id}`;
+    return refuse(what, "use a path whose folders and links all belong to root or to one user");
   }
 
   try {
     for (let steps = 0; steps < COMPONENT_LIMIT; steps += 1) {
       const [name, ...rest] = pending;
       if (name === undefined) return refuse(`${path} is the root`, "name a file");
-      const stopped = obey(folder) ?? refuseSharedFolder(path, folder, ruler, people);
+      const stopped = refuseSecondUser(folder) ?? refuseSharedFolder(path, folder, controller, people);
       if (stopped !== null) return stopped;
       const entry = openBelow(folder, name);
       if (entry.stat.kind === "link") {
         stack.use(entry);
-        const disobeyed = obey(entry);
-        if (disobeyed !== null) return disobeyed;
+        const stopped = refuseSecondUser(entry);
+        if (stopped !== null) return stopped;
         links += 1;
         if (links > LINK_LIMIT)
-          return refuse(`${path}: its links lead in a circle`, "replace the link by one to a file");
+          return refuse(`${path}: its symbolic links form a loop`, "replace the link by one to a file");
         pending = [...components(resolve(folder.path, readLinkBelow(folder, name))), ...rest];
         folder = enter(openEntry("/"));
         continue;
       }
       if (rest.length === 0) {
         stack.use(entry);
-        return { kind: "way", folders, file: { handle: entry, sentBy: ruler } };
+        return { kind: "way", folders, file: { handle: entry, controlledBy: controller } };
       }
       if (entry.stat.kind !== "directory") {
         stack.use(entry);
-        return refuse(`${entry.path} is no folder`, "correct the path in the manifest");
+        return refuse(`${entry.path} is not a folder`, "correct the path in the manifest");
       }
       folder = enter(entry);
       pending = rest;
@@ -98,32 +98,32 @@ export function walkToEntry(path: string, people: People, stack: DisposableStack
     const code = errorCode(error);
     if (code === undefined) throw error;
     if (code === "ENOENT") return { kind: "missing" };
-    return refuse(`${path} cannot be looked at (${code})`, "see why root may not: a network drive?");
+    return refuse(`${path} cannot be read (${code})`, "find out why root may not: is it on a network drive?");
   }
 }
 
-/** A folder in which more people than its owner can put things in each other's place. */
+/** Refuses a folder in which others than its owner can replace entries. */
 function refuseSharedFolder(
   path: string,
   { path: folder, stat }: EntryHandle,
-  ruler: number | null,
+  controller: number | null,
   people: People,
 ): GrantWalk | null {
   if ((stat.mode & STICKY) !== 0) return null;
   const fix = "let only its owner write there (chmod go-w), or grant it to the group: --method group";
-  if ((stat.mode & 0o002) !== 0) return refuse(`${path}: anybody can put something else in place in ${folder}`, fix);
-  if ((stat.mode & 0o020) === 0 || isPrivate(stat.group_id, ruler, people)) return null;
-  return refuse(`${path}: group ${stat.group_id} can put something else in place in ${folder}`, fix);
+  if ((stat.mode & 0o002) !== 0) return refuse(`${path}: any user can replace entries of ${folder}`, fix);
+  if ((stat.mode & 0o020) === 0 || isPrivate(stat.group_id, controller, people)) return null;
+  return refuse(`${path}: group ${stat.group_id} can replace entries of ${folder}`, fix);
 }
 
-/** A group that has nobody in it but root and the owner, as most distributions make one for each user. */
-function isPrivate(groupId: number, ruler: number | null, { groups, users }: People): boolean {
+/** A group without members besides root and the user, such as the one that most distributions create for each user. */
+function isPrivate(groupId: number, controller: number | null, { groups, users }: People): boolean {
   const members = groups.filter((group) => group.groupId === groupId).flatMap((group) => group.members);
   const insiders = users.filter((user) => user.group_id === groupId || members.includes(user.name));
   const known = new Set(users.map(({ name }) => name));
-  // A member of a directory service is nobody that this can judge.
+  // A member from a directory service (LDAP) is unknown here.
   if (members.some((member) => !known.has(member))) return false;
-  return insiders.every(({ user_id: userId }) => userId === 0 || userId === ruler);
+  return insiders.every(({ user_id: userId }) => userId === 0 || userId === controller);
 }
 
 function refuse(what: string, fix: string): GrantWalk {

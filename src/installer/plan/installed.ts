@@ -10,28 +10,28 @@ import {
   VERSIONS_FOLDER,
 } from "../layout.ts";
 
-/** What earlier runs left in the program's folder. It is all that the installer remembers. */
+/** What earlier runs left on the disk: the installer's only memory. */
 export interface Installed {
-  /** Id of the version that `current` leads to. */
+  /** Id of the version that the link `current` names. */
   readonly current: string | null;
   readonly versions: readonly InstalledVersion[];
-  /** A run was cut short between the switch to a version and the restart of the service. */
+  /** Set where a run was interrupted between the switch to a version and the restart of the service. */
   readonly switching: { readonly previous: string | null } | null;
-  /** Folders outside the program's own that earlier runs made. */
+  /** Folders outside the program's folder that earlier runs created. */
   readonly madeFolders: readonly string[];
 }
 
 export interface InstalledVersion {
   readonly id: string;
-  /** Hex SHA-256 of each file that it put elsewhere, by the path where it put it. */
+  /** Hex SHA-256 of each file that it installed elsewhere, by installed path. */
   readonly shipped: ReadonlyMap<string, string>;
 }
 
-/** A version ships about a dozen files, a few folders deep; an image may hold anything. */
+/** A version ships about a dozen files, a few folders deep. The limits are for a damaged image. */
 const FILE_LIMIT = 200;
 const DEPTH_LIMIT = 12;
 const NOTE_LIMIT_BYTES = 64 * 1024;
-/** One folder's name. */
+/** The name of a version's folder. */
 const ID = /^[0-9A-Za-z][0-9A-Za-z.+-]{0,100}$/;
 
 export async function readInstalled(disk: Disk): Promise<Installed> {
@@ -51,7 +51,7 @@ export async function readInstalled(disk: Disk): Promise<Installed> {
   };
 }
 
-/** Digests that any installed version shipped for a path: a file with one of them was not edited. */
+/** All digests that installed versions shipped for a path. A file with one of them was not edited. */
 export function shippedDigests({ versions }: Pick<Installed, "versions">): ReadonlyMap<string, ReadonlySet<string>> {
   const digests = new Map<string, Set<string>>();
   for (const { shipped } of versions) {

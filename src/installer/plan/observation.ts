@@ -2,7 +2,7 @@ import { digestOf } from "../disk/content.ts";
 import type { Disk, Sight } from "../disk/disk.ts";
 import type { Item } from "./wanted.ts";
 
-/** What lies at a path, with the digest of a file's content (hex). */
+/** What is at a path, with the digest of a file's content (hex). */
 export type Seen =
   | Exclude<Sight, { readonly kind: "file" }>
   | (Extract<Sight, { readonly kind: "file" }> & { readonly sha256: string });
@@ -11,7 +11,7 @@ export type Observation = ReadonlyMap<string, Seen>;
 
 export const ABSENT: Seen = { kind: "absent" };
 
-/** Looks where the items belong, and at other paths. */
+/** Looks at the paths of the items, and at `others`. */
 export async function observe(disk: Disk, items: readonly Item[], others: Iterable<string>): Promise<Observation> {
   const observation = new Map<string, Seen>();
   for (const item of items) {
@@ -27,7 +27,7 @@ export async function see(disk: Disk, path: string): Promise<Seen> {
   return sight.kind === "file" ? { ...sight, sha256: await digestOf(disk, path) } : sight;
 }
 
-/** A folder may as well be a link to one; a file, or a link that leads nowhere, is in the way. */
+/** A link to a folder counts as a folder. A file or a dangling link is `other`: it blocks the installation. */
 async function seeThrough(disk: Disk, path: string): Promise<Seen> {
   const sight = await disk.lookThrough(path);
   if (sight.kind === "absent") return (await disk.look(path)).kind === "link" ? { kind: "other" } : sight;

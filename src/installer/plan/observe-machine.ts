@@ -1,7 +1,7 @@
 import type { Disk } from "../disk/disk.ts";
 import { CONFIGURATION_FILE, KEY_FILE, MANIFEST_FILE } from "../layout.ts";
 
-/** Files that a person writes, and whether they are there. */
+/** Which of the files that the operator provides exist. */
 export interface Provisioned {
   readonly hasConfiguration: boolean;
   readonly hasManifest: boolean;
@@ -25,9 +25,10 @@ const LIBRARY_FOLDERS = [
 ];
 
 /**
- * Asks no program: an image may be for another processor. What systemd's own library is called tells its version.
+ * Reads the version from the file name of systemd's shared library. It does not run systemd, because an image may be for another
+ * architecture.
  *
- * @returns null where none is found.
+ * @returns null where there is no such library.
  */
 export async function findSystemdVersion(disk: Disk): Promise<number | null> {
   for (const folder of LIBRARY_FOLDERS) {

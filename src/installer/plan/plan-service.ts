@@ -7,19 +7,19 @@ export interface ServiceQuestion {
   readonly system: Pick<System, "isRunning">;
   readonly service: UnitSeen;
   readonly firstBoot: UnitSeen;
-  /** Nothing was installed before. Later, what is enabled is the administrator's choice. */
+  /** Nothing was installed before. An update does not enable units: that is the administrator's choice. */
   readonly isFirst: boolean;
   readonly enables: boolean;
   readonly starts: boolean;
   readonly enablesFirstBoot: boolean;
   readonly provisioned: Provisioned;
-  /** The files of units are other ones. */
+  /** A unit file changes. */
   readonly changesUnits: boolean;
-  /** A restarted service would be another one. */
+  /** The service has to restart to use the new version. */
   readonly changesService: boolean;
 }
 
-/** Before the switch to the new version: what systemd is to know. Pure. */
+/** Steps for systemd before the switch to the new version. Pure. */
 export function planUnits(question: ServiceQuestion): readonly Step[] {
   const { system, service, firstBoot } = question;
   const isWanted = (unit: UnitSeen) => unit.unitFileState !== "enabled" && !isMasked(unit);
@@ -32,9 +32,9 @@ export function planUnits(question: ServiceQuestion): readonly Step[] {
   ];
 }
 
-/** After the switch. Pure. */
+/** Steps after the switch. Pure. */
 export function planStart({ system, service, provisioned, ...question }: ServiceQuestion): readonly Step[] {
-  // A mask is the strongest word a person has.
+  // A masked unit must never start (systemctl(1)).
   if (!system.isRunning || !question.starts || isMasked(service)) return [];
   if (isRunning(service)) {
     const wasWell = service.activeState === "active";

@@ -17,29 +17,29 @@ import { ABSENT } from "./observation.ts";
 import type { Step } from "./step.ts";
 import type { FileItem, Item, Wanted } from "./wanted.ts";
 
-/** What was seen of the machine; all that the plan of the files depends on. */
+/** The observed machine: all inputs of the plan besides the items. */
 export interface Machine {
   readonly observation: Observation;
   readonly installed: Installed;
-  /** The service user, where there is one. */
+  /** The service user; null before it is created. */
   readonly account: Account | null;
 }
 
 export interface FilePlan {
   readonly steps: readonly Step[];
   readonly kept: readonly Kept[];
-  /** Things of another kind than what belongs there: nothing is installed around them. */
+  /** Paths that hold something of another kind than the item. The installation is refused. */
   readonly inTheWay: readonly string[];
 }
 
-/** The administrator's, left as it is. */
+/** A file that the administrator edited, which is not changed. */
 export interface Kept {
   readonly path: string;
-  /** Where the file of this version lies, to compare. */
+  /** This version's copy of the file, to compare. */
   readonly shipped: string | null;
 }
 
-/** The steps that make the items from what was seen. Pure. */
+/** Plans the steps from the observed state to the wanted items. Pure. */
 export function planItems(id: string, items: readonly Item[], machine: Machine): FilePlan {
   const digests = shippedDigests(machine.installed);
   const plans = items.map((item) => planItem(id, item, machine, digests));
@@ -51,8 +51,8 @@ export function planItems(id: string, items: readonly Item[], machine: Machine):
 }
 
 /**
- * Removes what earlier versions left: files elsewhere that this version no longer ships, unless they were edited, and all versions but
- * this one and the one before, which is kept to go back to. Pure.
+ * Plans the removal of what earlier versions left: unedited files that this version no longer ships, and all versions except this one and
+ * the previous one, which is needed to go back. Pure.
  */
 export function planOutdated(
   { id, account, elsewhere }: Wanted,
@@ -72,13 +72,13 @@ export function planOutdated(
 
 const OWN_FOLDERS = new RegExp(`^(?:${PROGRAM_FOLDER}|${NOTES_FOLDER})(?:/|$)`);
 
-/** Notes which folders the steps make, before they do. Pure but for measuring. */
+/** Records the folders that the steps are going to create, for `uninstall`. */
 export async function noteFolders(
   steps: readonly Step[],
   { madeFolders }: Installed,
   measureText: (text: string) => Promise<Measured>,
 ): Promise<readonly Step[]> {
-  // The state is the agent's, and outlives the program.
+  // The state folder belongs to the service user, and stays after an uninstall.
   const made = steps.flatMap((step) =>
     step.kind === "make-directory" && step.owner === "root" && !OWN_FOLDERS.test(step.path) ? [step.path] : [],
   );
@@ -91,7 +91,7 @@ export function writeNote(path: string, measured: Measured, replaces: boolean): 
   return { kind: "write-file", path, ...measured, mode: 0o600, owner: "root", replaces };
 }
 
-/** True where a restarted service would be another one. */
+/** Whether the service has to restart to use the new version. */
 export function changesService(id: string, steps: readonly Step[]): boolean {
   const folder = `${versionFolder(id)}/`;
   return steps.some(
@@ -136,7 +136,7 @@ function planOwn(item: FileItem, seen: Seen, account: Account | null): FilePlan 
   return hasAccess(seen, item, account) ? NOTHING : { ...NOTHING, steps: [settingAccess(item, seen)] };
 }
 
-/** What differs from all that was ever shipped there is the administrator's, whoever was first. */
+/** A file that differs from everything shipped for its path belongs to the administrator, even if it was there first. */
 function planEditable(
   id: string,
   item: FileItem,
@@ -164,13 +164,13 @@ function isOneOf(seen: Seen | undefined, digests: ReadonlySet<string> | undefine
 }
 
 function writing(item: FileItem, seen: Seen): Step {
-  const { path, content, sha256, size_bytes: sizeBytes, mode, owner } = item;
+  const { path, content, sha256, sizeBytes, mode, owner } = item;
   return {
     kind: "write-file",
     path,
     content,
     sha256,
-    size_bytes: sizeBytes,
+    sizeBytes,
     mode,
     owner,
     replaces: seen.kind !== "absent",

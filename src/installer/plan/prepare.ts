@@ -26,33 +26,33 @@ import { currentLink, unitText, wantItems } from "./wanted.ts";
 export interface InstallWishes {
   readonly version: string;
   readonly isImage: boolean;
-  /** A file, `-` for stdin, null to leave the key as it is. */
+  /** A file, `-` for stdin, null to keep the installed key. */
   readonly keyFrom: string | null;
   readonly readInput: ReadInput;
-  /** The Node to install; null for the one that runs this. */
+  /** The Node to install; null for the one that runs this command. */
   readonly node: string | null;
   readonly enables: boolean;
   readonly starts: boolean;
   readonly enablesFirstBoot: boolean;
   readonly completions: ReadonlyMap<keyof typeof COMPLETION_FILES, string>;
-  /** The newest form of the agent's state that this version reads. */
+  /** The newest schema of registration.json that this version reads. */
   readonly stateSchemaVersion: number;
 }
 
-/** Everything that is going to happen; nothing has. */
+/** A planned installation. Nothing has changed yet. */
 export interface Installation {
   readonly kind: "installation";
   readonly version: string;
   readonly id: string;
-  /** Path of the copied Node, to be tried before the switch; null where the machine's own is used. */
+  /** Path of the copied Node, which is tried before the switch; null where the machine's own is used. */
   readonly node: string | null;
   /** Null for this machine. */
   readonly image: string | null;
-  /** The version's own folder, which nothing uses before `steps`. */
+  /** Create the version's folder, which nothing uses before `steps`. */
   readonly copying: readonly Step[];
   readonly steps: readonly Step[];
   readonly kept: readonly Kept[];
-  /** The version to go back to. */
+  /** The version to restore if the service does not start. */
   readonly previous: string | null;
   readonly changesService: boolean;
   readonly warnings: readonly string[];
@@ -60,7 +60,7 @@ export interface Installation {
 
 type MeasureText = (text: string) => Promise<Measured>;
 
-/** Looks at everything and plans. Changes nothing. */
+/** Observes the machine and plans. Changes nothing. */
 export async function prepareInstallation(
   wishes: InstallWishes,
   site: Site,
@@ -104,7 +104,7 @@ export async function prepareInstallation(
     starts: wishes.starts,
     enablesFirstBoot: wishes.enablesFirstBoot,
     provisioned: await observeProvisioning(disk),
-    changesUnits: changesUnits(all) || isCutShort(wanted.id, installed),
+    changesUnits: changesUnits(all) || isInterrupted(wanted.id, installed),
     changesService: installed.switching !== null || changesService(wanted.id, all),
   };
   const isSwitched: readonly Step[] =
@@ -133,9 +133,9 @@ export async function prepareInstallation(
 
 interface PlannedFiles {
   readonly copying: readonly Step[];
-  /** Of the user, of units and other files; before the switch. */
+  /** User, units and other files: before the switch. */
   readonly before: readonly Step[];
-  /** The link `current`, and a note before it that the service has to be restarted. */
+  /** Record that a restart is due (SWITCHING_FILE), then replace the link `current`. */
   readonly switching: readonly Step[];
   readonly outdated: readonly Step[];
   readonly kept: readonly Kept[];
@@ -175,12 +175,12 @@ async function planFiles(
   };
 }
 
-/** An earlier run installed this version but not to its end: systemd may not have read the units that it wrote. */
-function isCutShort(id: string, { current, versions, switching }: Installed): boolean {
+/** An earlier run of this version was interrupted: systemd may not have loaded its units yet. */
+function isInterrupted(id: string, { current, versions, switching }: Installed): boolean {
   return switching !== null || (current !== id && versions.some((version) => version.id === id));
 }
 
-/** The version that was in force before this one. */
+/** The version that was current before this one. */
 function previousOf(id: string, { current, versions, switching }: Installed): string | null {
   if (current !== null && current !== id) return current;
   if (switching !== null) return switching.previous;
@@ -193,7 +193,7 @@ async function installedUnits(
 ): Promise<Readonly<Record<"service" | "firstBoot", Measured>>> {
   return {
     service: await measureText(unitText(units.service)),
-    firstBoot: await measureText(unitText(units.first_boot)),
+    firstBoot: await measureText(unitText(units.firstBoot)),
   };
 }
 
@@ -209,7 +209,7 @@ async function measureAll(
 function inTheWay(paths: readonly string[]): InstallerProblem {
   return refusal({
     code: "in-the-way",
-    what: "something else is where the agent belongs",
+    what: "something else is at the agent's paths",
     where: paths.join(", "),
     fix: "move it away and run this again; nothing was changed",
   });

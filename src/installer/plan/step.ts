@@ -2,10 +2,10 @@ import type { Measured } from "../disk/content.ts";
 import type { Access } from "../disk/disk.ts";
 import { SERVICE_USER } from "../layout.ts";
 
-/** The service user has no number before it is added. */
+/** Symbolic, because the service user has no number before it is created. */
 export type Owner = "root" | "service";
 
-/** One change. Each alone happens wholly or not at all. */
+/** One atomic change. */
 export type Step =
   | { readonly kind: "make-directory"; readonly path: string; readonly mode: number; readonly owner: Owner }
   | (Measured & {
@@ -13,7 +13,7 @@ export type Step =
       readonly path: string;
       readonly mode: number;
       readonly owner: Owner;
-      /** Something is there. */
+      /** A file exists there. */
       readonly replaces: boolean;
     })
   | {
@@ -23,16 +23,16 @@ export type Step =
       readonly owner: Owner;
       readonly was: Access;
     }
-  /** `was` is the target of the link that is there. */
+  /** `was`: the target of the existing link. */
   | { readonly kind: "make-link"; readonly path: string; readonly target: string; readonly was: string | null }
-  /** A file, a link, or a version's folder with all that is in it. */
+  /** A file, a link, or a version's folder with everything in it. */
   | { readonly kind: "remove"; readonly path: string }
   | { readonly kind: "add-user" }
   | { readonly kind: "reload-units" }
   | { readonly kind: "enable"; readonly unit: string }
-  /** Where the configuration is found valid by then. */
+  /** Only if the configuration is valid then. */
   | { readonly kind: "start"; readonly unit: string }
-  /** `was_well`: it ran before, so that a version that does not come up is a step back. */
+  /** `wasWell`: the service was active before, so if it does not start, the previous version is restored. */
   | { readonly kind: "restart"; readonly unit: string; readonly wasWell: boolean };
 
 /** For people, in the imperative: `write /usr/local/… (0644, 3.2 kB)`. */
@@ -41,7 +41,7 @@ export function describeStep(step: Step): string {
     case "make-directory":
       return `create ${step.path}/ (${accessText(step)})`;
     case "write-file":
-      return `${step.replaces ? "replace" : "write"} ${step.path} (${accessText(step)}, ${sizeText(step.size_bytes)})`;
+      return `${step.replaces ? "replace" : "write"} ${step.path} (${accessText(step)}, ${sizeText(step.sizeBytes)})`;
     case "set-access":
       return `set mode and owner of ${step.path} (${accessText(step)}, was ${octal(step.was.mode)} ${step.was.userId}:${step.was.groupId})`;
     case "make-link":
@@ -62,9 +62,9 @@ export function describeStep(step: Step): string {
 }
 
 /**
- * While it is done, for people: what the machine does differently from now on. Files are listed by `--dry-run`.
+ * For people, during the installation: only steps that change what the machine does. `--dry-run` lists the files.
  *
- * @returns null for everything else.
+ * @returns null for other steps.
  */
 export function describeNotable(step: Step): string | null {
   switch (step.kind) {
@@ -83,13 +83,13 @@ export function describeNotable(step: Step): string | null {
   }
 }
 
-/** For scripts: no content, and never a key. */
+/** For `--json`: without content, so never with a key. */
 export function stepForJson(step: Step): Readonly<Record<string, unknown>> {
   switch (step.kind) {
     case "make-directory":
       return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
     case "write-file": {
-      const { path, replaces, size_bytes: sizeBytes } = step;
+      const { path, replaces, sizeBytes } = step;
       return {
         action: step.kind,
         path,

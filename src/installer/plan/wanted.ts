@@ -27,9 +27,9 @@ import {
 import type { NodeRuntime } from "../node-runtime.ts";
 import type { Owner } from "./step.ts";
 
-/** Something that is to be there in the end. */
+/** A folder, file or link that the installation consists of. */
 export type Item =
-  /** Mode and owner of a folder that is there already are left as they are. */
+  /** An existing folder keeps its mode and owner. */
   | { readonly kind: "directory"; readonly path: string; readonly mode: number; readonly owner: Owner }
   | FileItem
   | { readonly kind: "link"; readonly path: string; readonly target: string; readonly keeping: Keeping };
@@ -42,19 +42,19 @@ export interface FileItem extends Measured {
   readonly keeping: Keeping;
 }
 
-/** What happens to something else in its place: it is replaced, or it is the administrator's and stays. */
+/** What happens to other content at that path: it is replaced, or kept because it belongs to the administrator. */
 export type Keeping = "replaced" | "kept";
 
 export interface Wanted {
-  /** Name of the version's folder: the version, and a digest of all that it ships. */
+  /** Name of the version's folder: the version, and a digest of everything that it ships. */
   readonly id: string;
-  /** Where the installer takes notes. Items are in the order in which they are made. */
+  /** The folder for the installer's records. All lists are in the order of creation. */
   readonly notes: readonly Item[];
   /** The version's own folder, which nothing uses before the switch. */
   readonly version: readonly Item[];
-  /** What `systemd-sysusers` reads, which makes the service user. */
+  /** The sysusers.d(5) file of the service user. */
   readonly account: readonly Item[];
-  /** Everything else but the link `current`. */
+  /** Everything else except the link `current`. */
   readonly elsewhere: readonly Item[];
   /** Path of the copied Node; null where the machine's own is used. */
   readonly node: string | null;
@@ -64,18 +64,18 @@ export interface Wishes {
   readonly version: string;
   readonly distribution: Distribution;
   readonly node: NodeRuntime;
-  /** Null leaves the key that is there. */
+  /** Null keeps the installed key. */
   readonly key: Measured | null;
   readonly completions: ReadonlyMap<keyof typeof COMPLETION_FILES, Measured>;
-  /** Units as they are installed, measured. */
+  /** Units with the program's installed path. */
   readonly units: Readonly<Record<"service" | "firstBoot", Measured>>;
-  /** Of the machine's systemd; null where it is not found, and taken for old. */
+  /** Of the machine's systemd; null where it is not found, which counts as old. */
   readonly systemdVersion: number | null;
 }
 
-/** Since which version systemd knows RestartSteps=. An older one complains of it at every reload. */
+/** RestartSteps= needs systemd 254. Older versions log a warning at each reload. */
 const GROWING_DELAY_VERSION = 254;
-/** Since which version a credential that is in no store is no failure; 247 ends the agent for it. */
+/** From 252 on, a credential that is in no store is skipped. systemd 247 fails the start of the unit. */
 const CREDENTIAL_STORE_VERSION = 252;
 
 const PROGRAM_MODE = 0o755;
@@ -86,7 +86,7 @@ const STATE_MODE = 0o750;
 const NOTES_MODE = 0o700;
 const ID_DIGITS = 12;
 
-/** Everything that an installation consists of. Measures the launcher, which depends on all the rest. */
+/** All items of an installation. */
 export async function wantItems(wishes: Wishes, measureText: (text: string) => Promise<Measured>): Promise<Wanted> {
   const { distribution, node } = wishes;
   const shipped = shippedFiles(wishes);
@@ -94,7 +94,7 @@ export async function wantItems(wishes: Wishes, measureText: (text: string) => P
   const folder = versionFolder(id);
   const nodeCopy = node.kind === "copy" ? `${folder}/node` : null;
   const nodePath = node.kind === "system" ? node.path : `${folder}/node`;
-  // Without the flag SIGUSR1 would open Node's inspector to every user of the machine.
+  // Without the flag, SIGUSR1 opens Node's inspector to every local user.
   const launcher = await measureText(`#!${nodePath} --disable-sigusr1\n${distribution.launcher}`);
   const version: readonly Item[] = [
     ...[...distribution.files].map(([name, measured]) => ours(`${folder}/${name}`, measured, FILE_MODE)),
@@ -106,7 +106,7 @@ export async function wantItems(wishes: Wishes, measureText: (text: string) => P
   const elsewhere: readonly Item[] = [
     ...[...shipped].filter(([path]) => path !== SYSUSERS_FILE).map(editable),
     ...(wishes.key === null ? [] : [keyFile(wishes.key)]),
-    // Not left to systemd: --setup may come before the first start of the service.
+    // Not left to StateDirectory=: --setup may run before the first start of the service.
     { kind: "directory", path: STATE_FOLDER, mode: STATE_MODE, owner: "service" },
     { kind: "link", path: COMMAND_LINK, target: COMMAND_TARGET, keeping: "kept" },
   ];
@@ -131,12 +131,12 @@ export function editable([path, measured]: readonly [path: string, measured: Mea
   return { kind: "file", path, ...measured, mode: FILE_MODE, owner: "root", keeping: "kept" };
 }
 
-/** The unit as shipped for /usr/bin, with the program where it is installed, and without the manual, which only the packages bring. */
+/** The shipped unit with the program's installed path, and without Documentation=: only packages install the man pages. */
 export function unitText(shipped: string): string {
   return shipped.replaceAll(`/usr/bin/${NAME}`, PROGRAM).replace(/^Documentation=man:.*\n/m, "");
 }
 
-/** Files outside the program's folder, by path. */
+/** Files that are installed outside the program's folder, by path. */
 function shippedFiles({ distribution, units, completions, systemdVersion }: Wishes): ReadonlyMap<string, Measured> {
   const shared = (name: string) => requireShipped(distribution, name);
   const systemd = systemdVersion ?? 0;
@@ -146,9 +146,9 @@ function shippedFiles({ distribution, units, completions, systemdVersion }: Wish
     [`${CONFIGURATION_FOLDER}/robot-manifest.example.yaml`, shared(SHARED.manifest)],
     [`${UNITS_FOLDER}/${SERVICE_UNIT}`, units.service],
     [`${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`, units.firstBoot],
-    ...(systemd >= GROWING_DELAY_VERSION ? [[GROWING_DELAY_FILE, shared(SHARED.growing_delay)] as const] : []),
+    ...(systemd >= GROWING_DELAY_VERSION ? [[GROWING_DELAY_FILE, shared(SHARED.growingDelay)] as const] : []),
     ...(systemd >= CREDENTIAL_STORE_VERSION ? CREDENTIAL_STORE_FILES : []).map(
-      (path) => [path, shared(SHARED.credential_store)] as const,
+      (path) => [path, shared(SHARED.credentialStore)] as const,
     ),
     ...[...completions].map(([shell, measured]) => [COMPLETION_FILES[shell], measured] as const),
   ]);
@@ -169,7 +169,7 @@ function digestOfVersion(
 
 function requireShipped({ files }: Distribution, name: string): Measured {
   const measured = files.get(name);
-  if (measured === undefined) throw new Error(`Cannot install ${name}: it is no part of the distribution`);
+  if (measured === undefined) throw new Error(`Cannot install ${name}: it is not part of the distribution`);
   return measured;
 }
 
@@ -177,12 +177,12 @@ function ours(path: string, measured: Measured, mode: number): FileItem {
   return { kind: "file", path, ...measured, mode, owner: "root", keeping: "replaced" };
 }
 
-/** The service reads the file itself, so that a new key counts at once; nobody else may. */
+/** Belongs to the service user, because the service itself watches the file: a new key is used at once. */
 function keyFile(key: Measured): FileItem {
   return { kind: "file", path: KEY_FILE, ...key, mode: KEY_MODE, owner: "service", keeping: "replaced" };
 }
 
-/** Each folder before the first thing in it. */
+/** Inserts each missing parent folder before its first entry. */
 function withFolders(leaves: readonly Item[], known: Set<string>): readonly Item[] {
   const foldersOf = (path: string): readonly Item[] => {
     if (known.has(path)) return [];

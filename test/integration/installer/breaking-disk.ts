@@ -2,7 +2,7 @@ import type { Disk } from "../../../src/installer/disk/disk.ts";
 import { DiskError } from "../../../src/installer/disk/disk.ts";
 import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
 
-/** The process is gone: nothing that comes after is done. */
+/** Simulates a killed process: nothing after it runs. */
 export class Killed extends Error {
   override readonly name = "Killed";
 }
@@ -19,7 +19,7 @@ export interface BreakingDisk {
   count(): number;
 }
 
-/** The disk of `image` breaks at one of its changes; what others write, `/` among them, is whole. */
+/** The disk of `image` fails at one of its changes. Other disks, such as `/`, do not fail. */
 export function breakingDisk(image: string, broken: Break | null): BreakingDisk {
   let count = 0;
   let isKilled = false;

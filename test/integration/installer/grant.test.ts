@@ -31,7 +31,7 @@ import {
 } from "../../support/programs/programs.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 
-/** The person whose robot it is, and one more; no user database knows them. */
+/** The robot's user and another one; neither is in a user database. */
 const ANN_ID = 41_001;
 const BEN_ID = 41_002;
 /** The agent's. */
@@ -115,9 +115,9 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect(output).toMatchInlineSnapshot(`
       "/ann: nobody may enter (--x)
       /ann/.cache: nobody may enter (--x)
-      /ann/.cache/calibration: nobody may read what is made in it later (default r--)
+      /ann/.cache/calibration: nobody may read new files in it (default r--)
       /ann/.cache/calibration/arm.json: nobody may read (r--)
-      Nothing was changed. Without --dry-run it is; grant --revoke takes it back.
+      Nothing was changed. Run it without --dry-run to apply this; grant --revoke undoes it.
       "
     `);
     expect([code, lists()]).toEqual([0, before]);
@@ -204,14 +204,17 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     ["mkstemp and rename", `t=$(mktemp "$2/XXXX"); echo 8 >"$t"; mv "$t" "$1"`],
     ["cp -p of a file of mode 600", `umask 077; echo 9 >"$2/../new"; cp -p "$2/../new" "$1"`],
     ["chmod 600", `chmod 600 "$1"`],
-  ])("a writer that closes the file itself undoes it, and the next grant says what holds: %s", async (_how, script) => {
-    await runGrant();
-    as(ANN_ID, script);
-    expect(canRead(AGENT_ID)).toBe(false);
-    const { code, output } = await runGrant();
-    expect([code, canRead(AGENT_ID)]).toEqual([0, true]);
-    expect(output).toContain("--method owner holds");
-  });
+  ])(
+    "a writer that resets the rights undoes the grant, and the next grant suggests --method owner: %s",
+    async (_how, script) => {
+      await runGrant();
+      as(ANN_ID, script);
+      expect(canRead(AGENT_ID)).toBe(false);
+      const { code, output } = await runGrant();
+      expect([code, canRead(AGENT_ID)]).toEqual([0, true]);
+      expect(output).toContain("--method owner is not affected");
+    },
+  );
 
   test("rights of others that a mask hides stay hidden", async () => {
     run("setfacl", "-m", `u:${BEN_ID}:rw`, file);
@@ -222,38 +225,38 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect([canRead(AGENT_ID), canRead(BEN_ID)]).toEqual([true, false]);
   });
 
-  test("a link that leads back up: the folder of the file itself is listed, where its changes are told", async () => {
+  test("a link back up the path: the file's own folder gets read, which inotify needs", async () => {
     as(ANN_ID, `mv "$1" '${home}/arm.json'; ln -s ../../arm.json "$1"`);
     const { output } = await runGrant({ dryRun: true });
     expect(output).toContain("/ann: nobody may list and enter (r-x)");
   });
 
-  test("two files of one folder, of which one is closed again: the folder stays prepared for both", async () => {
+  test("two files of one folder, one of which lost its right: new files of both stay readable", async () => {
     const other = join(calibrations, "other.json");
     as(ANN_ID, `umask 077; echo 1 >'${other}'`);
     await runGrant({}, [file, other]);
     as(ANN_ID, `chmod 600 "$1"`);
     const { output } = await runGrant({}, [file, other]);
-    expect(output).not.toContain("other things are made");
+    expect(output).not.toContain("unrelated files");
     as(ANN_ID, `umask 077; for each in "$1" '${other}'; do echo 2 >"$each.new"; mv "$each.new" "$each"; done`);
     expect([canRead(AGENT_ID), canRead(AGENT_ID, other)]).toEqual([true, true]);
   });
 
-  test("beside what others read nothing that is made later is closed to them", async () => {
+  test("a folder that also holds files for others: their new files stay readable for others", async () => {
     const other = join(calibrations, "other");
     as(ANN_ID, `umask 022; echo 1 >'${other}'`);
     run("chmod", "755", home, join(home, ".cache"));
     const { output } = await runGrant();
-    expect(output).toContain("other things are made in /ann/.cache/calibration too");
+    expect(output).toContain("/ann/.cache/calibration also holds unrelated files");
     as(ANN_ID, `umask 022; echo 2 >'${other}.new'; mv '${other}.new' '${other}'`);
     expect([canRead(AGENT_ID), canRead(BEN_ID, other), canRead(BEN_ID)]).toEqual([true, true, false]);
   });
 
-  test("where anybody makes things, what is made later stays closed, and a note says what follows", async () => {
+  test("a sticky folder for everybody: the grant does not cover new files, and a note says so", async () => {
     await chmod(calibrations, 0o1777);
     const { code, output } = await runGrant();
     expect([code, canRead(AGENT_ID)]).toEqual([0, true]);
-    expect(output).toContain("other things are made in /ann/.cache/calibration too");
+    expect(output).toContain("/ann/.cache/calibration also holds unrelated files");
     expect(output).toContain("--method owner");
     as(ANN_ID, `echo 2 >"$1"; umask 022; echo 1 >"$2/other"; echo 1 >"$2/secret"; chmod 600 "$2/secret"`);
     expect([canRead(AGENT_ID), canRead(AGENT_ID, join(calibrations, "secret"))]).toEqual([true, false]);
@@ -280,7 +283,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect(notes[0]).toContain(join(home, name));
   });
 
-  test("--revoke: everything is as it was, also for what was made since", async () => {
+  test("--revoke: restores every list, also those of files created since", async () => {
     const before = lists();
     await runGrant();
     as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
@@ -293,7 +296,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
   });
 
-  test("--revoke: one program after the other, and all have ended when it has", async () => {
+  test("--revoke: runs one program at a time, and ends after the last", async () => {
     await runGrant();
     as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
     let running = 0;
@@ -312,7 +315,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect([new Set(runningEach), running]).toEqual([new Set([1]), 0]);
   });
 
-  test("--revoke: what somebody changed since stays, but for our entry", async () => {
+  test("--revoke: a list that somebody changed since loses only the agent's entry", async () => {
     await runGrant();
     run("setfacl", "-m", `u:${BEN_ID}:r`, file);
     await runGrant({ revoke: true });
@@ -321,7 +324,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect(text).not.toContain(`user:${AGENT_ID}`);
   });
 
-  test("--revoke: what somebody closed since stays closed, also to the group", async () => {
+  test("--revoke: a file that somebody closed since stays closed, also to its group", async () => {
     await chmod(file, 0o640);
     await runGrant();
     await chmod(file, 0o600);
@@ -329,7 +332,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect(run("getfacl", "-cpn", file)).toBe("user::rw-\ngroup::---\nother::---\n\n");
   });
 
-  test("a power cut between the record and the change: taking it back changes nothing", async () => {
+  test("a power cut between the record and the change: --revoke changes nothing", async () => {
     const before = lists();
     using stack = new DisposableStack();
     const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
@@ -364,14 +367,14 @@ test.skipIf(!canGrant)(
         {
           code: "grant-refused",
           what: "this machine has no getfacl and setfacl",
-          fix: "install the package acl, or choose another way: --method group, --method owner",
+          fix: "install the package acl, or use another method: --method group, --method owner",
         },
       ],
     ]);
   },
 );
 
-describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfacl and setpriv)", () => {
+describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfacl and setpriv)", () => {
   /** A file of root's, in a folder of root's. */
   async function secretOfRoot(): Promise<string> {
     const secret = join(folder, "secret");
@@ -390,7 +393,7 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
     expect(run("getfacl", "-cpn", secret)).not.toContain(String(AGENT_ID));
   });
 
-  test("a folder that becomes a link between look and change: the change reaches what was looked at", async () => {
+  test("a folder that becomes a link between check and change: the checked folder is changed", async () => {
     const secret = await secretOfRoot();
     using stack = new DisposableStack();
     const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
@@ -402,7 +405,7 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
     expect(canRead(AGENT_ID, `${calibrations}.old/arm.json`)).toBe(true);
   });
 
-  test("a key that a person could have put another file in place of is not given to that person", async () => {
+  test("a key in a folder that a user can write to does not change its owner", async () => {
     const people = { groups: [], users: [] };
     const account = (userId: number) => ({ name: "", user_id: userId, group_id: userId, group_ids: [userId] });
     const key = join(await secretOfRoot(), "arm.json");
@@ -412,12 +415,16 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
   });
 
   test.each([
-    ["everybody writes to", async () => chmod(calibrations, 0o777), "anybody can put something else in place"],
-    ["belongs to somebody else", async () => chown(calibrations, BEN_ID, BEN_ID), `to CAL of user ${BEN_ID}`],
+    ["everybody writes to", async () => chmod(calibrations, 0o777), "any user can replace entries of"],
+    [
+      "belongs to somebody else",
+      async () => chown(calibrations, BEN_ID, BEN_ID),
+      `to CAL, which belongs to user ${BEN_ID}`,
+    ],
     [
       "an access list lets somebody else write to",
       async () => void run("setfacl", "-m", `u:${BEN_ID}:rwx`, calibrations),
-      `lets u:${BEN_ID} put something else in place`,
+      `lets u:${BEN_ID} replace its entries`,
     ],
     [
       "a shared group writes to",
@@ -426,21 +433,21 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
         await chown(calibrations, ANN_ID, 1);
         await chmod(calibrations, 0o770);
       },
-      "group 1 can put something else in place",
+      "group 1 can replace entries of",
     ],
   ])("a folder that %s: refused", async (_what, prepare, why) => {
     await prepare();
     const { code, output } = await runGrant();
     expect(code).toBe(1);
-    expect(output.replace("/ann/.cache/calibration of", "CAL of")).toContain(why);
+    expect(output.replace("/ann/.cache/calibration, which", "CAL, which")).toContain(why);
     expect(canRead(AGENT_ID)).toBe(false);
   });
 
-  test("a FIFO, a link in a circle, a file that is not there: named, and nothing hangs", async () => {
+  test("a FIFO, a loop of links, a missing file: reported, and nothing hangs", async () => {
     as(ANN_ID, `rm "$1"; mkfifo "$1"`);
-    expect((await runGrant()).output).toContain("no regular file");
+    expect((await runGrant()).output).toContain("not a regular file");
     as(ANN_ID, `rm "$1"; ln -s "$1" "$1"`);
-    expect((await runGrant()).output).toContain("lead in a circle");
+    expect((await runGrant()).output).toContain("form a loop");
     as(ANN_ID, `rm "$1"`);
     expect((await runGrant()).output).toContain("does not exist");
   });
@@ -484,7 +491,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     return `(${show}) 2>&1 || true; ${programWords()} --revoke; ${showKey}; ${showRest}`;
   }
 
-  test("--method owner: a drop-in, the key goes along, --revoke takes both back", async () => {
+  test("--method owner: writes a drop-in and changes the key's owner; --revoke undoes both", async () => {
     run("chown", "-R", "games:games", home);
     expect(await runProgram("owner", { after: showAndRevoke() })).toMatchInlineSnapshot(`
       "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit
@@ -494,12 +501,12 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       User=games
       the agent can then read whatever games can, and games can read the agent's key and state
       systemd gives the state folder to games at the next start
-      games can read them now. To take it back: robot-policy-agent grant --revoke
+      games can read them now. To undo this: robot-policy-agent grant --revoke
       # Written by: robot-policy-agent grant --method owner. Taken back by: robot-policy-agent grant --revoke
       [Service]
       User=games
       key of games
-      as before: /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
+      revoked the grant on /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
       key of root
       /etc/systemd/system/robot-policy-agent.service.d:
 
@@ -508,15 +515,15 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     `);
   });
 
-  test("--method owner: a systemd that does not take it over is told, with what to do", async () => {
+  test("--method owner: systemd fails to apply it: reported, with the command to run", async () => {
     run("chown", "-R", "games:games", home);
     const first = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
     expect(await runProgram("owner", { first })).toContain(
-      "systemd did not take it over; do: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
+      "systemd did not apply it; run: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
     );
   });
 
-  test("--method owner: files of root that the owner can read are no obstacle, those that only root can are", async () => {
+  test("--method owner: accepts files of root that the owner can read, refuses those that only root can", async () => {
     run("chown", "-R", "games:games", home);
     const limits = join(folder, "limits.yaml");
     await writeFile(limits, "limits: {}\n", { mode: 0o644 });
@@ -525,7 +532,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     expect(await runProgram("owner", { files: [file, limits] })).not.toContain("games can read them now.");
   });
 
-  test("--method group: the group that may read them already", async () => {
+  test("--method group: joins the group that may read the files", async () => {
     await chmod(join(home, ".cache"), 0o750);
     await chmod(file, 0o640);
     run("chgrp", "-R", "games", home);
@@ -535,12 +542,12 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       [Service]
       SupplementaryGroups=games
       the agent can then read whatever group games can
-      nobody can read them now. To take it back: robot-policy-agent grant --revoke
+      nobody can read them now. To undo this: robot-policy-agent grant --revoke
       # Written by: robot-policy-agent grant --method group. Taken back by: robot-policy-agent grant --revoke
       [Service]
       SupplementaryGroups=games
       key of root
-      as before: /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
+      revoked the grant on /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
       key of root
       /etc/systemd/system/robot-policy-agent.service.d:
 
@@ -549,13 +556,13 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     `);
   });
 
-  test("--method group: not where the group itself may not, nor into a group that may much more", async () => {
+  test("--method group: refuses a group that may not read the files, and a group with far more rights", async () => {
     run("chgrp", "-R", "games", home);
     expect(await runProgram("group")).toContain("group games may not enter /ann/.cache itself");
     await chmod(join(home, ".cache"), 0o750);
     await chmod(file, 0o640);
     run("chgrp", "-R", "shadow", home);
-    expect(await runProgram("group")).toContain("group shadow may do much more");
+    expect(await runProgram("group")).toContain("group shadow can do much more");
   });
 });
 

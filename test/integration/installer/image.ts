@@ -1,4 +1,4 @@
-/** Small machines to install on: real files, of a program and a Node that are just large enough. */
+/** Small images to install into: real files, with a minimal program and a minimal Node. */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
@@ -194,7 +194,7 @@ async function run(
   return { exit_code: exitCode, stdout, stderr };
 }
 
-/** What programs that write the files of users keep of the version before. */
+/** Backups that useradd(8) and its like leave. */
 const ACCOUNT_BACKUP = /^(?:passwd|group|shadow|gshadow)-$/;
 
 /** Every path below the folder with kind, mode, owner and content, so that two trees can be compared. */

@@ -20,7 +20,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   });
   afterAll(async () => workshop[Symbol.asyncDispose]());
 
-  test("lays down program, Node, units, user, examples and completion, with their modes", async () => {
+  test("installs program, Node, units, user, examples and completion, with their modes", async () => {
     const root = await workshop.makeImage();
     const before = new Set(describeTree(root));
     const { exit_code: exitCode } = await runInstall({ root }, setting);
@@ -139,7 +139,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test("what is next in an image is done to the image", async () => {
+  test("next steps for an image name the image", async () => {
     const root = await workshop.makeImage();
     const { stdout } = await runInstall({ root, json: true }, setting);
     expect(JSON.parse(stdout).next).toEqual([
@@ -198,7 +198,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     await expect(readlink(join(masked, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
   });
 
-  test("an edited unit is kept; where the one of this version lies is told", async () => {
+  test("an edited unit is kept, and the path of this version's unit is shown", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     await appendFile(join(root, UNIT), "# mine\n");
@@ -211,7 +211,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const upgraded = await runInstall({ root }, { ...setting, dist, version: "1.1.0" });
     expect(await readFile(join(root, UNIT), "utf8")).toBe(edited);
     const [, shipped = ""] =
-      /^kept: \S+ is yours and stays as it is; the one of this version: (\S+)\n$/.exec(upgraded.stderr) ?? [];
+      /^kept: \S+ was edited and stays as it is; this version's file: (\S+)\n$/.exec(upgraded.stderr) ?? [];
     expect(await readFile(join(root, shipped), "utf8")).toContain("# theirs\n");
   });
 
@@ -235,7 +235,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(await readlink(join(root, "usr/local/bin/robot-policy-agent"))).toContain("node_modules");
   });
 
-  test("an upgrade switches at once, keeps the version before for the way back, and takes older ones away", async () => {
+  test("an upgrade switches atomically, keeps the previous version, and removes older ones", async () => {
     const root = await workshop.makeImage();
     const seen: string[][] = [];
     for (const version of ["1.0.0", "1.1.0", "1.2.0", "1.3.0"]) {
@@ -290,7 +290,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test("links in a hostile image lead nowhere but into the image", async () => {
+  test("links in a hostile image never leave the image", async () => {
     const root = await workshop.makeImage();
     const outside = join(workshop.folder, "outside");
     await mkdir(outside, { recursive: true });
@@ -328,17 +328,17 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect(describeTree(root)).toEqual(tree);
   });
 
-  test("an image for another processor is refused, and taken with its own Node", async () => {
+  test("an image for another architecture is refused, unless a Node for it is given", async () => {
     const root = await workshop.makeImage();
     const node = await workshop.makeNode(ARM64);
     const refused = await runInstall({ root }, { ...setting, node });
     // Its version is found in the file, which runs nowhere here.
     expect((await runInstall({ root, node }, setting)).stderr).toContain("[wrong-architecture]");
-    expect(refused.stderr).toContain("the Node is for arm64, and the machine is x86-64");
+    expect(refused.stderr).toContain("this Node is for arm64, but the machine is x86-64");
     expect((await runInstall({ root, node: setting.node }, { ...setting, node })).exit_code).toBe(0);
   });
 
-  test("a Debian package that is installed is not disturbed; one that was removed is no obstacle", async () => {
+  test("an installed Debian package is left alone; a removed one is no obstacle", async () => {
     const root = await workshop.makeImage();
     await mkdir(join(root, "var/lib/dpkg/info"), { recursive: true });
     const list = join(root, "var/lib/dpkg/info/robot-policy-agent.list");
@@ -349,7 +349,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect((await runInstall({ root }, setting)).exit_code).toBe(0);
   });
 
-  test("the state of a newer agent is neither touched nor left to a program that cannot read it", async () => {
+  test("refuses to downgrade to an agent that cannot read the registration, and leaves it unchanged", async () => {
     const root = await workshop.makeImage();
     await mkdir(join(root, "var/lib/robot-policy-agent"));
     await writeFile(
@@ -376,7 +376,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     },
   );
 
-  test("modes of the program that somebody loosened are set right again", async () => {
+  test("restores the modes of the program", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const node = join(root, CURRENT, "..", await readlink(join(root, CURRENT)), "node");
@@ -406,7 +406,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(repeat.stdout).toContain("Nothing to remove");
   });
 
-  test("without --purge configuration, key, registration and edits stay, and the way to remove them is told", async () => {
+  test("without --purge configuration, key, registration and edits stay, and the command to remove them is shown", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root, keyStdin: true }, { ...setting, input: KEY });
     await writeFile(join(root, "etc/robot-policy-agent/config.yaml"), "mine\n");
@@ -425,7 +425,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
       `/${UNIT}`,
       "/var/lib/robot-policy-agent/",
       "/var/lib/robot-policy-agent/registration.json",
-      // What stays is remembered, so that it can be purged one day.
+      // Recorded for a later purge.
       "/var/lib/robot-policy-agent-install/",
       "/var/lib/robot-policy-agent-install/made-folders",
     ]);
@@ -433,7 +433,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     expect(repeat.stdout).toContain("Nothing to remove");
   });
 
-  test("purged after it was taken off and installed again, with an edit that was kept all the time, nothing is left", async () => {
+  test("uninstall, install again and purge leave nothing, even with an edited file", async () => {
     const root = await workshop.makeImage();
     const before = describeTree(root);
     await runInstall({ root }, setting);
@@ -466,7 +466,7 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     await expect(readlink(join(root, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
   });
 
-  test("installed again over what was left, it is a first installation", async () => {
+  test("install after uninstall is a first installation", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root, enable: false }, setting);
     await runUninstall({ root }, setting);

@@ -14,7 +14,7 @@ import { canFillImages, describeTree, openWorkshop, runInstall, runUninstall } f
 
 const run = promisify(execFile);
 
-/** Beyond this something goes in circles. */
+/** More runs than this mean an endless loop. */
 const CHANGE_LIMIT = 2000;
 /** A run breaks at one in so many of these, then of the others, at others in each test. */
 const FIRST_CHANGES = 4;
@@ -102,7 +102,7 @@ describe.runIf(canFillImages)(
           async (root, ran) => {
             if (ran?.exit_code !== 0) {
               expect(ran?.stderr).toContain("ENOSPC");
-              // Before the switch to the new version the old one is in force, whole.
+              // Before the switch the old version is current and complete.
               if (!isSwitched(root, template)) expect(programOf(describeTree(root))).toEqual(programOf(before));
             }
             expect((await install(root, setting())).exit_code).toBe(0);
@@ -134,7 +134,7 @@ describe.runIf(canFillImages)(
       });
     });
 
-    test("what a person edits between the power cut and the next run is kept", async () => {
+    test("edits between the power cut and the next run are kept", async () => {
       const root = await workshop.makeImage();
       await install(root, first);
       const unit = join(root, "usr/local/lib/systemd/system/robot-policy-agent.service");
@@ -183,7 +183,7 @@ describe.runIf(canFillImages)(
     async function copyOf(template: string): Promise<string> {
       const root = await workshop.makeImage();
       await rm(root, { recursive: true });
-      // Node's own copies belong to who makes them.
+      // fs.cp makes copies with the owner of this process.
       await run("cp", ["-a", template, root]);
       return root;
     }
@@ -239,7 +239,7 @@ function* breakingPoints(): Generator<number> {
   for (let at = FIRST_CHANGES + ((7 * breakings) % STRIDE); at < CHANGE_LIMIT; at += STRIDE) yield at;
 }
 
-/** What the program's name leads to, before and after. */
+/** The targets of the program's link before and after. */
 function isSwitched(root: string, template: string): boolean {
   const current = (folder: string) => {
     const path = join(folder, "usr/local/lib/robot-policy-agent/current");

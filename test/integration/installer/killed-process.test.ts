@@ -73,7 +73,7 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
     expect(describeTree(image)).toEqual(before);
   });
 
-  test("two at once: the second says so and changes nothing, and the first is not held up", async () => {
+  test("two at once: the second is refused and changes nothing, and the first completes", async () => {
     const image = await workshop.makeImage();
     const empty = describeTree(image);
     // Waits for its key.
@@ -89,7 +89,7 @@ describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs r
   });
 });
 
-/** Whether somebody works on the image (proc_locks(5)). */
+/** Whether the image is locked (proc_locks(5)). */
 async function isLocked(image: string): Promise<true | undefined> {
   const home = await stat(join(image, "root")).catch(() => stat(image));
   const locks = await readFile("/proc/locks", "utf8");

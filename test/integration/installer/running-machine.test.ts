@@ -40,7 +40,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await writeFile(join(root, "etc/robot-policy-agent/robot-manifest.yaml"), "");
   }
 
-  test("the first time: user, units, enabled, and not started before there is a configuration", async () => {
+  test("first installation: creates the user, enables the unit, does not start it without a configuration", async () => {
     const { exit_code: exitCode, stdout } = await runInstall({}, here(first));
     expect(exitCode).toBe(0);
     expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload", `enable ${SERVICE}`]);
@@ -57,7 +57,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     `);
   });
 
-  test("--dry-run without a running systemd: the whole plan, and why nothing of it can be done", async () => {
+  test("--dry-run without a running systemd: shows the whole plan, and why it cannot be applied", async () => {
     await rm(join(root, "run/systemd/system"), { recursive: true });
     const before = describeTree(root);
     const { exit_code: exitCode, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
@@ -102,7 +102,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toEqual([]);
   });
 
-  test("an upgrade restarts a running agent, with the new program, whose compiled code is not taken for that of the old one", async () => {
+  test("an upgrade restarts a running agent with the new program, and clears the compile cache", async () => {
     await configure();
     await runInstall({}, here(first));
     const compiled = join(root, "var/cache/robot-policy-agent/v26");
@@ -141,7 +141,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(stdout).toContain(`systemctl unmask ${SERVICE}`);
   });
 
-  test("a version that does not come up is taken back, and the one before runs again", async () => {
+  test("a version that does not start is removed, and the previous one runs again", async () => {
     await configure();
     await runInstall({}, here(first));
     const before = describeTree(root);
@@ -171,13 +171,13 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     };
     const { exit_code: exitCode, stderr } = await runInstall({}, { ...here(first), runProgram: once });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`${reason} [not-installed]\n  → mend what stopped it`);
+    expect(stderr).toContain(`${reason} [not-installed]\n  → fix the cause`);
     systemd.done.splice(0);
     expect((await runInstall({}, here(first))).exit_code).toBe(0);
     expect(systemd.done).toContain(`enable ${SERVICE}`);
   });
 
-  test("an upgrade cut short before systemd read the new units has it read them in the next run", async () => {
+  test("an upgrade interrupted before daemon-reload: the next run reloads", async () => {
     await configure();
     await runInstall({}, here(first));
     systemd.refusals.set("daemon-reload", "Access denied");
@@ -188,7 +188,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
   });
 
-  test("a start that fails leaves the installation, says so and fails", async () => {
+  test("a failed start is reported with exit code 1, and the installation stays", async () => {
     await configure();
     systemd.refusals.set(`start ${SERVICE}`, "Job failed.");
     const { exit_code: exitCode, stderr } = await runInstall({}, here(first));
@@ -198,7 +198,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect((await runInstall({}, here(first))).stdout).toContain("Nothing to change");
   });
 
-  test("killed after the service was asked for everything, the next run begins with the old one", async () => {
+  test("killed after the restart, the next run completes the upgrade", async () => {
     await configure();
     await runInstall({}, here(first));
     const counting = breakingDisk(root, null);
@@ -218,7 +218,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(tree.filter((line) => line.includes("robot-policy-agent-") && /-(?:before|new) /.test(line))).toEqual([]);
   });
 
-  test("uninstall stops, disables and removes, and needs no program for what is not there", async () => {
+  test("uninstall stops, disables and removes, and runs no program without need", async () => {
     await configure();
     await runInstall({}, here(first));
     systemd.done.splice(0);

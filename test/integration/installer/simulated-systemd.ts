@@ -7,16 +7,16 @@ import { systemPrograms } from "../../../src/platform/programs.ts";
 
 const UNIT_FOLDERS = ["etc/systemd/system", "usr/local/lib/systemd/system"];
 
-/** What systemctl, systemd-sysusers and userdel do to a machine, as far as an installer sees it. */
+/** The effects of systemctl, systemd-sysusers and userdel that the installer can observe. */
 export interface SimulatedSystemd {
   readonly runProgram: RunProgram;
-  /** Commands that change something, in their order. */
+  /** Commands that change something, in order. */
   readonly done: string[];
   /** Units that run, with the program that `current` led to when they were started. */
   readonly running: Map<string, string>;
   /** What the next commands with these words answer instead. */
   readonly refusals: Map<string, string>;
-  /** What `check` says of the configuration. */
+  /** The answer of `check`. */
   isConfigurationValid: boolean;
 }
 

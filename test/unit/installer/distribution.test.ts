@@ -43,11 +43,11 @@ describe("findDistribution", () => {
     const distribution = await findDistribution(disk, LAUNCHER);
     expect(distribution).toMatchObject({
       launcher: 'require("./lib/robot-policy-agent.cjs");\n',
-      units: { service: SHARED.service, first_boot: SHARED.first_boot },
+      units: { service: SHARED.service, firstBoot: SHARED.firstBoot },
     });
   });
 
-  test("every part that a part loads late, though they load each other", async () => {
+  test("all late-loaded parts, also when they load each other", async () => {
     await write(MAIN, 'require("./zod.cjs"); require("./zod.cjs"); require("./undici.cjs");');
     await write("lib/zod.cjs", 'require("./undici.cjs"); require("./robot-policy-agent.cjs");');
     await write("lib/undici.cjs", 'require("./zod.cjs"); require("node:fs");');
@@ -55,22 +55,25 @@ describe("findDistribution", () => {
     expect(await found()).toEqual(["lib/robot-policy-agent.cjs", "lib/undici.cjs", "lib/zod.cjs"]);
   });
 
-  test.each(["robot-policy-agent.cjs", MAIN, SHARED.sysusers, SHARED.manifest])("%s is missing: told", async (name) => {
-    await rm(join(folder, "dist", name));
-    expect(await found()).toEqual(["incomplete-program", `/dist/${name}`]);
-  });
+  test.each(["robot-policy-agent.cjs", MAIN, SHARED.sysusers, SHARED.manifest])(
+    "%s is missing: refused",
+    async (name) => {
+      await rm(join(folder, "dist", name));
+      expect(await found()).toEqual(["incomplete-program", `/dist/${name}`]);
+    },
+  );
 
-  test("a part that is loaded late is missing: told", async () => {
+  test("a late-loaded part is missing: refused", async () => {
     await write(MAIN, 'require("./zod.cjs");');
     expect(await found()).toEqual(["incomplete-program", "/dist/lib/zod.cjs"]);
   });
 
-  test("a launcher without a first line that says what runs it: told", async () => {
+  test("a launcher without a #! line: refused", async () => {
     await write("robot-policy-agent.cjs", 'require("./lib/robot-policy-agent.cjs");\n');
     expect(await found()).toEqual(["incomplete-program", LAUNCHER]);
   });
 
-  test.each(["/dist/agent.ts", "/elsewhere/robot-policy-agent.cjs"])("%s is no built program", async (path) => {
+  test.each(["/dist/agent.ts", "/elsewhere/robot-policy-agent.cjs"])("%s is not a built program", async (path) => {
     expect(await found(path)).toEqual(["not-built", path]);
   });
 });

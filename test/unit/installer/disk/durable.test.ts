@@ -61,7 +61,7 @@ async function changesOf(...steps: readonly Step[]): Promise<readonly string[]> 
   return changes;
 }
 
-describe.runIf(isRoot)("durable (needs root): a name is on the disk when the change is done", () => {
+describe.runIf(isRoot)("durable (needs root): each change syncs its folder", () => {
   test("replaceFile", async () => {
     await replaceFile(disk, "/etc/a", [Buffer.from("new")], ACCESS);
     expect(changes).toEqual([
@@ -111,7 +111,7 @@ describe.runIf(isRoot)("durable (needs root): a name is on the disk when the cha
   });
 });
 
-describe("applySteps: a service that does not come up", () => {
+describe("applySteps: a service that does not start", () => {
   const crash = () => Promise.reject(new ProgramFailed(["systemctl"], "it crashes"));
   function apply(step: Step) {
     const system: Site["system"] = {
@@ -124,16 +124,16 @@ describe("applySteps: a service that does not come up", () => {
   }
   const restart = (wasWell: boolean) => apply({ kind: "restart", unit: "a.service", wasWell });
 
-  test("at its first start: told, and the installation stays", async () => {
+  test("first start: reported, and the installation stays", async () => {
     const outcome = await apply({ kind: "start", unit: "a.service" });
     expect(outcome).toEqual({ kind: "start-failed", reason: "systemctl: it crashes" });
   });
 
-  test("though it was well before: an error, so that the version before is put back", async () => {
+  test("it was active before: an error, so that the previous version is restored", async () => {
     await expect(restart(true)).rejects.toThrow(RestartFailed);
   });
 
-  test("and was not well before: told, and the new version stays", async () => {
+  test("it was not active before: reported, and the new version stays", async () => {
     expect(await restart(false)).toEqual({ kind: "start-failed", reason: "systemctl: it crashes" });
   });
 });
@@ -144,7 +144,7 @@ test.runIf(isRoot)(
     await writeFile(join(folder, "program"), "measured");
     const copy = await writeStep("/etc/program", { kind: "copy", from: "/program" }, false);
     await writeFile(join(folder, "program"), "replaced");
-    await expect(applySteps([copy], site, never, () => {})).rejects.toThrow("changed while it was copied");
+    await expect(applySteps([copy], site, never, () => {})).rejects.toThrow("it changed while it was copied");
     expect(await readdir(join(folder, "etc"))).not.toContain("program");
   },
 );

@@ -56,7 +56,7 @@ describe("openRootedDisk", () => {
     await expect(disk.removeDirectory(path)).rejects.toThrow(DiskError);
   });
 
-  test("whatever is written through links stays inside", async () => {
+  test("writes through links stay inside the tree", async () => {
     await symlink(folder, join(root, "out"));
     await mkdir(join(root, folder), { recursive: true });
     await disk.create("/out/made", [Buffer.from("x")], access);
@@ -68,7 +68,7 @@ describe("openRootedDisk", () => {
     await expect(readFile(join(folder, "renamed"))).rejects.toThrow("ENOENT");
   });
 
-  test("a link in the last component is not written through, nor its target given other rights", async () => {
+  test("create and setAccess do not follow a link in the last component", async () => {
     await symlink(join(folder, "secret"), join(root, "last"));
     await expect(disk.create("/last", [Buffer.from("x")], access)).rejects.toMatchObject({ code: "EEXIST" });
     await expect(disk.setAccess("/last", access)).rejects.toMatchObject({ code: "ELOOP" });
@@ -76,7 +76,7 @@ describe("openRootedDisk", () => {
     expect(await readFile(join(folder, "secret"), "utf8")).toBe("outside");
   });
 
-  test("links in a circle are an error, and errors name the path as it is inside", async () => {
+  test("a loop of links is an error, which names the path inside the tree", async () => {
     await symlink("b", join(root, "a"));
     await symlink("a", join(root, "b"));
     await expect(disk.list("/a")).rejects.toMatchObject({ code: "ELOOP" });
@@ -90,14 +90,14 @@ describe("openRootedDisk", () => {
     expect(await read("/etc/file")).toBe("one two");
   });
 
-  test("bits that a change of the owner takes away are there in the end", async () => {
+  test("the set-user-ID bit survives the change of the owner", async () => {
     await disk.create("/etc/file", [Buffer.from("x")], { ...access, mode: 0o6755 });
     expect(await disk.look("/etc/file")).toMatchObject({ mode: 0o6755 });
     await disk.setAccess("/etc/file", { ...access, mode: 0o4755 });
     expect(await disk.look("/etc/file")).toMatchObject({ mode: 0o4755 });
   });
 
-  test("a file that is there is on the disk with all its bytes and its mode, and so is the folder that is asked for", async () => {
+  test("create syncs the file's content and mode, syncDirectory syncs the folder", async () => {
     const synced: unknown[] = [];
     await using handle = await open(root);
     const prototype: FileHandle = Object.getPrototypeOf(handle);
@@ -120,7 +120,7 @@ describe("openRootedDisk", () => {
     expect(await disk.look("/none/at/all")).toEqual({ kind: "absent" });
   });
 
-  test("a tree goes with all that is in it; what its links lead to stays", async () => {
+  test("removeTree removes links in the tree, not their targets", async () => {
     await mkdir(join(root, "tree/a/b"), { recursive: true });
     await writeFile(join(root, "tree/a/b/file"), "");
     await symlink("../../etc", join(root, "tree/a/link"));
@@ -131,7 +131,7 @@ describe("openRootedDisk", () => {
     await disk.removeTree("/tree");
   });
 
-  test("a folder that becomes a link while its tree is removed: nothing behind the link goes", async () => {
+  test("a folder that becomes a link during removeTree: nothing behind the link is removed", async () => {
     await writeFile(join(root, "etc/kept"), "");
     let swaps = 0;
     // At each moment of the removal once.

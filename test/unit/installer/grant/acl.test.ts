@@ -47,12 +47,12 @@ test.each([
   },
 );
 
-test("defaultEntries: a default list that is there keeps what it says", () => {
+test("defaultEntries: keeps the entries of an existing default list", () => {
   const preset = listOf("user::rwx", "user:8:rwx", "group::r-x", "mask::rwx", "other::---");
   expect(defaultEntries(preset, 7, 0o600).join(",")).toBe("d:u:7:r--,d:m::rwx");
 });
 
-test("parseLists: what getfacl prints, and nothing else", () => {
+test("parseLists: accepts only what getfacl prints", () => {
   const lists = parseLists(
     "user::rwx\nuser:7:r-x\ngroup::r-x\nmask::r-x\nother::---\ndefault:user::rwx\ndefault:group::---\ndefault:other::---\n",
   );

@@ -10,7 +10,7 @@ const given = (fromUserId: number, toUserId: number, path = KEY) => ({
   to_user_id: toUserId,
 });
 
-describe("chainGiven: whose the key is again after a revocation", () => {
+describe("chainGiven: the owner that a revocation restores", () => {
   test.each([
     ["given once", null, given(997, 1000), 997],
     ["given on to another person", given(997, 1000), given(1000, 1001), 997],

@@ -6,7 +6,7 @@ import { grantOnFiles } from "../../../../src/installer/grant/on-files.ts";
 import { EMPTY_RECORD } from "../../../../src/installer/grant/record.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 
-test("grantOnFiles: where there is nothing to grant, the running agent is not asked to look again", async () => {
+test("grantOnFiles: nothing to grant → no reload of the running agent", async () => {
   const started: string[] = [];
   let output = "";
   const sink = { write: (text: string) => void (output += text) };

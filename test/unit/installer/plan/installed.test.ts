@@ -69,12 +69,12 @@ describe("readInstalled", () => {
     },
   );
 
-  test("folders among the versions that are none", async () => {
+  test("ignores folders that are not versions", async () => {
     for (const name of [".hidden", "1.0.0", "x".repeat(102)]) await ship(name, "/etc/a", "one");
     expect((await readInstalled(disk)).versions.map(({ id }) => id)).toEqual(["1.0.0"]);
   });
 
-  test("of a version that ships more than any does, no more than its bound", async () => {
+  test("reads no more files of a version than the limit", async () => {
     for (let file = 0; file <= 200; file++) await ship("1.0.0", `/etc/${file}`, "one");
     await ship("2.0.0", `${"/deep".repeat(12)}/kept`, "one");
     await ship("2.0.0", `${"/deep".repeat(13)}/left`, "one");
@@ -92,7 +92,7 @@ describe("readInstalled", () => {
     expect((await readInstalled(disk)).switching).toEqual(switching);
   });
 
-  test("folders that earlier runs made, by their whole paths alone", async () => {
+  test("made folders: absolute paths only", async () => {
     await write(MADE_FOLDERS_FILE, "/etc/a\n\netc/b\n/etc/../c\n/etc/..d\n");
     expect((await readInstalled(disk)).madeFolders).toEqual(["/etc/a", "/etc/..d"]);
   });

@@ -33,7 +33,7 @@ describe("planUnits and planStart", () => {
     ["first, without a manifest", { provisioned: { ...question.provisioned, hasManifest: false } }, [enable]],
     ["first, --no-enable", { enables: false }, [start]],
     ["first, --no-start", { starts: false }, [enable]],
-    ["first, enabled by a person before", { service: { ...absent, unitFileState: "enabled" } }, [start]],
+    ["first, already enabled by the administrator", { service: { ...absent, unitFileState: "enabled" } }, [start]],
     ["first, masked", { service: { ...absent, loadState: "masked" } }, []],
     ["first, in an image", image, [enable]],
     ["later, in an image", { ...image, ...later }, []],
@@ -53,7 +53,7 @@ describe("planUnits and planStart", () => {
     expect([...planUnits(asked), ...planStart(asked)].map(describeStep)).toEqual(commands);
   });
 
-  test("a version that crashed before is no reason to take the new one back", () => {
+  test("wasWell only for a service that was active", () => {
     const wellness = (activeState: string) =>
       planStart({ ...question, ...later, service: { ...running, activeState } }).map(
         (step) => "wasWell" in step && step.wasWell,

@@ -22,7 +22,7 @@ function fileOf(sha256: string, mode = 0o644, ownerId = 0): Seen {
   return { kind: "file", sha256, sizeBytes: 3, mode, userId: ownerId, groupId: ownerId };
 }
 
-const content = { content: { kind: "text", text: "new" }, sha256: "new", size_bytes: 3 } as const;
+const content = { content: { kind: "text", text: "new" }, sha256: "new", sizeBytes: 3 } as const;
 const file: Item = { kind: "file", path: PATH, ...content, mode: 0o644, owner: "root", keeping: "replaced" };
 const editable: Item = { ...file, keeping: "kept" };
 const ofService: Item = { ...file, owner: "service" };
@@ -37,7 +37,7 @@ function planned(item: Item, seen: Seen): readonly string[] {
   return [...steps.map(({ kind }) => kind), ...kept.map(() => "kept"), ...inTheWay.map(() => "in the way")];
 }
 
-describe("planItems: what is seen where an item belongs decides", () => {
+describe("planItems: observed → steps, kept, in the way", () => {
   test.each<[what: string, item: Item, table: readonly (readonly [Seen, readonly string[]])[]]>([
     [
       "a file of ours",
@@ -110,20 +110,20 @@ describe("planItems: what is seen where an item belongs decides", () => {
 
 describe("noteFolders: what uninstall may remove", () => {
   const made = (path: string, owner: Owner = "root"): Step => ({ kind: "make-directory", path, mode: 0o755, owner });
-  const measureText = async (text: string) => ({ content: { kind: "text", text }, sha256: "", size_bytes: 0 }) as const;
+  const measureText = async (text: string) => ({ content: { kind: "text", text }, sha256: "", sizeBytes: 0 }) as const;
 
-  /** The note; null where the one that is there will do. */
+  /** The new note; null where it does not change. */
   async function noted(madeFolders: readonly string[], ...steps: readonly Step[]): Promise<string | null> {
     const [note] = await noteFolders(steps, { ...installed, madeFolders }, measureText);
     return note?.kind === "write-file" && note.content.kind === "text" ? note.content.text : null;
   }
 
-  test("every folder that is made for root, once, and none of the agent's", async () => {
+  test("records each folder of root once, and none of the service user", async () => {
     const steps = [made("/etc/b"), made("/etc/a"), made("/var/lib/state", "service")];
     expect(await noted(["/etc/a"], ...steps)).toBe("/etc/a\n/etc/b\n");
   });
 
-  test("nothing where all of them are noted", async () => {
+  test("all folders are recorded already → no step", async () => {
     expect(await noted(["/etc/a"], made("/etc/a"), made("/var/lib/state", "service"))).toBeNull();
   });
 });
