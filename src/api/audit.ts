@@ -10,22 +10,28 @@ export const nullableText = z.string().nullable();
 export const actorSchema = z.object({ id: z.string(), label: nullableText });
 
 /** A change somebody made. `details` depend on the action. */
-export const auditEntrySchema = z.object({
-  id: z.string(),
-  at: moment,
-  action: z.string(),
-  subject_id: z.string(),
-  subject_name: nullableText,
-  subject_model: nullableText,
-  actor: actorSchema,
-  request_id: nullableText,
-  details: z.record(z.string(), z.unknown()),
-});
+export const auditEntrySchema = z
+  .object({
+    id: z.string(),
+    at: moment,
+    action: z.string().describe("RESOURCE.VERB, such as fleet.create."),
+    subject_id: z.string().describe("Id of what was changed."),
+    subject_name: nullableText.describe(
+      "Name of a fleet or organization, label of a key, robot of a deployment. Null for what has no name, such as a session.",
+    ),
+    subject_model: nullableText.describe("Model of a deployment; null for everything else."),
+    actor: actorSchema.describe(
+      "Credential that made the change. label: of the key, or of the key a session goes back to.",
+    ),
+    request_id: nullableText,
+    details: z.record(z.string(), z.unknown()).describe("What else is known of the change; never a secret."),
+  })
+  .meta({ id: "AuditEntry" });
 
 export type AuditEntryView = z.output<typeof auditEntrySchema>;
 
 /** Answer of `GET /v1/me/audit`. */
-export const auditListSchema = z.object({ items: z.array(auditEntrySchema) });
+export const auditListSchema = z.object({ items: z.array(auditEntrySchema) }).meta({ id: "AuditList" });
 
 export const listAudit = {
   summary: "List who changed what",

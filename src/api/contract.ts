@@ -78,7 +78,7 @@ const cameraSchema = z.strictObject({
 export const robotContractSchema = z
   .strictObject({
     schema: z.literal(CONTRACT_SCHEMA),
-    robot_type_id: text({ ...TYPE_ID_LENGTH, pattern: TYPE_ID }),
+    robot_type_id: text({ ...TYPE_ID_LENGTH, pattern: TYPE_ID }).describe("That of the request."),
     display_name: printableSchema.optional(),
     topology: z.enum(terms.TOPOLOGIES),
     action_semantics: z.enum(terms.ACTION_SEMANTICS),
@@ -86,13 +86,22 @@ export const robotContractSchema = z
     control_rate_hz: z.number().gt(BOUNDS.control_rate_hz.above).max(BOUNDS.control_rate_hz.maximum),
     groups: z.array(groupSchema).min(BOUNDS.groups.minimum).max(BOUNDS.groups.maximum),
     /** In vector order. */
-    state_axes: z.array(stateAxisSchema).min(BOUNDS.axes.minimum).max(BOUNDS.axes.maximum),
+    state_axes: z.array(stateAxisSchema).min(BOUNDS.axes.minimum).max(BOUNDS.axes.maximum).describe("In vector order."),
     /** In vector order. */
-    action_axes: z.array(actionAxisSchema).min(BOUNDS.axes.minimum).max(BOUNDS.axes.maximum),
+    action_axes: z
+      .array(actionAxisSchema)
+      .min(BOUNDS.axes.minimum)
+      .max(BOUNDS.axes.maximum)
+      .describe("In vector order."),
     cameras: z.array(cameraSchema).min(BOUNDS.cameras.minimum).max(BOUNDS.cameras.maximum),
   })
   .superRefine((contract, { addIssue }) => {
     for (const { path, message } of contradictions(contract)) addIssue({ code: "custom", path: [...path], message });
+  })
+  .meta({
+    id: "RobotContract",
+    description:
+      "How a custom robot type is built and driven. Names of groups, axes and cameras are unique; an axis is called <group>.<element>.<quantity>, after a group of the contract.",
   });
 
 export type RobotContract = Immutable<z.output<typeof robotContractSchema>>;
@@ -101,7 +110,8 @@ export type RobotContract = Immutable<z.output<typeof robotContractSchema>>;
 export const otherContractSchema = z
   .record(z.string(), z.unknown())
   .refine((contract) => contract["schema"] !== CONTRACT_SCHEMA, `a contract of ${CONTRACT_SCHEMA} must be one`)
-  .meta({ properties: { schema: { not: { const: CONTRACT_SCHEMA } } } });
+  .meta({ properties: { schema: { not: { const: CONTRACT_SCHEMA } } } })
+  .meta({ id: "OtherContract", description: "A contract of any other kind, stored as it comes." });
 
 type Immutable<T> = T extends object ? { readonly [member in keyof T]: Immutable<T[member]> } : T;
 

@@ -10,36 +10,54 @@ export const DEPLOYMENT_MODEL_LENGTH = { maximum: 256 } as const;
 export const DEPLOYMENT_ROBOT_LENGTH = { maximum: 256 } as const;
 
 /** Body of `POST /v1/me/deployments`. `model` is a slug or a checkpoint id, `robot` a name or an id. */
-export const deploymentCreateSchema = z.object({
-  model: text(DEPLOYMENT_MODEL_LENGTH),
-  robot: text(DEPLOYMENT_ROBOT_LENGTH),
-});
+export const deploymentCreateSchema = z
+  .object({
+    model: text(DEPLOYMENT_MODEL_LENGTH).describe("Slug of a model or id of a checkpoint."),
+    robot: text(DEPLOYMENT_ROBOT_LENGTH).describe("Name or id of a robot."),
+  })
+  .meta({ id: "DeploymentCreate" });
 
 export type DeploymentCreate = z.output<typeof deploymentCreateSchema>;
 
 export const DEPLOYMENT_STATUSES = ["preparing", "active", "failed", "retired"] as const;
 
 /** One model serving one robot. The document leaves its members open; a reader needs only `id` and `status`. */
-export const deploymentViewSchema = z.looseObject({
-  id: z.string(),
-  status: z.string(),
-  model: z.string().nullish(),
-  subject_id: z.string().nullish(),
-  robot: z.string().nullish(),
-  robot_id: z.string().nullish(),
-  region: z.string().nullish(),
-  endpoint_url: z.string().nullish(),
-  active_generation_id: z.string().nullish(),
-  last_error_code: z.string().nullish(),
-  created_at: z.string().nullish(),
-  activated_at: z.string().nullish(),
-  retired_at: z.string().nullish(),
-});
+export const deploymentViewSchema = z
+  .looseObject({
+    id: z.string(),
+    status: z
+      .string()
+      .describe(
+        "preparing: the server in the robot's region is not known to be healthy yet. active: the robot is served. failed: last_error_code says why; it heals by itself once that is mended. retired: the model was taken from the robot or replaced, for good. There may be others later.",
+      ),
+    model: z.string().nullish().describe("Slug of the model."),
+    subject_id: z.string().nullish().describe("Id of the checkpoint."),
+    robot: z.string().nullish().describe("Name of the robot."),
+    robot_id: z.string().nullish(),
+    region: z.string().nullish().describe("Whose server serves the robot."),
+    endpoint_url: z
+      .string()
+      .nullish()
+      .describe("Where the robot sends its observations; null for a retired deployment. Use it while active."),
+    active_generation_id: z.string().nullish().describe("Null unless the status is active."),
+    last_error_code: z
+      .string()
+      .nullish()
+      .describe(
+        "robot_incompatible: the robot lacks what the checkpoint needs, since it registered again or the catalog changed. no_endpoint_in_region: the checkpoint answers nowhere in the robot's region. preparation_timeout: the server did not become healthy in time. endpoint_failing: the server was healthy, and is not any more. Null where nothing is wrong; a retired deployment keeps what it had. There may be others later.",
+      ),
+    created_at: z.string().nullish(),
+    activated_at: z.string().nullish().describe("When it became active for the first time."),
+    retired_at: z.string().nullish(),
+  })
+  .meta({ id: "DeploymentView" });
 
 export type DeploymentView = z.output<typeof deploymentViewSchema>;
 
 /** Answer of `GET /v1/me/deployments`. */
-export const deploymentListSchema = z.looseObject({ items: z.array(deploymentViewSchema) });
+export const deploymentListSchema = z
+  .looseObject({ items: z.array(deploymentViewSchema) })
+  .meta({ id: "DeploymentList" });
 
 export const createDeployment = {
   summary: "Deploy a model for a robot",

@@ -9,23 +9,25 @@ export const nullableText = z.string().nullable();
 
 export const ENDPOINT_STATUSES = ["healthy", "unhealthy", "unknown"] as const;
 
-export const endpointViewSchema = z.object({
-  model_slug: z.string(),
-  checkpoint_id: z.string(),
-  region: z.string(),
-  status: z.enum(ENDPOINT_STATUSES),
-  since: moment.nullable(),
-  checked_at: moment.nullable(),
-  detail: nullableText,
-});
+export const endpointViewSchema = z
+  .object({
+    model_slug: z.string(),
+    checkpoint_id: z.string(),
+    region: z.string(),
+    status: z.enum(ENDPOINT_STATUSES).describe("unknown: no probe has told yet."),
+    since: moment.nullable().describe("When it became so; null while unknown."),
+    checked_at: moment.nullable().describe("When it was last probed."),
+    detail: nullableText.describe("Why the last probe failed; null where it did not."),
+  })
+  .meta({ id: "EndpointView" });
 
 export type EndpointView = z.output<typeof endpointViewSchema>;
 
 /** Answer of `GET /v1/endpoints`. */
-export const endpointListSchema = z.object({ items: z.array(endpointViewSchema) });
+export const endpointListSchema = z.object({ items: z.array(endpointViewSchema) }).meta({ id: "EndpointList" });
 
 /** Answer of `GET /v1/regions`. */
-export const regionListSchema = z.object({ regions: z.array(z.string()) });
+export const regionListSchema = z.object({ regions: z.array(z.string()) }).meta({ id: "RegionList" });
 
 export const listEndpoints = {
   summary: "List how the endpoints of the catalog are",

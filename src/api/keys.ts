@@ -13,7 +13,7 @@ export const API_KEY_LABEL_LENGTH = { maximum: 256 } as const;
 /** The whole key, because tables of existing clients cut there. */
 export const API_KEY_LENGTH = { maximum: 40 } as const;
 
-export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES);
+export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES).meta({ id: "ApiKeyScope" });
 /** Names that a key may be bound to, and new robots that it may be allowed, at most. */
 export const API_KEY_ROBOTS = { names: 100, count: 1_000_000 } as const;
 
@@ -21,49 +21,87 @@ export const apiKeyRobotsSchema = z.array(text(ROBOT_NAME_LENGTH)).min(1).max(AP
 export const apiKeyMaxRobotsSchema = z.int().min(1).max(API_KEY_ROBOTS.count);
 
 /** Body of `POST /v1/me/api-keys`. */
-export const apiKeyCreateSchema = z.object({
-  label: text(API_KEY_LABEL_LENGTH),
-  scopes: z.array(apiKeyScopeSchema).min(1).max(API_KEY_SCOPES.length).nullish(),
-  /** When the key stops working by itself. */
-  expires_at: z.iso.datetime({ offset: true }).nullish(),
-  /** True for a key that goes on when the key it is made with ends. */
-  independent: z.literal([true, false]).nullish(),
-  /** Names of the robots that it may set up, and no others. */
-  robots: apiKeyRobotsSchema.nullish(),
-  /** How many robots it may add. */
-  max_robots: apiKeyMaxRobotsSchema.nullish(),
-});
+export const apiKeyCreateSchema = z
+  .object({
+    label: text(API_KEY_LABEL_LENGTH),
+    scopes: z
+      .array(apiKeyScopeSchema)
+      .min(1)
+      .max(API_KEY_SCOPES.length)
+      .nullish()
+      .describe("What the key may do; without scopes it may do everything its maker may."),
+    /** When the key stops working by itself. */
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .nullish()
+      .describe("When it stops working by itself; in the future. No later than the key that it ends with."),
+    /** True for a key that goes on when the key it is made with ends. */
+    independent: z
+      .literal([true, false])
+      .nullish()
+      .describe(
+        "True for a key that goes on when the key it is made with ends. Only a key that may do everything and never expires can make one.",
+      ),
+    /** Names of the robots that it may set up, and no others. */
+    robots: apiKeyRobotsSchema
+      .nullish()
+      .describe(
+        "Names of the robots it may set up, and no others. Only for a key whose scopes have robots:setup and not api-keys:write.",
+      ),
+    /** How many robots it may add. */
+    max_robots: apiKeyMaxRobotsSchema
+      .nullish()
+      .describe(
+        "How many new robots it may add; those that are there it may set up again. Only for a key whose scopes have robots:setup and not api-keys:write.",
+      ),
+  })
+  .meta({ id: "ApiKeyCreate" });
 
 export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
 
 /** A key as lists show it: never the secret. The document leaves the members open. */
-export const apiKeyViewSchema = z.looseObject({
-  id: z.string(),
-  label: z.string().nullish(),
-  key_prefix: z.string().nullish(),
-  key_last4: z.string().nullish(),
-  scopes: z.array(z.string()).nullish(),
-  created_at: z.string().nullish(),
-  last_used_at: z.string().nullish(),
-  expires_at: z.string().nullish(),
-  revoked_at: z.string().nullish(),
-  /** Id of the key it was made with, or `command`. */
-  created_by: z.string().nullish(),
-  /** Id of the key that it ends with; null for one that goes on alone. */
-  parent_id: z.string().nullish(),
-  /** Names of the only robots it may set up; null for any. */
-  robots: z.array(z.string()).nullish(),
-  /** How many robots it may add; null where only the service bounds that. */
-  max_robots: z.number().nullish(),
-});
+export const apiKeyViewSchema = z
+  .looseObject({
+    id: z.string(),
+    label: z.string().nullish(),
+    key_prefix: z.string().nullish().describe("How the key begins."),
+    key_last4: z.string().nullish().describe("How it ends."),
+    scopes: z.array(z.string()).nullish().describe("Null for a key that may do everything."),
+    created_at: z.string().nullish(),
+    last_used_at: z.string().nullish().describe("To about a minute."),
+    expires_at: z.string().nullish(),
+    revoked_at: z.string().nullish(),
+    /** Id of the key it was made with, or `command`. */
+    created_by: z
+      .string()
+      .nullish()
+      .describe(
+        "Id of the key it was made with, by itself or through a session; command for the service's own command line.",
+      ),
+    /** Id of the key that it ends with; null for one that goes on alone. */
+    parent_id: z
+      .string()
+      .nullish()
+      .describe("The key that it ends with: created_by, or null for one that goes on when that ends."),
+    /** Names of the only robots it may set up; null for any. */
+    robots: z.array(z.string()).nullish().describe("Names of the only robots it may set up; null for any."),
+    /** How many robots it may add; null where only the service bounds that. */
+    max_robots: z
+      .number()
+      .nullish()
+      .describe("How many new robots it may add; null where only the limits of the service bound that."),
+  })
+  .meta({ id: "ApiKeyView" });
 
 export type ApiKeyView = z.output<typeof apiKeyViewSchema>;
 
 /** Answer of `POST /v1/me/api-keys`: the one time the key itself is shown. */
-export const apiKeyCreatedSchema = apiKeyViewSchema.extend({ api_key: z.string() });
+export const apiKeyCreatedSchema = apiKeyViewSchema
+  .extend({ api_key: z.string() })
+  .meta({ id: "ApiKeyCreated", description: "The one time the key itself is shown." });
 
 /** Answer of `GET /v1/me/api-keys`. */
-export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) });
+export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) }).meta({ id: "ApiKeyList" });
 
 export const createApiKey = {
   summary: "Create an API key",

@@ -18,73 +18,124 @@ export const LOOPBACK_URL =
   /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?(?:[/?][!"$-[\]-~]*)?$/;
 
 /** Body of `POST /v1/cli/login/start`. */
-export const loginStartSchema = z.object({
-  verifier: text(LOGIN_VERIFIER_LENGTH),
-  callback_url: text(LOGIN_CALLBACK_LENGTH).refine(
-    (url) => LOOPBACK_URL.test(url),
-    "must be a URL on the program's own computer, such as http://127.0.0.1:PORT/callback, http://[::1]:PORT or http://localhost:PORT",
-  ),
-});
+export const loginStartSchema = z
+  .object({
+    verifier: text(LOGIN_VERIFIER_LENGTH).describe("A secret of the program that logs in, made for this login alone."),
+    callback_url: text(LOGIN_CALLBACK_LENGTH)
+      .refine(
+        (url) => LOOPBACK_URL.test(url),
+        "must be a URL on the program's own computer, such as http://127.0.0.1:PORT/callback, http://[::1]:PORT or http://localhost:PORT",
+      )
+      .meta({
+        description: "Where on the program's own computer the browser brings the code.",
+        pattern: LOOPBACK_URL.source,
+      }),
+  })
+  .meta({ id: "LoginStart" });
 export type LoginStart = z.output<typeof loginStartSchema>;
 
 /** `login_url` is a path on the service that a person opens in a browser. */
-export const loginStartedSchema = z.looseObject({
-  exchange_id: z.string(),
-  login_url: z.string(),
-  /** For a person to compare with the page (RFC 8628, 3.3.1). */
-  user_code: z.string().optional(),
-});
+export const loginStartedSchema = z
+  .looseObject({
+    exchange_id: z.string().describe("The login, in all other steps."),
+    login_url: z
+      .string()
+      .describe("Path of the page where a person decides. The site has that page; this service does not."),
+    /** For a person to compare with the page (RFC 8628, 3.3.1). */
+    user_code: z
+      .string()
+      .optional()
+      .describe("For the person to compare: the program shows it, and so does the page. It opens nothing."),
+  })
+  .meta({ id: "LoginStarted" });
 
 /** Body of `POST /v1/cli/login/poll`. */
-export const loginPollSchema = z.object({ exchange_id: text(LOGIN_ID_LENGTH), verifier: text(LOGIN_VERIFIER_LENGTH) });
+export const loginPollSchema = z
+  .object({
+    exchange_id: text(LOGIN_ID_LENGTH),
+    verifier: text(LOGIN_VERIFIER_LENGTH).describe("The one the login was started with."),
+  })
+  .meta({ id: "LoginPoll" });
 export type LoginPoll = z.output<typeof loginPollSchema>;
 
 /** `interval` is the number of seconds to wait before the next poll; `token` comes once. */
-export const loginPolledSchema = z.looseObject({
-  status: z.enum(["pending", "slow_down", "complete"]),
-  interval: z.int().optional(),
-  token: z.string().optional(),
-});
+export const loginPolledSchema = z
+  .looseObject({
+    status: z.enum(["pending", "slow_down", "complete"]),
+    interval: z.int().optional(),
+    token: z.string().optional(),
+  })
+  .meta({
+    id: "LoginPolled",
+    description: "interval: seconds to wait before the next poll. token: once, when the status is complete.",
+  });
 
 /** Body of `POST /v1/cli/login/exchange`. */
-export const loginExchangeSchema = z.object({
-  exchange_id: text(LOGIN_ID_LENGTH),
-  code: text(LOGIN_CODE_LENGTH),
-  verifier: text(LOGIN_VERIFIER_LENGTH),
-});
+export const loginExchangeSchema = z
+  .object({
+    exchange_id: text(LOGIN_ID_LENGTH),
+    code: text(LOGIN_CODE_LENGTH).describe("From the address the browser brought to callback_url."),
+    verifier: text(LOGIN_VERIFIER_LENGTH).describe("The one the login was started with."),
+  })
+  .meta({ id: "LoginExchange" });
 export type LoginExchange = z.output<typeof loginExchangeSchema>;
 
-export const loginTokenSchema = z.looseObject({ token: z.string() });
+export const loginTokenSchema = z.looseObject({ token: z.string() }).meta({ id: "LoginToken" });
 
 /** Body of `POST /v1/cli/login/decide`: what a person who is signed in says to a login that waits. */
-export const loginDecisionSchema = z.object({
-  exchange_id: text(LOGIN_ID_LENGTH),
-  decision: z.enum(["approve", "deny"]),
-  /** How the token may get to the program. */
-  delivery: z.enum(["redirect", "poll"]).nullish(),
-});
+export const loginDecisionSchema = z
+  .object({
+    exchange_id: text(LOGIN_ID_LENGTH),
+    decision: z.enum(["approve", "deny"]),
+    /** How the token may get to the program. */
+    delivery: z
+      .enum(["redirect", "poll"])
+      .nullish()
+      .describe(
+        "How the token may get to the program. redirect: by the code in redirect_url alone, which the person's browser takes to a program on their own computer. poll: by polling alone, wherever the program runs. Left out, by either. A page on which a person decides says redirect, unless the person says that the program runs elsewhere.",
+      ),
+  })
+  .meta({ id: "LoginDecision" });
 export type LoginDecision = z.output<typeof loginDecisionSchema>;
 
 /** `redirect_url` is where the person's browser goes next: the program's callback, with the code when it was approved. */
-export const loginDecidedSchema = z.looseObject({ status: z.enum(["approved", "denied"]), redirect_url: z.string() });
+export const loginDecidedSchema = z
+  .looseObject({
+    status: z.enum(["approved", "denied"]),
+    redirect_url: z
+      .string()
+      .describe(
+        "Where the person's browser goes next: callback_url with exchange_id and either code or error=access_denied.",
+      ),
+  })
+  .meta({ id: "LoginDecided" });
 
-export const sessionViewSchema = z.looseObject({
-  authenticated: z.boolean(),
-  active_organization: z.looseObject({ id: z.string(), name: z.string(), role: z.string() }),
-  /** What the request was sent with. Our service always says it; `scopes` is null for one that may do everything. */
-  credential: z
-    .looseObject({
-      id: z.string(),
-      type: z.string(),
-      /** The key it goes back to: itself, or the one that signed in or approved the login. */
-      api_key_id: z.string().optional(),
-      scopes: z.array(z.string()).nullish(),
-      expires_at: z.string().nullish(),
-    })
-    .optional(),
-});
+export const sessionViewSchema = z
+  .looseObject({
+    authenticated: z.boolean(),
+    active_organization: z
+      .looseObject({ id: z.string(), name: z.string(), role: z.string() })
+      .describe("The one organization of the credential. role: admin may do everything, member what its scopes say."),
+    /** What the request was sent with. Our service always says it; `scopes` is null for one that may do everything. */
+    credential: z
+      .looseObject({
+        id: z.string(),
+        type: z.string(),
+        /** The key it goes back to: itself, or the one that signed in or approved the login. */
+        api_key_id: z.string().optional(),
+        scopes: z.array(z.string()).nullish(),
+        expires_at: z.string().nullish(),
+      })
+      .optional()
+      .describe(
+        "What the request was sent with. type: api_key or session. api_key_id: the key that a session goes back to, or the key itself. scopes: null where it may do everything. expires_at: null where it works until it is revoked.",
+      ),
+  })
+  .meta({ id: "SessionView" });
 
-export const sessionEndedSchema = z.looseObject({ id: z.string(), revoked_at: z.string() });
+export const sessionEndedSchema = z
+  .looseObject({ id: z.string(), revoked_at: z.string() })
+  .meta({ id: "SessionEnded" });
 
 export const startLogin = {
   summary: "Start a login of a command line",

@@ -3,29 +3,39 @@ import * as z from "zod";
 import type { Operation } from "./wire/operation.ts";
 
 /** One set of weights of a model, and what a robot must bring to run it. */
-export const checkpointViewSchema = z.looseObject({
-  id: z.string(),
-  created_at: z.string().nullish(),
-  requirements: z.record(z.string(), z.unknown()).nullish(),
-  regions: z.array(z.string()).nullish(),
-});
+export const checkpointViewSchema = z
+  .looseObject({
+    id: z.string(),
+    created_at: z.string().nullish(),
+    requirements: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe("What a robot must bring to run it; what is not there is not asked for."),
+    regions: z
+      .array(z.string())
+      .nullish()
+      .describe("Where it answers. A robot is served in its own region and in no other."),
+  })
+  .meta({ id: "CheckpointView" });
 
 /** Answer of `GET /v1/models/{slug}`. The document leaves the members open; a reader needs only `slug`. */
-export const modelViewSchema = z.looseObject({
-  slug: z.string(),
-  display_name: z.string().nullish(),
-  vendor: z.string().nullish(),
-  model_type: z.string().nullish(),
-  license_tier: z.string().nullish(),
-  default_checkpoint_id: z.string().nullish(),
-  checkpoints: z.array(checkpointViewSchema).nullish(),
-  created_at: z.string().nullish(),
-});
+export const modelViewSchema = z
+  .looseObject({
+    slug: z.string().describe("What the model is called: as a fleet's subject or a deployment's model."),
+    display_name: z.string().nullish(),
+    vendor: z.string().nullish(),
+    model_type: z.string().nullish(),
+    license_tier: z.string().nullish(),
+    default_checkpoint_id: z.string().nullish().describe("The checkpoint that the slug stands for."),
+    checkpoints: z.array(checkpointViewSchema).nullish().describe("Those on offer, oldest first."),
+    created_at: z.string().nullish(),
+  })
+  .meta({ id: "ModelView" });
 
 export type ModelView = z.output<typeof modelViewSchema>;
 
 /** Answer of `GET /v1/models`. */
-export const modelListSchema = z.looseObject({ models: z.array(modelViewSchema) });
+export const modelListSchema = z.looseObject({ models: z.array(modelViewSchema) }).meta({ id: "ModelList" });
 
 export const getModel = {
   summary: "Get a model",

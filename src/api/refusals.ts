@@ -7,18 +7,22 @@ import type { Operation } from "./wire/operation.ts";
 export const REFUSALS_SHOWN = { maximum: 1000 } as const;
 
 /** Registrations of one robot that were refused alike, as one entry. */
-export const refusalSchema = z.object({
-  id: z.string(),
-  robot: nullableText,
-  status: z.int(),
-  detail: z.string(),
-  actor: actorSchema,
-  address: z.string(),
-  request_id: nullableText,
-  first_at: moment,
-  last_at: moment,
-  count: z.int(),
-});
+export const refusalSchema = z
+  .object({
+    id: z.string(),
+    robot: nullableText.describe(
+      "The name that was sent; null where the request was refused before its body was read.",
+    ),
+    status: z.int().describe("Of the answers: 401, 403, 409, 413, 422, 429, or 400 for a body that cannot be read."),
+    detail: z.string().describe("Why, as the newest answer said. Of wrong inputs the places and messages."),
+    actor: actorSchema.describe("Credential that was sent. label: of the key; null for a session."),
+    address: z.string().describe("Of the client; behind a trusted proxy, the one it names."),
+    request_id: nullableText.describe("Of the newest."),
+    first_at: moment,
+    last_at: moment,
+    count: z.int().describe("How many there were from first_at to last_at."),
+  })
+  .meta({ id: "Refusal" });
 
 export type RefusalView = z.output<typeof refusalSchema>;
 
@@ -28,7 +32,7 @@ export const refusalQuerySchema = z.object({ robot: z.string().optional() });
 export type RefusalQuery = z.output<typeof refusalQuerySchema>;
 
 /** Answer of `GET /v1/me/refusals`. */
-export const refusalListSchema = z.object({ items: z.array(refusalSchema) });
+export const refusalListSchema = z.object({ items: z.array(refusalSchema) }).meta({ id: "RefusalList" });
 
 export const listRefusals = {
   summary: "List registrations that were refused",

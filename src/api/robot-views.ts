@@ -6,27 +6,29 @@ import * as z from "zod";
  * Our service always sends all seven members; a reader of other services must do without `site` and `labels`, and ignores
  * members it does not know.
  */
-export const robotViewSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  robot_type_id: z.string(),
-  region: z.string(),
-  /** ISO 8601 date-time. */
-  created_at: z.string(),
-  site: z
-    .string()
-    .nullish()
-    .transform((site) => site ?? null),
-  labels: z
-    .record(z.string(), z.string())
-    .nullish()
-    .transform((labels) => labels ?? {}),
-});
+export const robotViewSchema = z
+  .object({
+    id: z.string().describe("Stays when the robot registers again."),
+    name: z.string(),
+    robot_type_id: z.string(),
+    region: z.string(),
+    /** ISO 8601 date-time. */
+    created_at: z.string().describe("When it registered for the first time."),
+    site: z
+      .string()
+      .nullish()
+      .transform((site) => site ?? null),
+    labels: z
+      .record(z.string(), z.string())
+      .nullish()
+      .transform((labels) => labels ?? {}),
+  })
+  .meta({ id: "RobotView" });
 
 export type RobotView = z.output<typeof robotViewSchema>;
 
 /** Answer of `POST /v1/robots/setup`. */
-export const robotSetupAnswerSchema = z.object({ robot: robotViewSchema });
+export const robotSetupAnswerSchema = z.object({ robot: robotViewSchema }).meta({ id: "RobotSetupAnswer" });
 
 /** Answer of `GET /v1/robots`. */
 export const robotListSchema = z.array(robotViewSchema);

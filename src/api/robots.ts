@@ -44,21 +44,35 @@ function lengthOf(labels: Readonly<Record<string, string>>): number {
 /** Body of `POST /v1/robots/setup`: the registration of one physical robot, first or replacing. */
 export const robotSetupSchema = z
   .object({
-    name: text(ROBOT_NAME_LENGTH),
-    robot_type_id: text(ROBOT_TYPE_ID_LENGTH),
-    region: text(REGION_LENGTH),
-    configuration_digest: text({ pattern: CONFIGURATION_DIGEST_PATTERN }),
+    name: text(ROBOT_NAME_LENGTH).describe("Unique stable name for one physical robot."),
+    robot_type_id: text(ROBOT_TYPE_ID_LENGTH).describe(
+      "Type id from the ready robot catalog or from a validated custom manifest.",
+    ),
+    region: text(REGION_LENGTH).describe("Cloud region code nearest the physical robot."),
+    configuration_digest: text({ pattern: CONFIGURATION_DIGEST_PATTERN }).meta({
+      description: "Ordered SHA-256 digest of the local robot configuration files.",
+      pattern: "^sha256:[0-9a-f]{64}$",
+    }),
     /** Null and absent mean the same: existing clients send null. */
-    site: text(SITE_LENGTH).nullish(),
-    labels: labelsSchema(ROBOT_LABELS_COUNT.maximum).nullish(),
+    site: text(SITE_LENGTH).nullish().describe("Site name used to select fleet members. Null and absent mean none."),
+    labels: labelsSchema(ROBOT_LABELS_COUNT.maximum)
+      .nullish()
+      .describe("Labels used to select fleet members. Null and absent mean none."),
     /** One that says it is ours has to be; any other is stored as it comes. */
-    contract: z.union([robotContractSchema, otherContractSchema]).nullish(),
+    contract: z
+      .union([robotContractSchema, otherContractSchema])
+      .nullish()
+      .describe("Normalized contract from a validated custom robot manifest."),
   })
   .refine(
     ({ robot_type_id: robotTypeId, contract }) =>
       contract?.["schema"] !== CONTRACT_SCHEMA || contract["robot_type_id"] === robotTypeId,
     { path: ["contract", "robot_type_id"], error: "must be the robot_type_id that is registered" },
-  );
+  )
+  .meta({
+    id: "RobotSetup",
+    description: "A one-time or replacement installation request sent from a robot computer.",
+  });
 
 export type RobotSetup = z.output<typeof robotSetupSchema>;
 

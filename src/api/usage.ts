@@ -4,26 +4,31 @@ import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
 /** One entry of the usage ledger. The document leaves the members open. */
-export const usageRecordSchema = z.looseObject({
-  id: z.string(),
-  created_at: z.string().nullish(),
-  usage_type: z.string().nullish(),
-  sku: z.string().nullish(),
-  quantity: z.number().nullish(),
-  unit: z.string().nullish(),
-  /** Null where nobody is billed. */
-  amount_cents: z.int().nullish(),
-  deployment_id: z.string().nullish(),
-  robot: z.string().nullish(),
-  model_slug: z.string().nullish(),
-  period_start: z.string().nullish(),
-  period_end: z.string().nullish(),
-});
+export const usageRecordSchema = z
+  .looseObject({
+    id: z.string(),
+    created_at: z.string().nullish(),
+    usage_type: z
+      .string()
+      .nullish()
+      .describe("What was measured. robot_time: time in which a robot had an active deployment."),
+    sku: z.string().nullish().describe("Under what it is listed: robot-time. There may be others later."),
+    quantity: z.number().nullish().describe("In units; of a period that still runs, what it has come to so far."),
+    unit: z.string().nullish().describe("second. There may be others later."),
+    /** Null where nobody is billed. */
+    amount_cents: z.int().nullish().describe("Null, because this service bills nobody."),
+    deployment_id: z.string().nullish(),
+    robot: z.string().nullish().describe("Name of the robot."),
+    model_slug: z.string().nullish(),
+    period_start: z.string().nullish(),
+    period_end: z.string().nullish().describe("Null while the period runs."),
+  })
+  .meta({ id: "UsageRecord", description: "A period in which a robot had an active deployment." });
 
 export type UsageRecord = z.output<typeof usageRecordSchema>;
 
 /** Answer of `GET /v1/me/usage`. */
-export const usageListSchema = z.looseObject({ items: z.array(usageRecordSchema) });
+export const usageListSchema = z.looseObject({ items: z.array(usageRecordSchema) }).meta({ id: "UsageList" });
 
 /** What usage is summed up by: days in UTC. */
 export const USAGE_GROUPINGS = ["day", "robot", "model", "day,robot", "day,model", "robot,model"] as const;
@@ -45,22 +50,29 @@ export const usageSummaryQuerySchema = z.object({
 export type UsageSummaryQuery = z.output<typeof usageSummaryQuerySchema>;
 
 /** Time of robots with an active deployment, in whole seconds; what it is not summed up by is null. */
-export const usageSumSchema = z.looseObject({
-  day: z.string().nullable(),
-  robot: z.string().nullable(),
-  model_slug: z.string().nullable(),
-  quantity: z.number(),
-});
+export const usageSumSchema = z
+  .looseObject({
+    day: z.string().nullable().describe("In UTC, YYYY-MM-DD."),
+    robot: z.string().nullable(),
+    model_slug: z.string().nullable(),
+    quantity: z.number(),
+  })
+  .meta({
+    id: "UsageSum",
+    description: "Time in which robots had an active deployment. What it is not summed up by is null.",
+  });
 
 /** Answer of `GET /v1/me/usage/summary`. */
-export const usageSummarySchema = z.looseObject({
-  since: z.string(),
-  until: z.string(),
-  by: z.string(),
-  unit: z.string(),
-  total: z.number(),
-  items: z.array(usageSumSchema),
-});
+export const usageSummarySchema = z
+  .looseObject({
+    since: z.string(),
+    until: z.string(),
+    by: z.string(),
+    unit: z.string().describe("second, of everything in it."),
+    total: z.number().describe("What all sums come to."),
+    items: z.array(usageSumSchema).describe("By day, then by name. Nothing that was not used is in it."),
+  })
+  .meta({ id: "UsageSummary" });
 
 export type UsageSummary = z.output<typeof usageSummarySchema>;
 

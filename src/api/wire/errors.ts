@@ -1,18 +1,26 @@
 import * as z from "zod";
 
 /** One finding of a 422 answer. `loc` is the path to the offending input, its first element names the part: `body` or `path`. */
-export const validationErrorSchema = z.object({
-  loc: z.array(z.union([z.string(), z.int()])),
-  msg: z.string(),
-  type: z.string(),
-  input: z.unknown().optional(),
-  ctx: z.record(z.string(), z.unknown()).optional(),
-});
+export const validationErrorSchema = z
+  .object({
+    loc: z
+      .array(z.union([z.string(), z.int()]))
+      .describe("Path to the offending input: body, query or path, then names and indexes."),
+    msg: z.string().describe("For a person."),
+    type: z
+      .string()
+      .describe("For programs: missing, string_too_short, value_error and others, as pydantic calls them."),
+    input: z.unknown().optional().describe("What was sent there."),
+    ctx: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: "ValidationError" });
 
 export type ValidationError = z.output<typeof validationErrorSchema>;
 
 /** Body of every 422 answer (HTTPValidationError in the service document). */
-export const validationErrorBodySchema = z.object({ detail: z.array(validationErrorSchema) });
+export const validationErrorBodySchema = z
+  .object({ detail: z.array(validationErrorSchema) })
+  .meta({ id: "HTTPValidationError", description: "What is wrong with the request, input by input." });
 
 export type ValidationErrorBody = z.output<typeof validationErrorBodySchema>;
 
@@ -34,10 +42,20 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
  * Body of every refusal other than 422. Our service sends `detail`, `message` (the same sentence) and `code`; other services
  * send `detail` alone, and codes of their own.
  */
-export const errorBodySchema = z.object({
-  detail: z.string(),
-  message: z.string().optional(),
-  code: z.string().optional(),
-});
+export const errorBodySchema = z
+  .object({
+    detail: z.string(),
+    message: z.string().optional(),
+    code: z
+      .string()
+      .optional()
+      .describe(
+        "Unauthorized, Forbidden, NotFound, MethodNotAllowed, Conflict, PayloadTooLarge, RateLimited or Unavailable.",
+      ),
+  })
+  .meta({
+    id: "Error",
+    description: "Every refusal but 422. detail and message are the same sentence, code is for programs.",
+  });
 
 export type ErrorBody = z.output<typeof errorBodySchema>;

@@ -1,13 +1,11 @@
 /** The account: one look at what an organization has, put together from what other resources list. */
+import { ACCOUNT_ITEMS_MAXIMUM } from "../../api/account.ts";
 import { deploymentView, listCurrentDeployments } from "../deployments/index.ts";
 import { isAllowed } from "../kernel/auth/authenticate.ts";
 import { answerJson } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { keyView, listWorkingKeys } from "../keys/index.ts";
 import { countBelongings, organizationOf } from "../organizations/index.ts";
-
-/** Of deployments and of keys, for an overview: whoever wants all of them asks for their lists. */
-export const ACCOUNT_ITEMS_MAXIMUM = 100;
 
 /** `GET /v1/me/account`: what the organization has: current deployments, and keys that work, as far as the credential may read them. */
 export function getAccount({ store, machine }: OperationContext): Handler<null> {

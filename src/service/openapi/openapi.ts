@@ -3,7 +3,7 @@
  * with, so that it says what the service does.
  *
  * schemas.ts has the bodies, paths.ts the operations, refusals.ts the answers they share, examples.ts requests that work. The
- * words are in overview.ts, operation-descriptions.ts and descriptions.ts (of bodies).
+ * words are in overview.ts and operation-descriptions.ts, those of bodies at their schemas in src/api.
  */
 import { hash } from "node:crypto";
 

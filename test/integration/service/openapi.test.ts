@@ -130,6 +130,21 @@ describe("GET /openapi.json", () => {
     });
   });
 
+  it("says of each member what its own schema says, also where members are made by the same schema", async () => {
+    const { document } = await describedService();
+    const descriptionsIn = (name: string) => {
+      const { properties } = record.parse(lookUp(document, `#/components/schemas/${name}`));
+      return Object.values(record.parse(properties)).map((member) => record.parse(member)["description"]);
+    };
+    expect(descriptionsIn("WaitingCounts")).toEqual([
+      "Their endpoint is not known to be healthy.",
+      "The fleet is outside its operating windows.",
+      "As many robots as peak_active_robots are active or ready.",
+    ]);
+    const { properties } = record.parse(lookUp(document, "#/components/schemas/AuditEntry"));
+    expect(record.parse(properties)["at"]).toEqual({ type: "string", format: "date-time" });
+  });
+
   it("describes every operation, and marks those beyond the service document", async () => {
     const { document } = await describedService();
     const described = describedOperations(document).filter(({ path }) => path.startsWith("/v1/"));

@@ -78,12 +78,17 @@ describe("operations", () => {
   });
 
   it("setupRobot: its JSON Schema names the bounds, in characters", () => {
-    const { properties, required } = z
-      .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()) })
-      .parse(z.toJSONSchema(operations.setupRobot.request, { io: "input" }));
+    const schema = z.looseObject({
+      properties: z.record(z.string(), z.looseObject({ description: z.string().optional() })),
+      required: z.array(z.string()),
+    });
+    const { $defs } = z.toJSONSchema(operations.setupRobot.request, { io: "input" });
+    const { properties, required } = schema.parse($defs?.["RobotSetup"]);
+    const boundsOf = (member: string) => ({ ...properties[member], description: "" });
     expect(required).toEqual(["name", "robot_type_id", "region", "configuration_digest"]);
-    expect(properties["name"]).toEqual({ type: "string", minLength: 1, maxLength: 64 });
-    expect(properties["robot_type_id"]).toEqual({ type: "string", minLength: 1, maxLength: 256 });
-    expect(properties["configuration_digest"]).toEqual({ type: "string", pattern: "^sha256:[0-9a-f]{64}$" });
+    expect(boundsOf("name")).toEqual({ type: "string", minLength: 1, maxLength: 64, description: "" });
+    expect(boundsOf("robot_type_id")).toEqual({ type: "string", minLength: 1, maxLength: 256, description: "" });
+    const pattern = "^sha256:[0-9a-f]{64}$";
+    expect(boundsOf("configuration_digest")).toEqual({ type: "string", pattern, description: "" });
   });
 });
