@@ -101,7 +101,7 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
       ? []
       : dropCalls(
           place,
-          /^(?!(?:sync|syncDirectory|fsync|fsyncSync|fdatasync|datasync|delete|clear|forget|invalidate.*|retain|distrust|clearTimeout|clearInterval|removeEventListener|abort|debug|info|warn|error|push|note|problem)$)/,
+          /^(?!(?:sync|syncDirectory|fsync|fsyncSync|fdatasync|datasync|delete|clear|forget|invalidate.*|retain|clearTimeout|clearInterval|removeEventListener|abort|debug|info|warn|error|push|note|problem)$)/,
         ),
 
   "dropped-scope": ({ node, text }) => {
@@ -148,7 +148,7 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
     return isStatus ? [[node.start, node.end, String(node.value + 1)]] : [];
   },
 
-  "stale-cache": (place) => dropCalls(place, /^(?:delete|clear|forget|invalidate\w*|retain|distrust)$/),
+  "stale-cache": (place) => dropCalls(place, /^(?:delete|clear|forget|invalidate\w*|retain)$/),
 
   "uncleared-timer": (place) => dropCalls(place, /^(?:clearTimeout|clearInterval|removeEventListener|abort)$/),
 

@@ -1,9 +1,9 @@
 /**
  * The daemon: a level-triggered loop that keeps the service's picture of this robot equal to what is on its disk.
  *
- * Whatever happens (a file event, a timer, a signal, a person) only rings the alarm; the loop then looks at the whole truth
- * (collector.ts), decides without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync
- * period. Nothing here touches the operating system but through `Machine`, so the same code runs under test/simulation.
+ * Every trigger (file event, timer, signal, request of a person) only wakes the loop. Each run reads all inputs (collector.ts), decides
+ * without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync period. All access to the
+ * operating system goes through `Machine`, so the same code runs under test/simulation.
  */
 import type { RereadScope } from "../fingerprint/fingerprint.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
@@ -22,30 +22,30 @@ import type { Registration } from "./registration/registration.ts";
 import { createReporter } from "./reporter.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 import type { PendingFiles } from "./watching/pending-files.ts";
-import { EMPTY_PLAN, isLocal, planHolds, planWatches } from "./watching/watch-plan.ts";
+import { EMPTY_PLAN, isLocal, isPlanCurrent, planWatches } from "./watching/watch-plan.ts";
 import { createWatcher } from "./watching/watcher.ts";
 
 export interface Agent {
-  /** Finds out what to watch; with that done the agent is ready. No network. */
+  /** Plans what to watch, after which the agent is ready. No network. */
   prepare(): Promise<void>;
-  /** The loop: watches and reconciles until stopped. Rejects only for a bug. */
+  /** Watches and reconciles until stopped. Rejects only for a bug. */
   run(): Promise<void>;
-  /** Stops promptly, in the middle of a request too: the next start repeats it, and setup is an upsert. */
+  /** Stops promptly, even during a request: the next start repeats it, which is safe because setup is an upsert. */
   stop(): void;
   status(): StatusDocument;
   /** Reads everything again. */
   trigger(): void;
-  /** Registers now, changed or not, and resolves with what came of it. */
+  /** Registers now, changed or not, and resolves with the new status. */
   register(): Promise<StatusDocument>;
-  /** Looks at everything again and, where nothing changed, asks the service whether it still holds the registration. */
+  /** Reads everything again and, if nothing changed, asks the service whether it still has the registration. */
   confirm(): Promise<StatusDocument>;
   /**
-   * Forgets the registration that somebody moved out of the state directory, and registers afresh.
+   * Forgets the registration whose file was moved out of the state directory, and registers again.
    *
-   * @returns null where it is still there, or there again: then it stands.
+   * @returns null when the file is still there; the registration is then kept.
    */
   rebind(): Promise<StatusDocument | null>;
-  /** Looks at everything again, and says whether edits of configuration and manifest are in force, and everything that is wrong. */
+  /** Reads everything again; tells whether the configuration and manifest on disk are in force, with all findings. */
   reload(): Promise<Reload>;
 }
 
@@ -55,7 +55,7 @@ export interface Reload {
 }
 
 export interface AgentOptions {
-  /** Its files are those of `pending`. */
+  /** With the tracked files of `pending`. */
   readonly machine: Machine;
   readonly pending: Pick<PendingFiles, "hanging">;
   readonly log: Log;
@@ -63,24 +63,24 @@ export interface AgentOptions {
   readonly processId: number;
   readonly stateDirectory: string;
   readonly configuration: DocumentInput<AgentConfiguration>;
-  /** The configuration to start with, read without errors. */
+  /** The valid configuration to start with. */
   readonly initial: AgentConfiguration;
   readonly registration: Registration | null;
   openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
   connect(configuration: AgentConfiguration): Connection;
-  /** A good edit of the configuration is in force. */
+  /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;
-  /** Everything is looked at, events or not: the time to try again what failed. */
+  /** Called at each resync, to retry what failed. */
   onResync?(): void;
 }
 
-/** A disk that has not answered for so long hangs: a person should know. */
+/** A disk that has not answered for this long is reported as hanging. */
 const HANGING_MS = 5000;
-/** Ready is told by then, whatever the disk does: nothing in a boot may wait for a network drive. */
+/** READY=1 is sent after this time even when the disk hangs: a boot must not wait for a network drive. */
 const PREPARE_LIMIT_MS = 2000;
-/** How often the files are read although nothing moved: a stat can be wrong. A tenth more or less, so that a fleet does not do it at once. */
+/** How often all files are read although their stats did not change; ± 10 %, so that a fleet does not do it at the same time. */
 const REREAD_MS = 24 * 60 * 60_000;
-/** What is being written when the agent is stopped has so long to get to its end. */
+/** Work under way at a stop gets this long to finish. */
 const STOP_LIMIT_MS = 2000;
 
 export function createAgent(options: AgentOptions): Agent {
@@ -95,28 +95,28 @@ export function createAgent(options: AgentOptions): Agent {
   let connection = options.connect(options.initial);
   let plan = EMPTY_PLAN;
   let plannedPaths = "";
-  /** Something moved: links and folders may lead elsewhere now. */
-  let planIsStale = true;
+  /** Files changed: links and folders may lead elsewhere now. */
+  let isPlanStale = true;
   let isRunning = false;
-  /** Something moved during a run, perhaps where the run had looked already. */
-  let movedMeanwhile = false;
-  /** When the last run wants to be repeated, and when everything is looked at anyway; monotonic. */
+  /** Files changed during a run, perhaps after the run had read them. */
+  let changedDuringRun = false;
+  /** Monotonic time at which the last run asked to be repeated, and of the next resync. */
   let stepDueMs = 0;
   let resyncDueMs = 0;
-  /** When the files are next read although nothing moved; monotonic. */
+  /** Monotonic time of the next reread of all files. */
   let rereadDueMs = 0;
   let rereadScope: RereadScope = "inherited";
   let preparing = Promise.resolve();
-  /** A person asked: the next run reads every file again. */
-  let isAsked = false;
-  /** A person asked to register, whatever is registered. */
+  /** A person asked for a run: it reads every file again. */
+  let rereadAll = false;
+  /** A person asked to register, changed or not. */
   let forced = false;
-  /** A person asked whether the service still holds the registration. */
+  /** A person asked whether the service still has the registration. */
   let confirming = false;
-  /** A person asked to forget the registration; and what came of it. */
+  /** A person asked to forget the registration; and whether that was done. */
   let rebinding = false;
   let isRebound = false;
-  /** Those who asked for a run and wait for what comes of it. */
+  /** Callers that wait for the next run. */
   const waiting: PromiseWithResolvers<void>[] = [];
 
   const collector = createCollector({
@@ -135,37 +135,37 @@ export function createAgent(options: AgentOptions): Agent {
       counts.attempts += 1;
       state = "registering";
     },
-    onLost: (verdict) => tellLost(log, verdict),
+    onLost: (verdict) => logLostRegistration(log, verdict),
   });
   const reporter = createReporter({ log, notify: machine.notify });
   const watcher = createWatcher({
     events: machine.events,
     onChange() {
-      planIsStale = true;
-      if (isRunning) movedMeanwhile = true;
-      // While files are being written the settle timer looks again anyway; a thousand events are one look.
+      isPlanStale = true;
+      if (isRunning) changedDuringRun = true;
+      // While files settle, the timer starts the next run anyway, so a thousand events cause one run.
       else if (state !== "settling") alarm.ring();
     },
-    onGone: () => collector.distrust(),
+    onGone: () => collector.invalidate(),
     onMode: () => reporter.mode(watcher.mode()),
   });
 
   function trigger(): void {
-    planIsStale = true;
+    isPlanStale = true;
     alarm.ring();
   }
 
-  /** A person asked. A run under way comes to its end: who asks all the time must not keep it from that. */
+  /** For requests of a person. A run under way is not interrupted, so that frequent requests cannot block it. */
   function look(): void {
-    isAsked = true;
+    rereadAll = true;
     trigger();
   }
 
-  /** Beside the loop, which goes on meanwhile: what an earlier process read right after the start, everything daily. */
+  /** Runs beside the loop: rereads inherited files right after the start, and all files daily. */
   async function reread(): Promise<void> {
     const scope = rereadScope;
     rereadScope = "all";
-    // One at a time: each may hang on its disk, and the threads that wait for disks are few.
+    // One at a time: each may hang on its disk, and libuv has few threads.
     rereadDueMs = Number.POSITIVE_INFINITY;
     try {
       const paths = await collector.reread(scope, stopping.signal);
@@ -205,34 +205,34 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function replan(): Promise<void> {
-    planIsStale = false;
+    isPlanStale = false;
     const paths = watchedPaths();
     plannedPaths = paths.join("\n");
     plan = await planWatches(files, paths);
   }
 
   async function prepareNow(): Promise<void> {
-    // An edit in progress is left to the loop; what can be read now says which files to watch.
+    // Without waiting for writers: the manifest as it is now tells which files to watch.
     await collector.documents.manifest.refresh(true);
     await replan();
   }
 
-  /** The net under the events: true when a few synchronous stats show that there is nothing to do. */
-  function holds(): boolean {
-    return isLocal(files, plan) && planHolds(files, plan) && reconciler.holds();
+  /** The resync check: true when a few synchronous stats show that there is nothing to do. */
+  function isUnchanged(): boolean {
+    return isLocal(files, plan) && isPlanCurrent(files, plan) && reconciler.isUnchanged();
   }
 
   async function reconcile(): Promise<void> {
     counts.runs += 1;
     isRunning = true;
-    movedMeanwhile = false;
-    if (planIsStale) await replan();
+    changedDuringRun = false;
+    if (isPlanStale) await replan();
     watcher.follow(plan);
     reporter.mode(watcher.mode());
-    // Who asks while this runs is answered by the next run.
+    // Requests that arrive during this run are answered by the next one.
     const answering = waiting.splice(0);
-    if (isAsked) collector.distrust();
-    isAsked = false;
+    if (rereadAll) collector.invalidate();
+    rereadAll = false;
     if (rebinding) {
       rebinding = false;
       isRebound = await reconciler.forgetMoved();
@@ -244,8 +244,8 @@ export function createAgent(options: AgentOptions): Agent {
     confirming = false;
     const step = await reconciler.reconcile({ forced: isForced, confirm, signal: stopping.signal });
     isRunning = false;
-    tellHanging();
-    if (movedMeanwhile && step.kind !== "unsettled") alarm.ring();
+    reportHanging();
+    if (changedDuringRun && step.kind !== "unsettled") alarm.ring();
     if (watchedPaths().join("\n") !== plannedPaths) trigger();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
@@ -260,10 +260,10 @@ export function createAgent(options: AgentOptions): Agent {
     }
   }
 
-  /** A run that waits for a disk that hangs comes to no end by which a person could tell. */
+  /** Reports a hanging disk during the run, which does not end until the disk answers. */
   async function reconcileWatched(): Promise<void> {
     const ended = new AbortController();
-    void lookForHanging(ended.signal);
+    void reportHangingUntil(ended.signal);
     try {
       await unlessStopped(reconcile());
     } finally {
@@ -271,18 +271,18 @@ export function createAgent(options: AgentOptions): Agent {
     }
   }
 
-  async function lookForHanging(signal: AbortSignal): Promise<void> {
+  async function reportHangingUntil(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await clock.sleep(HANGING_MS, signal).catch(() => {});
-      if (!signal.aborted) tellHanging();
+      if (!signal.aborted) reportHanging();
     }
   }
 
-  function tellHanging(): void {
+  function reportHanging(): void {
     reporter.hanging(options.pending.hanging(HANGING_MS), status());
   }
 
-  /** Waits for work, but no longer than a little after the stop: what waits for a disk that hangs is left behind. */
+  /** Waits for the work, but at most `STOP_LIMIT_MS` after a stop: a hanging disk must not delay the exit. */
   async function unlessStopped(work: Promise<void>): Promise<void> {
     const { promise: stopped, reject } = Promise.withResolvers<never>();
     const over = new AbortController();
@@ -311,10 +311,10 @@ export function createAgent(options: AgentOptions): Agent {
         watcher.retry();
         options.onResync?.();
       }
-      const isQuiet = woken === "due" && nowMs < stepDueMs && holds();
+      const isQuiet = woken === "due" && nowMs < stepDueMs && isUnchanged();
       if (!isQuiet) {
-        // A step that is due only looks again at what it waited for; anything else may have moved links and folders.
-        if (nowMs < stepDueMs) planIsStale = true;
+        // A due step only repeats the last run; after any other trigger links and folders may have changed.
+        if (nowMs < stepDueMs) isPlanStale = true;
         if (woken === "due" && nowMs < stepDueMs) watcher.renew();
         await reconcileWatched();
       }
@@ -381,7 +381,7 @@ export function createAgent(options: AgentOptions): Agent {
   };
 }
 
-/** The state that a run leaves the agent in. */
+/** The state of the agent after a run. */
 export function stateAfter(step: Step): AgentState {
   switch (step.kind) {
     case "unsettled":
@@ -398,7 +398,7 @@ export function stateAfter(step: Step): AgentState {
   }
 }
 
-/** @param confirmationDueMs when the service is to be asked whether it still holds what is registered. */
+/** @param confirmationDueMs monotonic time at which to ask the service whether it still has the registration. */
 function delayAfter(step: Step, confirmationDueMs: number, nowMs: number): number {
   switch (step.kind) {
     case "unsettled":
@@ -415,16 +415,16 @@ function delayAfter(step: Step, confirmationDueMs: number, nowMs: number): numbe
   }
 }
 
-function tellLost(log: Log, verdict: Parameters<ReconcilerOptions["onLost"]>[0]): void {
+function logLostRegistration(log: Log, verdict: Parameters<ReconcilerOptions["onLost"]>[0]): void {
   switch (verdict.kind) {
     case "lost":
       log.warn("registration-lost", { detail: verdict.detail });
       return;
     case "untold":
-      // Every day where the service has no such operation.
+      // Happens daily with a service that has no such operation.
       log.debug("registration-unconfirmed", { detail: verdict.detail });
       return;
     case "replaced":
-    // Told as a finding.
+    // Reported as a finding.
   }
 }

@@ -1,13 +1,13 @@
 import type { Clock } from "../platform/clock.ts";
 
-/** The one thing the agent waits on: somebody rings, or the time is up. Rings while nobody waits are kept, as one. */
+/** Wakes the agent's loop: `ring` is called, or the time is up. Rings while nobody waits are kept and coalesce into one. */
 export interface Alarm {
   ring(): void;
   /** @param dueMs monotonic milliseconds; @throws `signal.reason` when the signal aborts. */
   wait(dueMs: number, signal: AbortSignal): Promise<"rung" | "due">;
 }
 
-/** Nothing needs a longer sleep, and it keeps timers in range. */
+/** Keeps timers in range (setTimeout takes at most 2^31 - 1 ms). */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
 export function createAlarm(clock: Clock): Alarm {
@@ -25,7 +25,7 @@ export function createAlarm(clock: Clock): Alarm {
           rung = false;
           return "rung";
         }
-        // Timers know whole milliseconds only and may fire one early; "due" is not said before it is true.
+        // Timers have a resolution of 1 ms and may fire early, so the time is checked again after the sleep.
         const waitMs = Math.ceil(dueMs - clock.monotonicMs());
         if (waitMs <= 0) return "due";
         waker = new AbortController();

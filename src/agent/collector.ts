@@ -14,33 +14,33 @@ import { documentFindings, fileFindings, locate } from "./findings.ts";
 import type { Registration } from "./registration/registration.ts";
 import { buildRobotSetup, checkName, configurationFiles, robotName } from "./robot-setup.ts";
 
-/** Files are being written; come back after `wait_ms`. */
+/** Files are being written: collect again after `wait_ms`. */
 export interface Unsettled {
   readonly kind: "unsettled";
   readonly wait_ms: number;
   readonly paths: readonly string[];
 }
 
-/** What should be registered, and the machine that it was said on. */
+/** What should be registered, and the machine on which it was collected. */
 export interface Collection {
   readonly kind: "collected";
   readonly wanted: Wanted;
   readonly machine_id: string | null;
 }
 
-/** The first half of a run: configuration, manifest and configuration files become the body to register, or findings. */
+/** The first half of a run: turns configuration, manifest and configuration files into the body to register, or findings. */
 export interface Collector {
-  /** @param settle false for a look at what is there without waiting for writers. */
+  /** @param settle false to read the files now, without waiting for writers to finish. */
   collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled>;
-  /** True when nothing that was collected has moved since: synchronous stats only. Local filesystems only. */
-  holds(): boolean;
-  /** Nothing that was read counts any more: a collect under way comes to nothing, and the next one reads everything. */
-  distrust(): void;
-  /** Reads again what seems unchanged, as `Fingerprinter.reread` does; with `all`, the next collect reads the two documents too. */
+  /** True when no collected file has changed since. Synchronous stats only, so for local filesystems only. */
+  isUnchanged(): boolean;
+  /** Discards all that was read: a collect under way gives no body, and the next one reads everything. */
+  invalidate(): void;
+  /** As `Fingerprinter.reread`; with `all`, the next collect also reads configuration and manifest again. */
   reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]>;
-  /** Files whose change calls for another look. */
+  /** The files to watch: configuration, manifest and the listed files. */
   paths(): readonly string[];
-  /** The configuration in force: the last good one. */
+  /** The configuration in force: the last valid one. */
   readonly configuration: AgentConfiguration;
   /** null while the manifest has an error. */
   readonly manifest: RobotManifest | null;
@@ -49,7 +49,7 @@ export interface Collector {
     readonly manifest: DocumentInput<RobotManifest>;
   };
   readonly findings: readonly LocatedFinding[];
-  /** The last consistent cut. */
+  /** The last snapshot. */
   readonly snapshot: Snapshot | null;
   readonly robotName: string;
 }
@@ -57,18 +57,18 @@ export interface Collector {
 export interface CollectorOptions {
   readonly machine: Machine;
   readonly configuration: DocumentInput<AgentConfiguration>;
-  /** The configuration to start with, read without errors. */
+  /** The valid configuration to start with. */
   readonly initial: AgentConfiguration;
-  /** What an earlier process left; null where nothing is to be taken over from it. */
+  /** The registration of an earlier process; null to read every file. */
   readonly registration: Registration | null;
   openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
-  /** The configuration in force is another one now. */
+  /** Called when another configuration takes effect. */
   onConfiguration(configuration: AgentConfiguration): void;
-  /** How far hashing is. */
+  /** Progress of hashing. */
   onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
-/** How long an in-place writer may take from the first byte to the last. */
+/** How long a program may take to write a file in place. */
 const GRACE_MS = 10_000;
 
 function isError({ severity }: Finding): boolean {
@@ -85,16 +85,16 @@ export function createCollector(options: CollectorOptions): Collector {
   let snapshot: Snapshot | null = null;
   let ofFiles: readonly LocatedFinding[] = [];
   let currentName = current.robot.name;
-  let isDistrusted = false;
+  let isInvalidated = false;
 
   function startFingerprinter(): Fingerprinter {
     const { settle_ms: settleMs, file_limit_bytes: fileLimitBytes } = current.watch;
     return createFingerprinter(machine, { settleMs, graceMs: settleMs + GRACE_MS, fileLimitBytes });
   }
 
-  /** Takes over a good edit of the configuration; of a bad one only the findings are shown and the last good one stays. */
+  /** Applies a valid edit of the configuration. After an invalid one the last valid configuration stays in force. */
   function adopt(next: AgentConfiguration | null): void {
-    // A comment is no other configuration.
+    // Only a comment changed, or nothing.
     if (next === null || isDeepStrictEqual(next, current)) return;
     const previous = current;
     current = next;
@@ -113,9 +113,9 @@ export function createCollector(options: CollectorOptions): Collector {
     return manifestWaitMs > 0 ? { kind: "unsettled", wait_ms: manifestWaitMs, paths: [manifest.path] } : null;
   }
 
-  function distrustDocuments(): void {
-    configuration.distrust();
-    manifest.distrust();
+  function invalidateDocuments(): void {
+    configuration.invalidate();
+    manifest.invalidate();
   }
 
   function listedFiles(): readonly ConfigurationFile[] {
@@ -141,14 +141,14 @@ export function createCollector(options: CollectorOptions): Collector {
       ofFiles = [locate(manifest, resolved.finding)];
       return { kind: "invalid" };
     }
-    // Without an error, a draft whose placeholders keep it from being read to its end.
+    // Without an error finding this is a draft with placeholders, which has no value.
     if (value === null || collected === null) {
       ofFiles = [];
       return { kind: manifest.reading.findings.some(isError) ? "invalid" : "draft" };
     }
     switch (collected.kind) {
       case "unsettled":
-        // What was found the last time stands until there is news.
+        // The findings of the last collect stay until this one has a result.
         return collected;
       case "refused":
         ofFiles = fileFindings(collected.findings, manifest, value.configuration_files);
@@ -167,20 +167,20 @@ export function createCollector(options: CollectorOptions): Collector {
     return { kind: "body", body: buildRobotSetup(current, value, snapshot.digest, currentName) };
   }
 
-  /** False where files and documents were not read of the same disk: together they may say what never was. */
+  /** False when the disk may have been swapped between reading the documents and the files, so that they do not belong together. */
   async function isOneDisk(): Promise<boolean> {
     const areAsRead = await Promise.all([configuration.isAsRead(), manifest.isAsRead()]);
-    return !isDistrusted && areAsRead.every(Boolean);
+    return !isInvalidated && areAsRead.every(Boolean);
   }
 
   return {
     async collect(settle, signal) {
-      if (isDistrusted) {
-        isDistrusted = false;
-        distrustDocuments();
-        fingerprinter.distrust();
+      if (isInvalidated) {
+        isInvalidated = false;
+        invalidateDocuments();
+        fingerprinter.invalidate();
       }
-      // Read beside everything else.
+      // Runs while the files are read.
       const identified = machine.identity.machine();
       const unsettled = await refreshDocuments(settle);
       if (unsettled !== null) return unsettled;
@@ -192,12 +192,16 @@ export function createCollector(options: CollectorOptions): Collector {
       }
       return { kind: "collected", wanted, machine_id: await identified };
     },
-    holds: () => !isDistrusted && configuration.holds() && manifest.holds() && fingerprinter.holds(listedFiles()),
-    distrust() {
-      isDistrusted = true;
+    isUnchanged: () =>
+      !isInvalidated &&
+      configuration.isUnchanged() &&
+      manifest.isUnchanged() &&
+      fingerprinter.isUnchanged(listedFiles()),
+    invalidate() {
+      isInvalidated = true;
     },
     reread(scope, signal) {
-      if (scope === "all") distrustDocuments();
+      if (scope === "all") invalidateDocuments();
       return fingerprinter.reread(scope, signal);
     },
     paths: () => [configuration.path, manifest.path, ...listedFiles().map(({ path }) => path)],

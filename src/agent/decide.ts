@@ -5,21 +5,21 @@ import type { Outcome } from "./outcome.ts";
 import type { Registration } from "./registration/registration.ts";
 import { isOtherMachine } from "./registration/registration.ts";
 
-/** Everything the decision depends on; times are monotonic milliseconds. */
+/** All inputs of the decision. Times are monotonic milliseconds. */
 export interface Situation {
-  /** What the robot should be registered as now, or why nothing can be said. */
+  /** The body to register now, or why there is none. */
   readonly wanted: Wanted;
   readonly registration: Registration | null;
   /** The last attempt that failed; null after a success and before the first attempt. */
   readonly lastFailure: Outcome | null;
   /** Identifies the credential in use, so that a new key is tried at once. */
   readonly credentialVersion: string;
-  /** This machine's identifier, null when it has none. */
+  /** This machine's identifier; null when it has none. */
   readonly machine: string | null;
   readonly service_url: string;
-  /** A person asked: register even when nothing changed, and do not wait. */
+  /** Requested by a person: register even when nothing changed, and do not wait. */
   readonly forced: boolean;
-  /** Registrations are capped in rate: this one is not sent before this moment. */
+  /** The rate cap: do not register before this time. */
   readonly rateCappedUntilMs: number;
   readonly nowMs: number;
 }
@@ -35,17 +35,17 @@ export type Decision =
   | { readonly kind: "register"; readonly body: RobotSetup }
   | { readonly kind: "refuse"; readonly reason: Refusal };
 
-/** Why no request may be made, whatever the network says. */
+/** Why no request may be sent. */
 export type Refusal = "invalid" | "draft" | "other-machine" | "other-name";
 
 /**
- * What to do about a situation. Pure: the same situation always gives the same decision, and nothing is looked up here.
+ * Decides what to do in a situation. A pure function.
  *
- * Refusals come first, because no answer of a service may turn a copied image or a half-written manifest into a registration.
+ * Refusals come first, so that a copied image or an invalid manifest is never registered.
  */
 export function decide(situation: Situation): Decision {
   const { wanted, registration, lastFailure, nowMs } = situation;
-  // A copied image is told so whatever else is wrong with it.
+  // Checked first, so that a copied image is reported as one whatever else is wrong with it.
   if (registration !== null && isOtherMachine(registration, situation.machine)) return refuse("other-machine");
   if (wanted.kind === "invalid") return refuse("invalid");
   if (wanted.kind === "draft") return refuse("draft");
@@ -73,7 +73,7 @@ function isRegisteredAs(registration: Registration, body: RobotSetup, service_ur
   return isSame && !registration.in_doubt;
 }
 
-/** A refusal stands for what was sent: other input, or another key, deserves another try. A service in trouble deserves none. */
+/** A refusal is only valid for the body and key that were sent: a change of either is tried at once. An unreachable service is not. */
 function isWorthTryingEarly(failure: Outcome, situation: Situation, body: RobotSetup): boolean {
   if (failure.service_url !== situation.service_url) return true;
   switch (failure.state) {

@@ -15,19 +15,19 @@ import type {
 } from "./status.ts";
 import type { WatchMode } from "./watching/watcher.ts";
 
-/** What an agent knows of itself, the daemon or a single run. */
+/** The parts of a status document, from the daemon or a one-shot command. */
 export interface AgentFacts {
   readonly state: AgentState;
   readonly collector: Collector;
   readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "stateProblem"> & {
-    /** null where nobody asks the service. */
+    /** null in one-shot commands, which do not confirm. */
     readonly confirmation: Confirmation | null;
   };
   readonly service_url: string;
   readonly watching: (WatchMode & { readonly directories: number }) | null;
   readonly daemon: DaemonStatus | null;
   readonly clock: Clock;
-  /** A path at which the disk does not answer. */
+  /** The path on which the disk hangs; null when it answers. */
   readonly hanging: string | null;
 }
 
@@ -53,7 +53,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
     },
     service: { url: facts.service_url },
     registration: registration === null ? null : describeRegistration(registration),
-    // While a file cannot be read, what the files hold is unknown.
+    // While a file cannot be read, the digest on disk is unknown.
     configuration_digest: state === "invalid" ? null : (collector.snapshot?.digest ?? null),
     failure: failure === null ? null : describeFailure(failure, facts.clock),
     findings,
@@ -82,15 +82,15 @@ function describeWatching(watching: NonNullable<AgentFacts["watching"]>): Status
 }
 
 function describeFailure({ reason, detail, retryAtMs }: Outcome, clock: Clock): FailureStatus {
-  return { reason, detail, next_attempt_at: onTheWall(retryAtMs, clock) };
+  return { reason, detail, next_attempt_at: toWallTime(retryAtMs, clock) };
 }
 
 function describeConfirmation({ confirmedAt, problem, dueMs }: Confirmation, clock: Clock): ConfirmationStatus {
-  return { confirmed_at: confirmedAt, problem, next_at: onTheWall(dueMs, clock) };
+  return { confirmed_at: confirmedAt, problem, next_at: toWallTime(dueMs, clock) };
 }
 
-/** A monotonic moment by the clock on the wall, as it now is. */
-function onTheWall(momentMs: number, clock: Clock): string {
+/** Converts a monotonic time to the current wall clock; times in the past become now. */
+function toWallTime(momentMs: number, clock: Clock): string {
   const inMs = Math.max(0, momentMs - clock.monotonicMs());
   return new Date(clock.wallMs() + inMs).toISOString();
 }

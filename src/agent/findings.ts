@@ -15,7 +15,7 @@ export interface Document {
   readonly reading: Pick<Reading<unknown>, "findings" | "locate">;
 }
 
-/** An error that only the running agent can see, before it knows where in the file it belongs. */
+/** An error that only the running agent can detect, without line and column. */
 export interface PlainFinding {
   readonly id: string;
   readonly loc: string;
@@ -31,7 +31,7 @@ export function documentFindings(document: Document): readonly LocatedFinding[] 
   return document.reading.findings.map((finding) => ({ ...finding, file: document.path }));
 }
 
-/** What hashing found, at the line of the manifest that lists the file. */
+/** The findings of the fingerprinter, at the line of the manifest that lists the file. */
 export function fileFindings(
   findings: readonly FileFinding[],
   manifest: Document,
@@ -43,12 +43,12 @@ export function fileFindings(
   });
 }
 
-/** The manifest that a refused request was made of. */
+/** The manifest from which a refused request was built. */
 export interface ManifestDocument extends Document {
   readonly reading: Document["reading"] & { readonly value: Pick<RobotManifest, "contractSource"> | null };
 }
 
-/** A 422 of the service, each error at the line of the file that its field was made of. */
+/** Maps the errors of a 422 to the line of the file from which each field was built. */
 export function rejectionFindings(
   errors: readonly ValidationError[],
   configuration: Document,
@@ -62,7 +62,7 @@ export function rejectionFindings(
   });
 }
 
-/** Where the robot's configuration says what a field of the request says. */
+/** The source of each field of the request. */
 const SOURCES: Readonly<Record<string, { readonly from: "configuration" | "manifest"; readonly loc: string }>> = {
   name: { from: "configuration", loc: "/robot/name" },
   region: { from: "configuration", loc: "/robot/region" },
@@ -82,25 +82,25 @@ function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, man
   return { document, loc: source.loc + deeper };
 }
 
-/** Another computer registers this robot's name, too: nothing is wrong with the files, but two computers may be one robot. */
+/** A warning that another computer registers the same robot name. */
 export function disputeFindings(
   confirmation: Pick<Confirmation, "replaced" | "contestedSince">,
   configuration: Document,
 ): readonly LocatedFinding[] {
-  const message = disputeInWords(confirmation);
+  const message = describeDispute(confirmation);
   if (message === null) return [];
   return [{ ...locate(configuration, { id: "replaced", loc: "/robot/name", message }), severity: "warning" }];
 }
 
-function disputeInWords({
+function describeDispute({
   replaced,
   contestedSince,
 }: Pick<Confirmation, "replaced" | "contestedSince">): string | null {
   const remedy = "if two computers have this name, give one of them another";
   if (replaced !== null)
-    return `another registration took the place of this robot's at ${replaced.at} (${replaced.configuration_digest.slice(0, 19)}…), and this one was registered again; ${remedy}`;
+    return `another registration replaced this robot's at ${replaced.at} (${replaced.configuration_digest.slice(0, 19)}…), and this robot registered again; ${remedy}`;
   if (contestedSince !== null)
-    return `the service sees this robot's registration change to and fro since ${contestedSince}; ${remedy}`;
+    return `the service reports that computers take turns registering this robot since ${contestedSince}; ${remedy}`;
   return null;
 }
 

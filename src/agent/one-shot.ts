@@ -11,7 +11,7 @@ import { describeAgent } from "./describe-agent.ts";
 import type { Registration } from "./registration/registration.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 
-/** Configuration, manifest, files and state as a command finds them, without a daemon. */
+/** Configuration, manifest, files and state as a command reads them, without the daemon. */
 export interface OneShot {
   readonly machine: Machine;
   readonly collector: Collector;
@@ -20,19 +20,19 @@ export interface OneShot {
 
 export type OpenedOneShot =
   | { readonly kind: "opened"; readonly one_shot: OneShot }
-  /** The configuration cannot be used; its findings say why. */
+  /** The configuration has errors, which are its findings. */
   | { readonly kind: "invalid"; readonly configuration: DocumentInput<AgentConfiguration> }
   | { readonly kind: "problem"; readonly problem: Problem };
 
 export interface OneShotOptions {
   readonly machine: Machine;
   readonly folders: Folders;
-  /** What of an earlier registration is wanted: nothing (no permission is needed for it), a look, or a look that puts a damaged file aside. */
+  /** How to treat the state: do not read it (needs no permission), read it, or also move a damaged file aside. */
   readonly state: "unread" | "read" | "mend";
   onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
-/** Reads what a command may want to talk about. Writes nothing, except that `mend` puts a damaged state file aside. */
+/** Reads configuration and state. Writes nothing, except that `mend` moves a damaged state file aside. */
 export async function openOneShot(options: OneShotOptions): Promise<OpenedOneShot> {
   const { machine, folders } = options;
   const configuration = openConfiguration(machine, folders.config_path);
@@ -47,7 +47,7 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     machine,
     configuration,
     initial,
-    // A person or an installer wants to know: everything is read.
+    // Null, so that every file is read and not taken from the last registration.
     registration: null,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     onConfiguration() {},
@@ -56,7 +56,7 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
   return { kind: "opened", one_shot: { machine, collector, registration } };
 }
 
-/** Waits for writers to finish, then gives one consistent look. @throws `signal.reason` when the signal aborts. */
+/** Waits for writers to finish, then collects. @throws `signal.reason` when the signal aborts. */
 export async function collectSettled({ machine, collector }: OneShot, signal: AbortSignal): Promise<Collection> {
   for (;;) {
     const collected = await collector.collect(true, signal);

@@ -7,16 +7,16 @@ import { isUnknownIssuer } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
 import type { Backoff } from "../platform/retry.ts";
 
-/** A failed attempt, with the moment (monotonic milliseconds) of the next one. */
+/** A failed attempt, with the time of the next one (monotonic milliseconds). */
 export interface Outcome {
   readonly state: FailureState;
   /** Stable word for logs and scripts, for example `dns`, `timeout`, `http-503`. */
   readonly reason: string;
-  /** For a person; bounded and free of secrets. */
+  /** For a person; bounded and without secrets. */
   readonly detail: string;
   readonly validation: readonly ValidationError[];
   readonly retryAtMs: number;
-  /** What was sent, where, with which credential: a change of any may be worth an earlier try. */
+  /** What was sent, where, with which credential. A change of these may lead to an earlier retry. */
   readonly body: RobotSetup;
   readonly service_url: string;
   readonly credentialVersion: string;
@@ -28,14 +28,14 @@ export type Attempt =
   | { readonly kind: "registered"; readonly robot: RobotView }
   | { readonly kind: "failed"; readonly failure: Outcome };
 
-/** Unauthorized and misconfigured wait for a person; a key that starts to work by itself is found this often. */
+/** A person has to fix `unauthorized` and `misconfigured`; this retry notices a fix on the side of the service. */
 const PERSON_RETRY_MS = 5 * 60_000;
-/** What the service refused as it stands is refused again; once an hour is enough to notice a mended service. */
+/** The service would refuse the same body again; once an hour is enough to notice a changed service. */
 const REFUSED_RETRY_MS = 60 * 60_000;
-/** Share of a fixed period that is left to chance, so that a fleet that failed together does not return together. */
+/** Random share of a retry period, so that a fleet that failed together does not retry together. */
 const SPREAD = 0.2;
 
-/** What surrounds an attempt. */
+/** The circumstances of an attempt. */
 export interface AttemptContext {
   readonly body: RobotSetup;
   readonly service_url: string;
@@ -47,7 +47,7 @@ export interface AttemptContext {
   readonly unitRandom: () => number;
 }
 
-/** The error table of the service conversation: what an answer means and when to try again. */
+/** Decides what an answer of the service means and when to try again. */
 export function judge(result: CallResult<{ readonly robot: RobotView }>, context: AttemptContext): Attempt {
   switch (result.kind) {
     case "ok": {
@@ -56,7 +56,7 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
       return retrySoon(
         context,
         "foreign-answer",
-        `the answer is about the robot ${JSON.stringify(robot.name)}, not about this one`,
+        `the answer is for the robot ${JSON.stringify(robot.name)}, not for this one`,
       );
     }
     case "undecodable":
@@ -77,10 +77,10 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
 }
 
 function authorityHint(code: string | null): string {
-  return isUnknownIssuer(code) ? "; name the certificate of a private one as service.ca_file" : "";
+  return isUnknownIssuer(code) ? "; for a private certificate authority set service.ca_file" : "";
 }
 
-/** The remedy belongs here: whoever reads the log or the status has to know which file, and the command that mends it. */
+/** Names the file and the remedy, for readers of the log and the status. */
 function describeProblem({ where, what, fix }: CredentialProblem): string {
   return `${where}: ${what}; ${fix}`;
 }
@@ -105,9 +105,9 @@ function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>,
   return retryLater(context, "rejected", reason, result.detail, REFUSED_RETRY_MS, result.validation ?? []);
 }
 
-/** Certificates cannot be checked against such a clock; that is mended by setting it, never by not checking. */
+/** Certificates cannot be verified with such a clock. The remedy is to set it, never to skip the verification. */
 function describeClock(wallMs: number): string {
-  return `this machine's clock says ${new Date(wallMs).toISOString().slice(0, 10)}; registration goes on once it is set`;
+  return `this machine's clock is at ${new Date(wallMs).toISOString().slice(0, 10)}; registration continues once it is set`;
 }
 
 function retrySoon(

@@ -19,37 +19,37 @@ import { createRateCap } from "./registration/rate-cap.ts";
 import type { Registration } from "./registration/registration.ts";
 import { isSaved, saveRegistration } from "./registration/registration.ts";
 
-/** What one run came to. */
+/** The result of one run. */
 export type Step =
   | Unsettled
   | { readonly kind: "unchanged" }
-  /** Backing off after `failure`, or held back by the rate cap where there is none. */
+  /** Backing off after `failure`; delayed by the rate cap when that is null. */
   | { readonly kind: "waiting"; readonly untilMs: number; readonly failure: Outcome | null }
   | { readonly kind: "refused"; readonly reason: Refusal }
   | { readonly kind: "registered"; readonly registration: Registration }
   | { readonly kind: "failed"; readonly failure: Outcome };
 
-/** Collect, decide, act, record: one run of the agent's only flow, and what it remembers between runs. */
+/** One run of the agent: collect, decide, act, record; and the state kept between runs. */
 export interface Reconciler {
-  /** Runs once. Not to be called again before it resolved. @throws `signal.reason` when the signal aborts. */
+  /** Runs once. Do not call it again before it resolves. @throws `signal.reason` when the signal aborts. */
   reconcile(request: ReconcileRequest): Promise<Step>;
-  /** Forgets the registration where its file was moved away; false where the file is there. Not during a run. */
+  /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
   forgetMoved(): Promise<boolean>;
-  /** True when nothing calls for a run: synchronous stats only, no thread, no disk. Local filesystems only. */
-  holds(): boolean;
+  /** True when no run is needed. Synchronous stats only, so for local filesystems only. */
+  isUnchanged(): boolean;
   readonly registration: Registration | null;
   readonly failure: Outcome | null;
-  /** Why the last registration could not be written to disk, null when it was. */
+  /** Why the last registration could not be written to disk; null when it was. */
   readonly stateProblem: string | null;
   readonly findings: readonly LocatedFinding[];
-  /** What is known of whether the service holds the registration. */
+  /** Whether the service still has the registration, as far as known. */
   readonly confirmation: Confirmation;
 }
 
 export interface ReconcileRequest {
-  /** A person asked: register even what is registered, and skip waits. */
+  /** Requested by a person: register even when nothing changed, and skip waits. */
   readonly forced: boolean;
-  /** A person asked whether the service still holds what is registered. */
+  /** Requested by a person: ask the service whether it still has the registration. */
   readonly confirm: boolean;
   readonly signal: AbortSignal;
 }
@@ -62,21 +62,21 @@ export interface ReconcilerOptions {
   /** The connection of the configuration in force. */
   connection(): Connection;
   onRegistering(body: RobotSetup): void;
-  /** The service was asked, and does not hold the registration: it is sent again. */
+  /** Called when the service was asked and does not confirm the registration, before it is sent again. */
   onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "untold" }>): void;
 }
 
 export interface Connection {
   readonly client: ServiceClient;
   readonly service_url: string;
-  /** Files that may hold the key, so that its replacement is noticed. */
+  /** Files that may contain the key; watched so that a new key is noticed. */
   readonly credential_paths: readonly string[];
-  /** Loads what a request needs, ahead of one that is likely soon. */
+  /** Loads the code for a request that is likely soon. */
   prepare(): void;
   close(): Promise<void>;
 }
 
-/** A service that restarts is found again at once; one that is down for a day is not disturbed. */
+/** Short enough to find a restarted service quickly; the cap keeps the load low on one that is down for long. */
 const FIRST_RETRY_MS = 1000;
 const SLOWEST_RETRY_MS = 5 * 60_000;
 
@@ -90,10 +90,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let { registration } = options;
   let failure: Outcome | null = null;
   let credentialVersion = "";
-  /** Something is to be sent that the service refused. */
+  /** The wanted body is one that the service refused. */
   let isRefusalInForce = false;
   let unsaved = false;
-  /** On the disk. A doubt that a refusal dispelled is left there: one request after a restart, instead of two writes for each retry. */
+  /** `in_doubt` as it is on disk. After a refusal it stays true there: that costs one request after a restart, but saves two writes per retry. */
   let isDoubtSaved = options.registration?.in_doubt ?? false;
   let stateProblem: string | null = null;
 
@@ -102,7 +102,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const { client, service_url } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
     const wasInDoubt = registration?.in_doubt ?? true;
-    const result = await client.setupRobot(body, signal, castDoubt());
+    const result = await client.setupRobot(body, signal, markInDoubt());
     signal.throwIfAborted();
     const nowMs = clock.monotonicMs();
     const unitRandom = () => machine.random.unit();
@@ -117,7 +117,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     });
     if (attempt.kind === "failed") {
       if (attempt.failure.state !== "unreachable") {
-        // The service works and refuses: files that flap must not ask it twice a second. Trouble on the way has its backoff.
+        // Refusals count for the rate cap, so that flapping files do not flood the service. Unreachable services have the backoff.
         rateCap.take(body.configuration_digest, nowMs);
         if (!wasInDoubt && registration !== null) registration = { ...registration, in_doubt: false };
       }
@@ -127,7 +127,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     backoff.reset();
     failure = null;
     rateCap.take(body.configuration_digest, nowMs);
-    if (isAnew(registration, service_url, attempt.robot))
+    if (isNewRobot(registration, service_url, attempt.robot))
       options.onLost({ kind: "lost", detail: `the service had no robot ${body.name} any more` });
     registration = {
       service_url,
@@ -144,7 +144,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     return { kind: "registered", registration };
   }
 
-  /** Asks the service. What it does not hold is in doubt, and sent again as after a request whose answer was lost. */
+  /** Asks the service. When it does not confirm the registration, marks it in doubt, so that it is sent again. */
   async function confirm(registered: Registration, signal: AbortSignal): Promise<Step | "doubtful"> {
     const verdict = await askWhetherHeld(options.connection().client, registered, signal);
     signal.throwIfAborted();
@@ -156,10 +156,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   /**
-   * Before a request that may be taken without an answer: from now on the last registration may not be what the service holds, even
-   * if the files go back to it, and even after a power cut. Retries find it said already, or the disk closed a moment ago.
+   * Records on disk, before a request is sent, that the service may soon have another registration than the last known one, even if the
+   * answer is lost or the power fails. Retries do not write again, nor does a disk that just refused a write.
    */
-  async function castDoubt(): Promise<void> {
+  async function markInDoubt(): Promise<void> {
     if (registration === null) return;
     registration = { ...registration, in_doubt: true };
     if (isDoubtSaved || unsaved) return;
@@ -167,7 +167,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     await save(registration);
   }
 
-  /** A full or read-only disk keeps nobody from registering; the state is written as soon as it can be. */
+  /** A full or read-only disk does not prevent registration; the state is written at a later run. */
   async function save(unwritten: Registration): Promise<void> {
     try {
       await saveRegistration(files, options.stateDirectory, unwritten);
@@ -184,7 +184,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const collected = await collector.collect(true, signal);
     const { service_url, credential_paths: credentialPaths, prepare } = options.connection();
     if (collected.kind === "unsettled") {
-      // The wait is a good time to load what the request will need.
+      // Load the code for the request during the wait.
       prepare();
       return collected;
     }
@@ -208,7 +208,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     isRefusalInForce = decision.kind === "wait" || decision.kind === "register";
     switch (decision.kind) {
       case "nothing":
-        // The failure is kept: files that flap between two contents must not slip past the backoff.
+        // Keep the last failure, so that files that flap between two contents cannot bypass the backoff.
         if (registration === null || (!request.confirm && nowMs < confirmations.current.dueMs))
           return { kind: "unchanged" };
         return confirm(registration, signal);
@@ -229,7 +229,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     async reconcile(request) {
       for (;;) {
         const step = await look(request);
-        // The question took its time: what is sent now is looked at anew.
+        // The request took time, so collect again before registering.
         if (step !== "doubtful") return step;
       }
     },
@@ -240,9 +240,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       isDoubtSaved = false;
       return true;
     },
-    holds() {
+    isUnchanged() {
       if (unsaved) return false;
-      return credentials.holds(options.connection().credential_paths) && collector.holds();
+      return credentials.isUnchanged(options.connection().credential_paths) && collector.isUnchanged();
     },
     get registration() {
       return registration;
@@ -265,7 +265,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   };
 }
 
-/** The same service took the same name for a robot that it had never seen. */
-function isAnew(before: Registration | null, service_url: string, robot: RobotView): boolean {
+/** True when the same service created a new robot for the same name: it had lost the old one. */
+function isNewRobot(before: Registration | null, service_url: string, robot: RobotView): boolean {
   return before !== null && before.service_url === service_url && before.robot.id !== robot.id;
 }

@@ -5,37 +5,37 @@ import { STATES } from "./states.ts";
 import type { StatusDocument } from "./status.ts";
 import type { WatchMode } from "./watching/watcher.ts";
 
-/** Tells people and the service manager what changed, once per change: a day without network is a handful of lines. */
+/** Reports changes to the log and to systemd, each once: a day without network is a handful of lines. */
 export interface Reporter {
   status(document: StatusDocument): void;
   mode(mode: WatchMode): void;
-  /** @param path at which the disk does not answer; null when it does. */
+  /** @param path the path on which the disk hangs; null when it answers. */
   hanging(path: string | null, document: StatusDocument): void;
 }
 
 export function createReporter(options: { readonly log: Log; readonly notify: Notify }): Reporter {
   const { log, notify } = options;
-  let told = "";
-  let toldFindings = "";
-  let toldStateProblem: string | null = null;
-  let toldUnconfirmed = false;
-  let toldMode: WatchMode["mode"] = "events";
+  let reportedState = "";
+  let reportedFindings = "";
+  let reportedStateProblem: string | null = null;
+  let reportedUnconfirmed = false;
+  let reportedMode: WatchMode["mode"] = "events";
   let statusText = "";
-  let toldHanging: string | null = null;
+  let reportedHanging: string | null = null;
 
-  function tellSummary({ summary }: StatusDocument): void {
+  function reportSummary({ summary }: StatusDocument): void {
     if (summary === statusText) return;
     statusText = summary;
     notify.status(summary);
   }
 
-  function tellState(document: StatusDocument): void {
+  function reportState(document: StatusDocument): void {
     const { state, failure, registration } = document;
     const { level } = STATES[state];
     if (level === null) return;
     const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
-    if (key === told) return;
-    told = key;
+    if (key === reportedState) return;
+    reportedState = key;
     log[level](state, {
       robot: document.robot.name,
       ...(state === "registered" ? { configurationDigest: registration?.configuration_digest } : {}),
@@ -43,50 +43,50 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
     });
   }
 
-  function tellFindings(findings: readonly LocatedFinding[]): void {
+  function reportFindings(findings: readonly LocatedFinding[]): void {
     const key = findings.map(({ id, file, loc }) => `${id} ${file}${loc}`).join("\n");
-    if (key === toldFindings) return;
-    toldFindings = key;
+    if (key === reportedFindings) return;
+    reportedFindings = key;
     for (const { id, severity, file, line, column, message } of findings) {
       log.warn("finding", { id, severity, where: `${file}:${line}:${column}`, message });
     }
   }
 
-  function tellStateProblem(problem: string | null): void {
-    if (problem === toldStateProblem) return;
-    toldStateProblem = problem;
+  function reportStateProblem(problem: string | null): void {
+    if (problem === reportedStateProblem) return;
+    reportedStateProblem = problem;
     if (problem === null) log.info("state-saved");
     else log.warn("state-not-saved", { detail: problem });
   }
 
-  function tellConfirmation({ state, confirmation }: StatusDocument): void {
+  function reportConfirmation({ state, confirmation }: StatusDocument): void {
     if (state !== "registered" || confirmation === null) return;
     const { problem } = confirmation;
-    if ((problem !== null) === toldUnconfirmed) return;
-    toldUnconfirmed = problem !== null;
+    if ((problem !== null) === reportedUnconfirmed) return;
+    reportedUnconfirmed = problem !== null;
     if (problem === null) log.info("confirmed-again");
     else log.warn("not-confirmed", { detail: problem });
   }
 
   return {
     status(document) {
-      tellState(document);
-      if (STATES[document.state].level !== null) tellFindings(document.findings);
-      tellStateProblem(document.state_problem);
-      tellConfirmation(document);
-      // A status that changes with every retry would cost a process each time; the passing states say nothing new.
-      if (STATES[document.state].level !== null) tellSummary(document);
+      reportState(document);
+      if (STATES[document.state].level !== null) reportFindings(document.findings);
+      reportStateProblem(document.state_problem);
+      reportConfirmation(document);
+      // Not for transient states: each new STATUS= starts a process (systemd-notify), which every retry would do.
+      if (STATES[document.state].level !== null) reportSummary(document);
     },
     hanging(path, document) {
-      if (path === toldHanging) return;
-      if (path === null) log.info("disk-answers-again", { path: toldHanging });
+      if (path === reportedHanging) return;
+      if (path === null) log.info("disk-answers-again", { path: reportedHanging });
       else log.warn("disk-hangs", { path });
-      toldHanging = path;
-      tellSummary(document);
+      reportedHanging = path;
+      reportSummary(document);
     },
     mode(mode) {
-      if (mode.mode === toldMode) return;
-      toldMode = mode.mode;
+      if (mode.mode === reportedMode) return;
+      reportedMode = mode.mode;
       if (mode.mode === "polling") log.warn("watching-by-polling", { reason: mode.reason });
       else log.info("watching-by-events");
     },

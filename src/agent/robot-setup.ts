@@ -7,14 +7,14 @@ import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { expandName } from "./configuration/configuration.ts";
 import type { PlainFinding } from "./findings.ts";
 
-/** What the name template may speak of. */
+/** The values for the name template. */
 export interface NameParts {
   readonly hostname: string;
   /** 64 hex characters, or null where the machine has no id. */
   readonly machine: string | null;
 }
 
-/** Hex characters of the machine's identifier that stand for `{machineId}`. */
+/** Hex characters of the machine's identifier in `{machine_id}`. */
 const MACHINE_ID_CHARACTERS = 12;
 /** Spec section 8, in code points. */
 const NAME_LIMIT = 64;
@@ -45,7 +45,7 @@ export function robotName(configuration: AgentConfiguration, parts: NameParts): 
   });
 }
 
-/** Only the machine knows how long its name is once the template is filled in. */
+/** Checks the name after the template is filled in, which depends on the machine. */
 export function checkName(configuration: AgentConfiguration, parts: NameParts): PlainFinding | null {
   const loc = "/robot/name";
   if (parts.machine === null && configuration.robot.name.includes("{machine_id}")) {
@@ -65,7 +65,7 @@ export function checkName(configuration: AgentConfiguration, parts: NameParts): 
   };
 }
 
-/** Hostnames that images come with: computers that nobody has named share them. */
+/** Default hostnames of images, shared by all computers that were not renamed. */
 const IMAGE_HOSTNAMES = new Set([
   "debian",
   "jetson",
@@ -82,13 +82,13 @@ const IMAGE_HOSTNAMES = new Set([
   "ubuntu",
 ]);
 
-/** Two computers with one name would be one robot to the service, each replacing what the other registered. */
+/** Two computers with one name are one robot for the service: each replaces the registration of the other. */
 export function checkCommonName({ robot }: AgentConfiguration, hostname: string): PlainFinding | null {
   if (robot.name !== "{hostname}" || !IMAGE_HOSTNAMES.has(hostname.toLowerCase())) return null;
   return {
     id: "name_common",
     loc: "/robot/name",
-    message: `many computers have the hostname ${hostname}, and robots of one name replace one another; name this one, or write name: "{hostname}-{machine_id}"`,
+    message: `many computers have the hostname ${hostname}, and robots with the same name replace each other; give this one a name, or write name: "{hostname}-{machine_id}"`,
   };
 }
 
@@ -97,7 +97,7 @@ export type ResolvedFiles =
   | { readonly kind: "files"; readonly files: readonly ConfigurationFile[] }
   | { readonly kind: "finding"; readonly finding: PlainFinding };
 
-/** `~/` is the configured home and nothing else: whose home it would be depends on who runs the program, and the digest must not. */
+/** `~/` always means `robot.home`, never the home of the user who runs the program: the digest must not depend on that. */
 export function configurationFiles(configuration: AgentConfiguration, manifest: RobotManifest): ResolvedFiles {
   const { home } = configuration.robot;
   const files: ConfigurationFile[] = [];
@@ -110,7 +110,7 @@ export function configurationFiles(configuration: AgentConfiguration, manifest: 
         finding: {
           id: "home_missing",
           loc,
-          message: `${path}: set robot.home in the agent's configuration to say whose home ~/ is`,
+          message: `${path}: set robot.home in the agent's configuration; ~/ refers to it`,
         },
       };
   }

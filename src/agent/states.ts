@@ -1,4 +1,4 @@
-/** The states of the agent, and all that follows from each. A new state is one more row here. */
+/** The properties of one state of the agent. A new state is one more row in `STATES`. */
 import type { ExitCode, Problem } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
@@ -7,17 +7,17 @@ import type { AgentState, StatusDocument } from "./status.ts";
 interface StateRow {
   /** For `status` and one-shot commands. */
   readonly exit: ExitCode;
-  /** Of its line in the log. States without one only lead to another state: they come and go with every retry. */
+  /** The log level; null for transient states, which are not logged. */
   readonly level: "info" | "warn" | null;
-  /** The last failure is the reason for what is not done. */
+  /** True when the last failure explains the state. */
   readonly showsFailure: boolean;
-  /** One sentence, for people and STATUS=. It holds no time that ticks, so that it changes only when the state does. */
+  /** One sentence, for people and STATUS=. Contains no times, so that it changes only with the state. */
   readonly summary: (facts: StateFacts) => string;
-  /** What a person has to do; null where nobody has to do anything. */
+  /** What a person has to do; null when there is nothing to do. */
   readonly problem: ((status: StatusDocument) => Problem) | null;
 }
 
-/** What the agent knows when it is asked. */
+/** The inputs of a summary. */
 export interface StateFacts {
   readonly robotName: string;
   readonly findings: readonly LocatedFinding[];
@@ -30,7 +30,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     exit: EXIT.ok,
     level: null,
     showsFailure: false,
-    summary: () => "Waiting for configuration files to hold still",
+    summary: () => "Waiting for writes to configuration files to finish",
     problem: null,
   },
   registering: {
@@ -48,7 +48,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       const error = findings.find(({ severity }) => severity === "error");
       return error === undefined
         ? `Registered as ${robotName}`
-        : `Registered as ${robotName}, but an edit cannot be used: ${placeOf(error)}`;
+        : `Registered as ${robotName}, but an edit is invalid: ${placeOf(error)}`;
     },
     problem: null,
   },
@@ -56,7 +56,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     exit: EXIT.ok,
     level: "info",
     showsFailure: false,
-    summary: () => "Files change often; the next registration is held back for a moment",
+    summary: () => "Files change often; the next registration is delayed",
     problem: null,
   },
   unreachable: {
@@ -84,7 +84,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     showsFailure: true,
     summary: (facts) => `Registration refused by the service${because(facts)}`,
     problem: (status) =>
-      atService(status, "rejected", "correct what the findings name; nothing is sent again before something changes"),
+      atService(status, "rejected", "correct the findings; the agent registers again when an input changes"),
   },
   misconfigured: {
     exit: EXIT.rejected,
@@ -105,7 +105,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       atService(
         status,
         "conflict",
-        "another robot may hold this name; choose robot.name anew, or remove the other one",
+        "another robot may have this name; choose another robot.name, or remove the other robot",
       ),
   },
   invalid: {
@@ -121,7 +121,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       what:
         registration === null
           ? "nothing is registered while an input is invalid"
-          : "nothing is registered while an input is invalid; the last registration stands",
+          : "nothing is registered while an input is invalid; the last registration stays",
       fix: "correct the findings above, then: robot-policy-agent check",
     }),
   },
@@ -140,10 +140,10 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     exit: EXIT.conflict,
     level: "warn",
     showsFailure: false,
-    summary: () => "This state belongs to another machine (a copied image?); run: robot-policy-agent rebind",
+    summary: () => "The state belongs to another machine (a copied image?); run: robot-policy-agent rebind",
     problem: () => ({
       code: "other-machine",
-      what: "the state was made on another machine, as in a copied image; nothing was sent",
+      what: "the state was written on another machine, as in a copied image; nothing was sent",
       fix: OTHER_MACHINE_FIX,
     }),
   },
@@ -172,24 +172,24 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
   },
 };
 
-/** What to do where the state is another machine's, and where the name is another one than is registered. */
+/** The remedies for a state of another machine, and for a name that differs from the registered one. */
 export const OTHER_MACHINE_FIX =
-  "to make this machine a robot of its own: robot-policy-agent rebind; after a new main board in the same robot: robot-policy-agent rebind --same-robot";
+  "to register this machine as a new robot: robot-policy-agent rebind; after a new main board in the same robot: robot-policy-agent rebind --same-robot";
 export const OTHER_NAME_FIX =
-  "set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind";
+  "set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind";
 
-/** Which exit code a status deserves, for `status` and for one-shot commands. */
+/** The exit code for a status, for `status` and for one-shot commands. */
 export function exitCodeOf({ state, healthy }: Pick<StatusDocument, "state" | "healthy">): ExitCode {
-  // An edit that cannot be used is on the disk although the last good one is in force.
+  // Registered but not healthy: the disk has an invalid edit, and the last valid configuration is in force.
   return state === "registered" && !healthy ? EXIT.invalid : STATES[state].exit;
 }
 
-/** What a person has to do about a status; null where nobody has to do anything. */
+/** What a person has to do about a status; null when there is nothing to do. */
 export function statusProblem(status: StatusDocument): Problem | null {
   return STATES[status.state].problem?.(status) ?? null;
 }
 
-/** The summary for where the findings stand below it: without the place and the text of the first. */
+/** The summary for display above the findings: without the place and text of the first finding. */
 export function summaryAboveFindings({ summary, findings }: Pick<StatusDocument, "summary" | "findings">): string {
   const error = findings.find(({ severity }) => severity === "error");
   const repeated = error === undefined ? "" : `: ${placeOf(error)}`;
@@ -212,9 +212,9 @@ function atService(status: StatusDocument, code: string, fix: string): Problem {
   return { code, what: detailOf(status), where: status.service.url ?? "the service", fix };
 }
 
-/** A service that answers with 5xx is there; only its operator can mend it. */
+/** A service that answers 5xx is reachable; only its operator can fix it. */
 function unreachableFix(reason = ""): string {
   return reason.startsWith("http-5")
-    ? "wait, the running agent tries again by itself; if it stays so, tell whoever runs the service"
-    : "find out where it breaks with: robot-policy-agent doctor";
+    ? "wait, the running agent retries by itself; if it continues, tell the operator of the service"
+    : "find the cause with: robot-policy-agent doctor";
 }

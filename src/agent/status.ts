@@ -1,11 +1,11 @@
 import type { RobotView } from "../api/robot-views.ts";
 import type { LocatedFinding } from "./findings.ts";
 
-/** The document of `status --json` and of GET /status: one shape, whether the daemon runs or not. Members are added, never changed. */
+/** The document of `status --json` and of GET /status, with or without a daemon. Members are added, never changed. */
 export interface StatusDocument {
   readonly schema_version: 1;
   readonly state: AgentState;
-  /** True when the service holds what is on the disk, and nothing asks for a person. */
+  /** True when the service has what is on the disk and there is nothing to do for a person. */
   readonly healthy: boolean;
   /** One sentence for people. */
   readonly summary: string;
@@ -13,9 +13,9 @@ export interface StatusDocument {
   readonly service: { readonly url: string | null };
   /** The last registration that the service accepted. */
   readonly registration: RegistrationStatus | null;
-  /** The last consistent look at the configuration files; null before the first. */
+  /** The digest of the last snapshot; null before the first. */
   readonly configuration_digest: string | null;
-  /** Set while something is to be sent and was not accepted yet. */
+  /** The last failed attempt, while the registration is not accepted; null otherwise. */
   readonly failure: FailureStatus | null;
   readonly findings: readonly LocatedFinding[];
   readonly watching: {
@@ -23,9 +23,9 @@ export interface StatusDocument {
     readonly reason: string | null;
     readonly directories: number;
   } | null;
-  /** What the service said when it was asked whether it still holds the registration; null while no daemon runs, or nothing is registered. */
+  /** Whether the service still has the registration; null while no daemon runs, or nothing is registered. */
   readonly confirmation: ConfirmationStatus | null;
-  /** Why the state could not be written, null when it is on the disk. */
+  /** Why the state could not be written; null when it is on the disk. */
   readonly state_problem: string | null;
   /** null while no daemon runs. */
   readonly daemon: DaemonStatus | null;
@@ -62,9 +62,9 @@ export interface RegistrationStatus {
 }
 
 export interface ConfirmationStatus {
-  /** When the service last was known to hold the registration, ISO 8601 by this machine's clock; null: not since the agent started. */
+  /** When the service last confirmed the registration, ISO 8601 by this machine's clock; null when not since the agent started. */
   readonly confirmed_at: string | null;
-  /** Why the service could not be asked since; null where it could. */
+  /** Why the last question failed; null when it was answered. */
   readonly problem: string | null;
   /** When it is asked next. */
   readonly next_at: string;
@@ -81,17 +81,17 @@ export interface DaemonStatus {
   readonly version: string;
   readonly process_id: number;
   readonly started_at: string;
-  /** Its folders, so that a command that means others notices. */
+  /** The daemon's folders, so that a command with other folders notices. */
   readonly config_path: string;
   readonly state_directory: string;
-  /** Requests sent and accepted since then. */
+  /** Requests sent, and registrations accepted, since the start. */
   readonly attempts: number;
   readonly registrations: number;
-  /** Runs of the loop since then. */
+  /** Runs of the loop since the start. */
   readonly runs: number;
 }
 
-/** True for what a daemon of this version answers. */
+/** True for a status document of this version. */
 export function isStatusDocument(value: unknown): value is StatusDocument {
   return (
     typeof value === "object" &&

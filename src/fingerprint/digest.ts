@@ -7,13 +7,13 @@ import { createHash } from "node:crypto";
  * No files give the SHA-256 of nothing. The same by hand: `sha256sum A B C | cut -c1-64 | sha256sum`.
  *
  * @param sha256s 64 lower-case hex digits per file.
- * @returns `sha256:` and 64 lower-case hex digits, as the service's `configuration_digest` wants it.
+ * @returns `sha256:` and 64 lower-case hex digits, the format of `configuration_digest` in the API.
  */
 export function configurationDigest(sha256s: readonly string[]): string {
   return `sha256:${createHash("sha256").update(hashedText(sha256s)).digest("hex")}`;
 }
 
-/** The exact text that the digest is the SHA-256 of. */
+/** The text whose SHA-256 is the digest. */
 export function hashedText(sha256s: readonly string[]): string {
   return sha256s.map((sha256) => `${sha256}\n`).join("");
 }

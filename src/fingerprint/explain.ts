@@ -2,10 +2,10 @@ import { shellWord } from "../platform/text/shell-word.ts";
 import { hashedText } from "./digest.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** sha256sum starts the line with a backslash when the name holds one of these, which would shift what `cut` keeps. */
+/** When a name contains one of these, sha256sum starts the line with a backslash, and `cut -c1-64` would lose a digit. */
 const ESCAPED_BY_SHA256SUM = /[\\\n\r]/;
 
-/** Lines that show a person how the digest is made, and the command that makes it again without this program. */
+/** Explains how the digest is computed, with a shell command that computes it without this program. */
 export function explainDigest({ digest, files }: Pick<Snapshot, "digest" | "files">): readonly string[] {
   const paths = files.map(({ path }) => path);
   return [
@@ -32,11 +32,11 @@ function describeText(files: Snapshot["files"]): readonly string[] {
   if (files.length === 0) return ["No configuration files are listed, so the text that is hashed is empty."];
   const lines = hashedText(files.map(({ sha256 }) => sha256)).split("\n");
   return [
-    "The SHA-256 of each file's bytes, in the order of the manifest, each followed by one line feed, is the text that is hashed:",
+    "The hashed text is one line per file, in the order of the manifest: the SHA-256 of the file's bytes and a line feed:",
     "",
     ...files.map(({ label, path, bytes }, index) => `  ${lines[index] ?? ""}  ${describeFile(label, path, bytes)}`),
     "",
-    "Only the 64 digits and the line feed count: no names, no times, no modes.",
+    "Each line is the 64 digits and the line feed, without file names, times or modes.",
   ];
 }
 

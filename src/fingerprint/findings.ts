@@ -12,17 +12,17 @@ export interface FileFinding {
     | "file_unparseable";
   readonly severity: "error" | "warning";
   readonly path: string;
-  /** Place in the list, from 0. */
+  /** Index in the list. */
   readonly index: number;
   /** What is wrong and what to do. */
   readonly message: string;
 }
 
-/** A finding before it is known where in the list the file stands. */
-export type Trouble = Omit<FileFinding, "index">;
+/** A finding about a path, without the place of the path in the manifest's list. */
+export type PathFinding = Omit<FileFinding, "index">;
 
-/** The system said no to stat, open or read. */
-export async function systemTrouble(files: Files, path: string, code: string): Promise<Trouble> {
+/** The finding for an error code of stat, open or read. */
+export async function systemErrorFinding(files: Files, path: string, code: string): Promise<PathFinding> {
   switch (code) {
     case "ENOENT":
       return missing(files, path);
@@ -37,13 +37,13 @@ export async function systemTrouble(files: Files, path: string, code: string): P
       return error(
         "file_unreadable",
         path,
-        `Cannot read ${path}: permission denied; on a robot, sudo robot-policy-agent grant --dry-run shows the right that the agent lacks`,
+        `Cannot read ${path}: permission denied; on a robot, sudo robot-policy-agent grant --dry-run shows the missing permission`,
       );
     case "ELOOP":
       return error(
         "file_unreadable",
         path,
-        `Cannot read ${path}: its symbolic links lead in a circle; replace the link by one to a file`,
+        `Cannot read ${path}: its symbolic links form a loop; point the link to a file`,
       );
     case "EMFILE":
     case "ENFILE":
@@ -61,8 +61,8 @@ export async function systemTrouble(files: Files, path: string, code: string): P
   }
 }
 
-/** A path that is there but cannot be hashed as it is; undefined for a regular file within the limit. */
-export function unsuitable(path: string, stat: FileStat, limitBytes: number): Trouble | undefined {
+/** The finding for a path that exists but is no regular file within the size limit; undefined when it can be hashed. */
+export function unsuitable(path: string, stat: FileStat, limitBytes: number): PathFinding | undefined {
   switch (stat.kind) {
     case "directory":
       return error(
@@ -83,55 +83,55 @@ export function unsuitable(path: string, stat: FileStat, limitBytes: number): Tr
   return stat.size_bytes <= limitBytes ? undefined : tooLarge(path, `${stat.size_bytes} bytes`, limitBytes);
 }
 
-export function tooLarge(path: string, size: string, limitBytes: number): Trouble {
+export function tooLarge(path: string, size: string, limitBytes: number): PathFinding {
   const remedy = "list only files that configure the robot, or raise the limit in the agent's configuration";
   return error("file_too_large", path, `Cannot hash ${path}: ${size}, the limit is ${limitBytes}; ${remedy}`);
 }
 
-export function unstable(path: string): Trouble {
+export function unstable(path: string): PathFinding {
   return error(
     "file_unstable",
     path,
-    `Cannot hash ${path}: it kept changing while it was read; stop the program that writes it, or take it off the manifest's list`,
+    `Cannot hash ${path}: it kept changing while it was read; stop the program that writes it, or remove it from the manifest`,
   );
 }
 
-/** A file that is written all the time and was taken in the end, so that changes of the others are registered. */
-export function restless(path: string): Trouble {
+/** For a file that is written all the time. It is hashed anyway, so that changes of the other files are registered. */
+export function restless(path: string): PathFinding {
   return {
     id: "file_restless",
     severity: "warning",
     path,
-    message: `${path} never holds still and was hashed as it was at one moment, so that each look finds another digest; stop the program that writes it, or list a file that only a calibration changes`,
+    message: `${path} changes all the time and was hashed as it was at one moment, so each hash gives a different digest; stop the program that writes it, or list a file that only a calibration changes`,
   };
 }
 
-/** A file that rests, and that a program has had open for writing for longer than it was waited for. */
-export function heldOpen(path: string, processId: number): Trouble {
+/** For a file that does not change, but that a program still has open for writing after `HELD_OPEN_LIMIT_MS`. */
+export function heldOpen(path: string, processId: number): PathFinding {
   return {
     id: "file_held_open",
     severity: "warning",
     path,
-    message: `${path} was hashed as it is while process ${processId} has it open for writing, perhaps before it finished; let that program close the file, or list a file that only a calibration changes`,
+    message: `${path} was hashed while process ${processId} has it open for writing, so the content may be incomplete; let that program close the file, or list a file that only a calibration changes`,
   };
 }
 
-export function unparseable(path: string, isEmpty: boolean): Trouble {
-  const what = isEmpty ? "is empty" : "does not parse as what its name says";
+export function unparseable(path: string, isEmpty: boolean): PathFinding {
+  const what = isEmpty ? "is empty" : "does not parse in the format of its file name";
   return {
     id: "file_unparseable",
     severity: "warning",
     path,
-    message: `${path} ${what} and was hashed as it is; check that the program that writes it finished`,
+    message: `${path} ${what} and was hashed anyway; check that the program that writes it finished`,
   };
 }
 
-async function missing(files: Files, path: string): Promise<Trouble> {
+async function missing(files: Files, path: string): Promise<PathFinding> {
   const target = await linkTarget(files, path);
   const message =
     target === undefined
       ? `Cannot find ${path}: create it, or correct the path in the manifest`
-      : `Cannot find ${path}: it is a symbolic link to ${target}, which is not there; create that file or correct the link`;
+      : `Cannot find ${path}: it is a symbolic link to ${target}, which does not exist; create that file or correct the link`;
   return error("file_missing", path, message);
 }
 
@@ -139,11 +139,11 @@ async function linkTarget(files: Files, path: string): Promise<string | undefine
   try {
     return await files.readLink(path);
   } catch {
-    // No link, or gone as well: the plain message is right.
+    // Not a link, or removed as well.
     return undefined;
   }
 }
 
-function error(id: Trouble["id"], path: string, message: string): Trouble {
+function error(id: PathFinding["id"], path: string, message: string): PathFinding {
   return { id, severity: "error", path, message };
 }

@@ -1,28 +1,28 @@
 /**
- * Fingerprint: what the configuration files of a robot hold, as one digest.
+ * Fingerprint: the content of a robot's configuration files as one digest.
  *
- * A snapshot is a consistent cut: there was a moment at which every file held exactly the bytes that were hashed. (Of files that never
- * hold still each has a moment of its own.) Files that are being written are waited for, files that did not change are not read again, and whatever cannot be hashed is a finding
- * that names the path and the remedy. `digest.ts` is the definition of the digest and `explain.ts` shows it to people.
+ * A snapshot is a consistent cut: at one moment every file held exactly the bytes that were hashed. (A file that changes all the time
+ * has a moment of its own.) The fingerprinter waits for files that are being written and does not read unchanged files again. What
+ * cannot be hashed becomes a finding with the path and the remedy. `digest.ts` defines the digest, `explain.ts` explains it.
  */
 import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
 import { configurationDigest } from "./digest.ts";
-import type { FileFinding, Trouble } from "./findings.ts";
-import { heldOpen, restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
+import type { FileFinding, PathFinding } from "./findings.ts";
+import { heldOpen, restless, systemErrorFinding, unparseable, unstable, unsuitable } from "./findings.ts";
 import { HELD_OPEN_LIMIT_MS, createHeldOpen } from "./held-open.ts";
 import type { CollectOptions, Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
-import { findMisjudged } from "./rereading.ts";
+import { findMismatched } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";
 import { createSettling, stillMs } from "./settling.ts";
-import { RACY_MS, createSightings, sameView, viewNow } from "./sightings.ts";
+import { RACY_MS, createObservations, sameView, viewNow } from "./observations.ts";
 import type { ConfigurationFile, FileFingerprint, Snapshot } from "./snapshot.ts";
 import { createStatCache } from "./stat-cache.ts";
 
 export type Collected =
   | { readonly kind: "snapshot"; readonly snapshot: Snapshot; readonly warnings: readonly FileFinding[] }
-  /** Something is being written. The truth is not in yet; come back after `wait_ms`. */
+  /** Files are being written: collect again after `wait_ms`. */
   | { readonly kind: "unsettled"; readonly wait_ms: number; readonly paths: readonly string[] }
   /** There is no digest; the last registration stands. */
   | { readonly kind: "refused"; readonly findings: readonly FileFinding[] };
@@ -32,38 +32,38 @@ export interface FingerprintLimits extends SettlingLimits {
   readonly fileLimitBytes: number;
 }
 
-/** The files to read again: those that this process took over from an earlier one and never read, or every file. */
+/** The files to read again: those whose hash comes from an earlier process (`inherited`), or every file. */
 export type RereadScope = "inherited" | "all";
 
 export interface Fingerprinter {
   /**
-   * Takes over what an earlier process hashed and registered. As long as every file still has its stat, that is what the files hold;
-   * once one has not, all are read: no digest is made of what another process read, perhaps before the disk was swapped.
+   * Adopts the hashes of an earlier process. They count as long as every file still has its stat. When one file changed, all are read:
+   * a digest never mixes in what another process read, perhaps from another disk.
    */
   remember(files: readonly FileFingerprint[]): void;
   /**
-   * One consistent cut of the files, reading only what changed. Not to be called again before it resolved.
+   * Takes one consistent cut of the files and reads only what changed. Do not call it again before it resolves.
    *
    * @throws `options.signal.reason` when the signal aborts.
    */
   collect(files: readonly ConfigurationFile[], options: CollectOptions): Promise<Collected>;
   /**
-   * True when every file is as in the last snapshot. One synchronous stat per file and nothing else: no thread, no read.
-   * For local filesystems only, where a stat cannot hang.
+   * True when every file is as in the last snapshot. Costs one synchronous stat per file. For local filesystems only, where a stat
+   * cannot hang.
    */
-  holds(files: readonly ConfigurationFile[]): boolean;
-  /** Forgets what was hashed: a look at the stats says nothing any more, and the next `collect` reads every file. */
-  distrust(): void;
+  isUnchanged(files: readonly ConfigurationFile[]): boolean;
+  /** Forgets all hashes, so that the next `collect` reads every file. */
+  invalidate(): void;
   /**
-   * Reads files whose stat says that they are as they were, slowly, beside everything else. The next `collect` reads what proved wrong.
+   * Reads files slowly in the background although their stat did not change. The next `collect` reads those whose content changed.
    *
-   * @returns the paths of the files that hold something else than their stat says.
+   * @returns the paths of the files whose content changed although their stat did not.
    * @throws `signal.reason` when the signal aborts.
    */
   reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** Looks, pauses and rereads within one collect, before files count as unstable. */
+/** Attempts within one collect, before files count as unstable. */
 const MAX_ROUNDS = 8;
 
 export function createFingerprinter(
@@ -71,25 +71,25 @@ export function createFingerprinter(
   limits: FingerprintLimits,
 ): Fingerprinter {
   const { files: disk, clock } = machine;
-  const sightings = createSightings(machine);
+  const observations = createObservations(machine);
   const settling = createSettling(clock, limits);
   const holders = createHeldOpen(machine);
   const cache = createStatCache();
-  const state = { disk, sightings, cache, limitBytes: limits.fileLimitBytes };
+  const state = { disk, observations, cache, limitBytes: limits.fileLimitBytes };
   let last: readonly FileFingerprint[] | undefined;
 
   const isSuitable = (path: string, stat: FileStat) => unsuitable(path, stat, limits.fileLimitBytes) === undefined;
 
   /**
-   * Looks for programs that have changed files open: at the first sight of a change, when most have closed them already, and where they had
-   * not, or went on writing, once the file holds still.
+   * Looks for programs that have changed files open for writing: when a change is first seen (most writers have closed the file by
+   * then), and again once the file has settled.
    */
   async function lookForWriters(paths: readonly string[], cut: Cut, signal: AbortSignal | undefined): Promise<void> {
     const targets = new Map<string, FileStat>();
     for (const path of paths) {
-      const view = sightings.view(path);
+      const view = observations.view(path);
       if (view?.kind !== "seen" || !isSuitable(path, view.stat)) continue;
-      const quietMs = sightings.quietMs(path);
+      const quietMs = observations.quietMs(path);
       if (quietMs < stillMs(limits) && settling.isUnsettled(path)) continue;
       const isChanged = hashOf(state, cut, path) === undefined && holders.isUnknown(path, view.stat);
       const isHeld = holders.holder(path) !== undefined;
@@ -97,59 +97,59 @@ export function createFingerprinter(
     }
     if (targets.size === 0) return;
     await holders.look(targets);
-    // Only what still is as before that look was not written by somebody who closed it meanwhile.
-    await sightings.look(paths, signal);
+    // A file that changed since may have been closed by its writer before the search; it is not settled.
+    await observations.look(paths, signal);
   }
 
-  /** Files that are still being written, or undefined when all hold still or were waited for long enough. */
-  function waitForRest(paths: readonly string[], cut: Cut): Collected | undefined {
+  /** Files that are still being written; undefined when all have settled or their grace is over. */
+  function stillChanging(paths: readonly string[], cut: Cut): Collected | undefined {
     return unsettled(paths, (path) => {
-      const view = sightings.view(path);
+      const view = observations.view(path);
       if (view?.kind === "hidden") settling.clear(path);
       const isKnown = hashOf(state, cut, path) !== undefined;
       const isHopeless = view?.kind === "seen" && !isSuitable(path, view.stat);
       if (isKnown || isHopeless) return 0;
-      const unrestMs = settling.unrestMs(path, sightings.quietMs(path));
-      if (unrestMs > 0 || view?.kind !== "seen") return unrestMs;
+      const settleWaitMs = settling.settleWaitMs(path, observations.quietMs(path));
+      if (settleWaitMs > 0 || view?.kind !== "seen") return settleWaitMs;
       return holders.waitMs(path, view.stat);
     });
   }
 
-  /** Files that hold still but look half-written. */
-  function waitForSense(paths: readonly string[], cut: Cut): Collected | undefined {
+  /** Files that have settled but look incomplete. */
+  function stillIncomplete(paths: readonly string[], cut: Cut): Collected | undefined {
     return unsettled(paths, (path) => {
       const hashed = hashOf(state, cut, path);
-      if (hashed?.suspect === true) return settling.suspicionMs(path, hashed.sha256, sightings.quietMs(path));
+      if (hashed?.suspect === true) return settling.incompleteWaitMs(path, hashed.sha256, observations.quietMs(path));
       settling.clear(path);
       return 0;
     });
   }
 
-  /** How long to pause so that the timestamps of files that must be read now can tell the next write from the last one. */
-  function breathMs(paths: readonly string[], cut: Cut): number {
+  /** How long to pause before reading, so that a later write gets a different timestamp than the last one (see `RACY_MS`). */
+  function racyPauseMs(paths: readonly string[], cut: Cut): number {
     const pauses = paths.map((path) => {
-      const view = sightings.view(path);
+      const view = observations.view(path);
       if (view?.kind !== "seen" || !isSuitable(path, view.stat)) return 0;
-      return hashOf(state, cut, path) === undefined ? RACY_MS + 1 - sightings.quietMs(path) : 0;
+      return hashOf(state, cut, path) === undefined ? RACY_MS + 1 - observations.quietMs(path) : 0;
     });
     return Math.ceil(Math.max(0, ...pauses));
   }
 
-  const stands = ({ path, stat }: FileFingerprint) => sameView(viewNow(disk, path), { kind: "seen", stat });
+  const isStatUnchanged = ({ path, stat }: FileFingerprint) => sameView(viewNow(disk, path), { kind: "seen", stat });
 
-  async function troublesOf(paths: readonly string[]): Promise<readonly Trouble[]> {
-    const troubles = await Promise.all(
+  async function unreadableFindings(paths: readonly string[]): Promise<readonly PathFinding[]> {
+    const pathFindings = await Promise.all(
       paths.map(async (path) => {
-        const view = sightings.view(path);
-        if (view?.kind === "hidden") return systemTrouble(disk, path, view.code);
+        const view = observations.view(path);
+        if (view?.kind === "hidden") return systemErrorFinding(disk, path, view.code);
         return view === undefined ? undefined : unsuitable(path, view.stat, limits.fileLimitBytes);
       }),
     );
-    return troubles.filter((trouble) => trouble !== undefined);
+    return pathFindings.filter((finding) => finding !== undefined);
   }
 
   function conclude(files: readonly ConfigurationFile[], cut: Cut): Collected {
-    const warnings: Trouble[] = [];
+    const warnings: PathFinding[] = [];
     const fingerprints = files.map(({ label, path }): FileFingerprint => {
       const hashed = hashOf(state, cut, path);
       if (hashed === undefined) throw new Error(`${path} has no hash in its own snapshot`);
@@ -167,7 +167,7 @@ export function createFingerprinter(
     const digest = configurationDigest(fingerprints.map(({ sha256 }) => sha256));
     return {
       kind: "snapshot",
-      snapshot: { digest, files: fingerprints, read_bytes: cut.readBytes },
+      snapshot: { digest, files: fingerprints, readBytes: cut.readBytes },
       warnings: atIndex(warnings, files),
     };
   }
@@ -183,68 +183,71 @@ export function createFingerprinter(
     async collect(files, options) {
       const { settle, signal } = options;
       const paths = [...new Set(files.map(({ path }) => path))];
-      for (const memory of [sightings, settling, holders, cache]) memory.retain(new Set(paths));
+      for (const memory of [observations, settling, holders, cache]) memory.retain(new Set(paths));
       const cut = createCut();
-      const wait = (waiting: typeof waitForRest) => (settle ? waiting(paths, cut) : undefined);
+      const wait = (waiting: typeof stillChanging) => (settle ? waiting(paths, cut) : undefined);
 
-      settling.resume(sightings.unwatchedMs());
-      await sightings.look(paths, signal);
+      settling.resume(observations.unwatchedMs());
+      await observations.look(paths, signal);
       if (settle) await lookForWriters(paths, cut, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        if (paths.some((path) => hashOf(state, cut, path) === undefined)) cache.disinherit();
-        const unsettledFiles = wait(waitForRest);
+        if (paths.some((path) => hashOf(state, cut, path) === undefined)) cache.dropInherited();
+        const unsettledFiles = wait(stillChanging);
         if (unsettledFiles !== undefined) return unsettledFiles;
 
-        const pauseMs = breathMs(paths, cut);
+        const pauseMs = racyPauseMs(paths, cut);
         if (pauseMs === 0) {
           const reading = await readMissing(state, cut, paths, options);
-          const troubles = [...(await troublesOf(paths)), ...reading.troubles];
-          if (troubles.length > 0) {
+          const pathFindings = [...(await unreadableFindings(paths)), ...reading.pathFindings];
+          if (pathFindings.length > 0) {
             for (const path of paths) settling.restart(path);
-            return { kind: "refused", findings: atIndex(troubles, files) };
+            return { kind: "refused", findings: atIndex(pathFindings, files) };
           }
-          if (!reading.hasRead) return wait(waitForSense) ?? conclude(files, cut);
+          if (!reading.hasRead) return wait(stillIncomplete) ?? conclude(files, cut);
         } else {
           await clock.sleep(pauseMs, signal);
         }
-        // Every hash was taken before this look, so if every file still is as hashed, they all were at this moment.
-        await sightings.look(paths, signal);
+        // Every hash is older than this look. If every stat is still the same, all files had the hashed content at this moment.
+        await observations.look(paths, signal);
       }
-      const unsettledFiles = wait(waitForRest);
+      const unsettledFiles = wait(stillChanging);
       if (unsettledFiles !== undefined) return unsettledFiles;
-      // Whoever writes without end must not keep the changes of the other files from being registered.
-      const isWritten = (path: string) => sightings.quietMs(path) < stillMs(limits);
-      const { troubles } = await readMissing(state, cut, paths, options, isWritten);
-      await sightings.look(paths, signal);
+      // A file that is written all the time must not keep changes of the other files from being registered.
+      const isWritten = (path: string) => observations.quietMs(path) < stillMs(limits);
+      const { pathFindings } = await readMissing(state, cut, paths, options, isWritten);
+      await observations.look(paths, signal);
       const moved = paths.filter((path) => hashOf(state, cut, path) === undefined);
       if (moved.length === 0) return conclude(files, cut);
       for (const path of moved) settling.restart(path);
-      return { kind: "refused", findings: atIndex(troubles.length > 0 ? troubles : moved.map(unstable), files) };
+      return {
+        kind: "refused",
+        findings: atIndex(pathFindings.length > 0 ? pathFindings : moved.map(unstable), files),
+      };
     },
 
-    holds(files) {
+    isUnchanged(files) {
       if (last === undefined || last.length !== files.length) return false;
       return last.every(
         (known, index) =>
           known.path === files[index]?.path &&
           known.trusted &&
           holders.holder(known.path) === undefined &&
-          stands(known),
+          isStatUnchanged(known),
       );
     },
 
-    distrust() {
+    invalidate() {
       cache.clear();
       last = undefined;
     },
 
     async reread(scope, signal) {
       const known = [...cache.entries()].filter(([, { inherited }]) => inherited || scope === "all");
-      const { misjudged, moved } = await findMisjudged(machine, known, signal);
+      const { mismatched, moved } = await findMismatched(machine, known, signal);
       for (const [path, hashed] of known) cache.confirm(path, hashed);
-      for (const path of [...misjudged, ...moved]) cache.forget(path);
-      if (misjudged.length > 0) last = undefined;
-      return misjudged;
+      for (const path of [...mismatched, ...moved]) cache.forget(path);
+      if (mismatched.length > 0) last = undefined;
+      return mismatched;
     },
   };
 }
@@ -259,11 +262,11 @@ function unsettled(paths: readonly string[], waitMs: (path: string) => number): 
   };
 }
 
-/** Each finding at every place of the list that names its path, in the order of the list. */
-function atIndex(troubles: readonly Trouble[], files: readonly ConfigurationFile[]): readonly FileFinding[] {
+/** One finding per entry of the list that names its path, in the order of the list. */
+function atIndex(pathFindings: readonly PathFinding[], files: readonly ConfigurationFile[]): readonly FileFinding[] {
   const findings: FileFinding[] = [];
   for (const [index, { path }] of files.entries()) {
-    for (const trouble of troubles) if (trouble.path === path) findings.push({ ...trouble, index });
+    for (const finding of pathFindings) if (finding.path === path) findings.push({ ...finding, index });
   }
   return findings;
 }

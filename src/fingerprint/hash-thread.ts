@@ -3,20 +3,20 @@ import type { MessagePort, Worker } from "node:worker_threads";
 
 import { errorCode } from "../platform/files/files.ts";
 
-/** One SHA-256 in the making. The bytes may be overwritten once `update` resolved. */
+/** A SHA-256 in progress. The caller may overwrite the bytes once `update` resolves. */
 export interface RunningHash {
   update(bytes: Uint8Array): Promise<void> | void;
   digest(): Promise<string> | string;
 }
 
-/** A second thread that does nothing but SHA-256, so that two cores hash when there is much to read. */
+/** A second thread that computes SHA-256, so that two cores hash large files. */
 export interface HashThread {
-  /** Starts a hash there. Its methods reject with `HashThreadLost` when the thread is gone. The bytes must be shared memory. */
+  /** Starts a hash on the thread. Its methods reject with `HashThreadLost` when the thread ended. The bytes must be shared memory. */
   start(): RunningHash;
   stop(): Promise<void>;
 }
 
-/** The thread died, as under a limit on threads or memory. */
+/** The thread ended, for example under a memory limit. */
 export class HashThreadLost extends Error {
   override readonly name = "HashThreadLost";
 }
@@ -32,7 +32,7 @@ interface Reply {
   readonly sha256: string;
 }
 
-/** @returns undefined when the system gives no thread. */
+/** @returns undefined when the system refuses another thread. */
 export async function startHashThread(): Promise<HashThread | undefined> {
   const worker = await startWorker();
   return worker === undefined ? undefined : converse(worker);
@@ -47,7 +47,7 @@ function converse(worker: Worker): HashThread {
     waiting.get(id)?.resolve(sha256);
     waiting.delete(id);
   });
-  // `exit` follows.
+  // `exit` always follows `error` and handles both.
   worker.on("error", () => {});
   worker.on("exit", () => {
     lost = new HashThreadLost("The hashing thread ended");
@@ -81,20 +81,20 @@ function converse(worker: Worker): HashThread {
 
 async function startWorker(): Promise<Worker | undefined> {
   const { Worker } = await import("node:worker_threads");
-  // The source goes along as text, because a bundle has no second file to start from.
+  // The source is passed as text, because the bundle has no second file to load.
   const source = `(${serve})(require("node:worker_threads").parentPort, require("node:crypto").createHash)`;
   try {
     return new Worker(source, { eval: true, env: {}, execArgv: [] });
   } catch (error) {
-    // No thread left under TasksMax= or RLIMIT_NPROC; anything else is a bug.
+    // TasksMax= or RLIMIT_NPROC is reached; anything else is a bug.
     if (errorCode(error) === "ERR_WORKER_INIT_FAILED") return undefined;
     throw error;
   }
 }
 
 /**
- * The whole program of the thread. It is sent as its own text, so it may use nothing but its parameters, and no named
- * functions, which a bundler might wrap in helpers of its own.
+ * The program of the thread. It is passed as text, so it may only use its parameters, and no named functions: a bundler may wrap those
+ * in helpers that do not exist in the thread.
  */
 function serve(port: MessagePort, createHash: typeof crypto.createHash): void {
   const running = new Map<number, ReturnType<typeof createHash>>();

@@ -5,18 +5,18 @@ import type { FileStat, Files, ReadableFile } from "../platform/files/files.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { HashThread, RunningHash } from "./hash-thread.ts";
 import { HashThreadLost, startHashThread } from "./hash-thread.ts";
-import { sameStat } from "./sightings.ts";
+import { sameStat } from "./observations.ts";
 
 /** A file to read from its first byte to its last. */
 export interface HashRequest {
   readonly path: string;
-  /** What the last look showed; a file that is another one by now is not hashed. */
+  /** The last known stat. A file with another stat is not hashed. */
   readonly expected: FileStat;
-  /** Keep the bytes for the answer. For files of a few MB at most. */
+  /** Return the content too. For files of a few MB at most. */
   readonly keep: boolean;
-  /** Most that is read of a file that does not tell its size. */
+  /** Bound for a file whose stat says size 0. */
   readonly limitBytes: number;
-  /** The file never holds still: its bytes of one moment are wanted, whatever `expected` says. */
+  /** Hash the file although it changes all the time: its content at one moment, whatever `expected` says. */
   readonly ofOneMoment: boolean;
 }
 
@@ -24,43 +24,43 @@ export type HashResult =
   | {
       readonly kind: "hashed";
       readonly sha256: string;
-      /** How many bytes that is of; files under /proc say that they are empty. */
+      /** Bytes that were hashed. Can differ from the stat: files under /proc have size 0. */
       readonly bytes: number;
       readonly content: Uint8Array | undefined;
     }
-  /** More than `limitBytes`, which only reading told. */
+  /** The file has size 0 by its stat, but more than `limitBytes` could be read. */
   | { readonly kind: "too-large" }
-  /** The file changed or was replaced since the last look. */
+  /** The file changed or was replaced since `expected`. */
   | { readonly kind: "moved" }
   /** The system refused, for example with `EACCES`. */
   | { readonly kind: "failed"; readonly code: string };
 
 export interface HashOptions {
   readonly signal: AbortSignal | undefined;
-  /** Bytes that were read since the last call. */
+  /** Called with the number of bytes read since the last call. */
   onBytes(count: number): void;
-  /** Awaited before the next file is opened, so that kept bytes do not pile up. */
+  /** Awaited before the next file is opened, which bounds the memory for kept content. */
   onResult(request: HashRequest, result: HashResult): Promise<void>;
   readonly startThread?: typeof startHashThread;
 }
 
-/** Large enough that system calls and messages cost nothing, small enough to hash in 20 ms on a board without SHA instructions. */
+/** Large enough that system calls and messages are cheap; a board without SHA instructions hashes it in 20 ms. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** Files open at the same time on this thread: while one is hashed, the system opens and reads the others. */
+/** Files that this thread hashes at the same time: while one is hashed, the others are opened and read. */
 const LANES = 3;
 
-/** What is read at a time of a file that does not tell its size. */
+/** The chunk for files that are small, or have size 0 by their stat. */
 const SMALLEST_CHUNK_BYTES = 4096;
 
-/** With a second thread: what keeps both of them busy. */
+/** With a second thread, these keep both threads busy. */
 const LANES_BESIDE_THREAD = 1;
 const LANES_OF_THREAD = 2;
 
-/** A thread costs some 15 ms and 12 MB, and helps when there is this much to read beside the largest file. */
+/** A thread costs about 15 ms and 12 MB. It pays off when there is this much to read beside the largest file. */
 const WORTH_A_THREAD_BYTES = 32 * 1024 * 1024;
 
-/** Where the bytes of a lane go. */
+/** The hash function and buffers of one lane. */
 interface Hashers {
   start(): RunningHash;
   /** Two buffers: one is hashed while the other is filled. */
@@ -73,7 +73,7 @@ interface Hashers {
  * @throws `options.signal.reason` when the signal aborts; every file is closed by then.
  */
 export async function hashFiles(files: Files, requests: readonly HashRequest[], options: HashOptions): Promise<void> {
-  // The largest first, so that none is left alone at the end.
+  // Largest first, so that the lanes finish at about the same time.
   const queue = [...requests].sort((one, other) => other.expected.size_bytes - one.expected.size_bytes);
   const largestBytes = queue[0]?.expected.size_bytes ?? 0;
   const totalBytes = queue.reduce((total, { expected }) => total + expected.size_bytes, 0);
@@ -89,7 +89,7 @@ export async function hashFiles(files: Files, requests: readonly HashRequest[], 
   try {
     const runThere = () => drain(files, queue, sharedHashers(thread, chunkBytes), options);
     await everyLane([...repeat(LANES_BESIDE_THREAD, run), ...repeat(LANES_OF_THREAD, runThere)]);
-    // What a lost thread put back after this thread was done.
+    // Files that a lost thread put back after the other lanes were done.
     await run();
   } finally {
     await thread.stop();
@@ -129,7 +129,7 @@ async function drain(files: Files, queue: HashRequest[], hashers: Hashers, optio
   }
 }
 
-/** open → fstat → read → fstat: the hash belongs to exactly the state that the stat describes. */
+/** open → fstat → read → fstat, so that hash and stat describe the same state. */
 async function hashFile(
   files: Files,
   request: HashRequest,
@@ -164,8 +164,8 @@ async function hashStill(
 }
 
 /**
- * Of a file that is being written all the time: what it held when it was opened, which counts when the same is read twice. A log that
- * grows passes, and so does a file that is replaced; one that is written over faster than it is read does not.
+ * Hashes a file that is written all the time, up to the size it had when it was opened. The hash counts when two reads agree: true for a
+ * log that grows and for a file that is replaced by rename, not for one that is overwritten faster than it is read.
  */
 async function hashMoment(
   file: ReadableFile,
@@ -181,7 +181,7 @@ async function hashMoment(
   return isSame ? result : { kind: "moved" };
 }
 
-/** A size of zero says nothing under /proc and on some user-space filesystems: such files are read to their end. */
+/** Files under /proc and on some user-space filesystems have size 0 in their stat: those are read to their end. */
 async function hashContent(
   file: ReadableFile,
   sizeBytes: number,
@@ -221,7 +221,7 @@ async function hashStream(
   return { kind: "hashed", sha256: await hash.digest(), bytes: position, content: undefined };
 }
 
-/** For files whose bytes are wanted: reads straight into `content`. */
+/** For requests with `keep`: reads into `content`. */
 async function hashWhole(
   file: ReadableFile,
   content: Uint8Array,
@@ -241,12 +241,12 @@ async function hashWhole(
   return { kind: "hashed", sha256: hash.digest("hex"), bytes: position, content: content.subarray(0, position) };
 }
 
-/** Gone, or replaced on the server of a network drive: the next look says what is there now. */
+/** The file was removed, or replaced on the server of a network drive. */
 const MOVED_CODES: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ESTALE"]);
 
 function failure(error: unknown): HashResult {
   const code = errorCode(error);
-  // A lost thread, or a bug.
+  // HashThreadLost, or a bug.
   if (code === undefined) throw error;
   return MOVED_CODES.has(code) ? { kind: "moved" } : { kind: "failed", code };
 }
@@ -255,7 +255,7 @@ function repeat(count: number, run: () => Promise<void>): readonly Promise<void>
   return Array.from({ length: count }, run);
 }
 
-/** Waits for all, so that no file is open any more when the first error is thrown. */
+/** Waits for all lanes, so that every file is closed before the first error is thrown. */
 async function everyLane(lanes: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(lanes);
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;

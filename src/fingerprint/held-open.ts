@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
 import { findOpenWriters } from "../platform/files/open-writers.ts";
-import { sameStat } from "./sightings.ts";
+import { sameStat } from "./observations.ts";
 
 /**
  * Files that a program holds open for writing, as far as the system lets this user see it.
@@ -11,18 +11,18 @@ import { sameStat } from "./sightings.ts";
 export interface HeldOpen {
   /** True until a look has found that no program writes the file in this state. */
   isUnknown(path: string, stat: FileStat): boolean;
-  /** Looks for writers of the files, whose stats were seen before. */
+  /** Looks for writers of the files; each stat must be older than the call. */
   look(targets: ReadonlyMap<string, FileStat>): Promise<void>;
-  /** Milliseconds to wait for the writer that the last look found; 0 where there was none, or where it was waited for long enough. */
+  /** Milliseconds to wait for the writer that the last look found; 0 when there was none, or `HELD_OPEN_LIMIT_MS` is over. */
   waitMs(path: string, stat: FileStat): number;
-  /** The process that the last look found writing. */
+  /** The process that had the file open for writing at the last look. */
   holder(path: string): number | undefined;
   retain(paths: ReadonlySet<string>): void;
 }
 
 /**
- * How long a file that is open for writing is waited for, once until it is closed: calibrations write what they find while a person moves
- * the robot, and a program that never closes its file must not keep changes from being registered.
+ * How long to wait for a writer to close its file. Calibration programs keep the file open while a person moves the robot; a program
+ * that never closes its file must not keep changes from being registered.
  */
 export const HELD_OPEN_LIMIT_MS = 60_000;
 
@@ -33,17 +33,17 @@ interface Holding {
   readonly sinceMs: number;
 }
 
-/** Nobody reports that a file is closed. Looking costs some processor time, so that long waits are looked at less often. */
+/** There is no event when a file is closed, so the wait polls. A look costs processor time: long waits poll less often. */
 const FIRST_PAUSE_MS = 500;
 const PAUSE_SHARE = 1 / 8;
 
 export function createHeldOpen(machine: { readonly files: Files; readonly clock: Clock }): HeldOpen {
   const { clock } = machine;
-  /** The stat at which a look found no writer of the file. */
+  /** The stat of each file when a look found no writer. */
   const closed = new Map<string, FileStat>();
   const holdings = new Map<string, Holding>();
 
-  /** Another file in its place, as after a rename, is not the one that was found open. */
+  /** undefined when another file took its place, as after a rename. */
   function holdingOf(path: string, { device, inode }: FileStat): Holding | undefined {
     const holding = holdings.get(path);
     return holding?.stat.device === device && holding.stat.inode === inode ? holding : undefined;

@@ -22,12 +22,12 @@ const CHARACTER = {
 /**
  * True for one whole JSON text (RFC 8259), which may begin with a byte order mark.
  *
- * In linear time and without memory: JSON.parse needs fifty times the size for brackets in brackets, which got the agent killed. Does not
- * look into strings beyond their end, and calls a text broken that is nested deeper than 1000.
+ * Runs in linear time and almost without memory: JSON.parse needs fifty times the size of nested brackets, enough for the OOM killer.
+ * Does not check escapes in strings. A text nested deeper than 1000 is not accepted.
  */
 export function isJson(bytes: Uint8Array): boolean {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  /** For each open bracket, whether it is that of an object. */
+  /** One entry per open bracket: true for an object, false for an array. */
   const isObject: boolean[] = [];
 
   function skipBlanks(): number | undefined {
@@ -87,7 +87,7 @@ export function isJson(bytes: Uint8Array): boolean {
 
   const takeKey = () => takeString() && take(CHARACTER.colon);
 
-  /** A scalar, an empty container, or the beginning of a container up to its first value. */
+  /** Takes a scalar, an empty container, or the start of a container up to its first value. */
   function takeValue(): "whole" | "opened" | "broken" {
     const character = skipBlanks();
     if (character === CHARACTER.quote) return takeString() ? "whole" : "broken";

@@ -4,7 +4,7 @@ const NAME_END = /[\s/>]/g;
 const DOCTYPE_HEAD = /[^[>]*[[>]/y;
 const DOCTYPE_END = /\]\s*>/g;
 
-/** What is skipped as a whole. */
+/** Skipped without looking inside. */
 const SECTIONS = [
   ["<!--", "-->"],
   ["<![CDATA[", "]]>"],
@@ -12,11 +12,11 @@ const SECTIONS = [
 ] as const;
 
 /**
- * True when the text is whole as far as its tags tell: one root element, each element closed in order, nothing else after it.
+ * True when the tags of the text are complete: one root element, each element closed in order, nothing after it.
  *
- * In linear time. Generous on purpose: entities, namespaces, attributes and encodings are not judged.
+ * Runs in linear time. Does not check entities, namespaces, attributes or encodings.
  *
- * @param text the bytes as Latin-1, which leaves the markup of every encoding that extends ASCII as it is.
+ * @param text the bytes decoded as Latin-1, which keeps the markup of every encoding that extends ASCII.
  */
 export function isXml(text: string): boolean {
   /** Names of the elements that are open. */
@@ -45,13 +45,13 @@ export function isXml(text: string): boolean {
   }
 }
 
-/** A byte order mark may come first. */
+/** True for white space, with a byte order mark at the start of the text. */
 function isBlank(between: string, at: number): boolean {
   const text = at === 0 && between.startsWith("\xEF\xBB\xBF") ? between.slice(3) : between;
   return text.trim() === "";
 }
 
-/** Where the markup that starts here is over; null when it is not. */
+/** The index after the markup that starts here; null when it has no end. */
 function endOf(text: string, start: number): number | null {
   for (const [opening, closing] of SECTIONS) {
     if (!text.startsWith(opening, start)) continue;
@@ -61,7 +61,7 @@ function endOf(text: string, start: number): number | null {
   return text.startsWith("<!", start) ? endOfDoctype(text, start) : endOfTag(text, start);
 }
 
-/** Its own declarations stand in brackets. */
+/** A DOCTYPE may contain declarations in brackets. */
 function endOfDoctype(text: string, start: number): number | null {
   DOCTYPE_HEAD.lastIndex = start;
   const head = DOCTYPE_HEAD.exec(text)?.[0];
@@ -71,7 +71,7 @@ function endOfDoctype(text: string, start: number): number | null {
   return DOCTYPE_END.test(text) ? DOCTYPE_END.lastIndex : null;
 }
 
-/** Behind the first `>` that is not in quotes. */
+/** The index after the first `>` that is not in quotes. */
 function endOfTag(text: string, start: number): number | null {
   for (let at = start; at < text.length; at += 1) {
     const character = text[at];

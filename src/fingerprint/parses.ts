@@ -6,12 +6,12 @@ import { parseAllDocuments } from "yaml";
 import { isJson } from "./is-json.ts";
 import { isXml } from "./is-xml.ts";
 
-/** To look through this much takes some tens of milliseconds. */
+/** Checking this much takes some tens of milliseconds. */
 const TEXT_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /**
- * The syntax tree of a YAML text takes about 600 times its size and 1 ms per KB, on the thread that answers the watchdog.
- * Calibrations and driver settings have some KB.
+ * Parsing YAML takes about 600 times the size of the text in memory, and 1 ms per KB on the thread that answers the watchdog.
+ * Calibrations and driver settings have a few KB.
  */
 const YAML_LIMIT_BYTES = 128 * 1024;
 
@@ -31,7 +31,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
   [".launch", "xml"],
 ]);
 
-/** True when `parses` has an opinion about such a file. */
+/** True when `parses` checks such a file. */
 export function isParsable(path: string, sizeBytes: number): boolean {
   const format = formatOf(path);
   if (format === undefined || sizeBytes === 0) return false;
@@ -39,15 +39,15 @@ export function isParsable(path: string, sizeBytes: number): boolean {
 }
 
 /**
- * Says whether the text is whole as far as its syntax tells, to notice a writer that is half-way through.
+ * True when the syntax of the text is complete. Used to notice a file that is half-written.
  *
- * Generous on purpose: any number of YAML documents, unknown tags and directives, repeated keys and open aliases are fine,
- * because ROS and OpenCV files have them. JSON with comments is not JSON.
+ * Lenient on purpose: several YAML documents, unknown tags and directives, repeated keys and unresolved aliases pass, because ROS and
+ * OpenCV files have them. JSON with comments does not.
  */
 export function parses(path: string, content: Uint8Array): boolean {
   switch (formatOf(path)) {
     case "json":
-      // Not UTF-8, as when the last character is half written.
+      // The last character of a half-written file may be cut, which is not UTF-8.
       return isUtf8(content) && isJson(content);
     case "yaml":
       return isUtf8(content) && isYaml(new TextDecoder().decode(content));
@@ -62,13 +62,13 @@ function formatOf(path: string): Format | undefined {
   return FORMATS.get(extname(path).toLowerCase());
 }
 
-/** By its byte order mark. Its markup is not that of ASCII, and not judged. */
+/** True for a UTF-16 byte order mark. Such markup is not ASCII, and not checked. */
 function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
 
 function isYaml(text: string): boolean {
-  // Blocks that a file system lost in a power cut read as zeros; the parser would take them for a plain text.
+  // Blocks that a file system lost in a power cut read as zeros, which the parser accepts as plain text.
   if (text.includes("\0")) return false;
   const documents = parseAllDocuments(text, {
     strict: false,

@@ -1,26 +1,26 @@
 import type { Files } from "../platform/files/files.ts";
-import type { Trouble } from "./findings.ts";
-import { systemTrouble, tooLarge, unsuitable } from "./findings.ts";
+import type { PathFinding } from "./findings.ts";
+import { systemErrorFinding, tooLarge, unsuitable } from "./findings.ts";
 import type { HashRequest, HashResult } from "./hashing.ts";
 import { hashFiles } from "./hashing.ts";
 import { isParsable, parses } from "./parses.ts";
-import type { Sightings } from "./sightings.ts";
-import { sameStat } from "./sightings.ts";
+import type { Observations } from "./observations.ts";
+import { sameStat } from "./observations.ts";
 import type { Hashed, StatCache } from "./stat-cache.ts";
 
 export interface CollectOptions {
   readonly signal?: AbortSignal | undefined;
-  /** False for a look at what is there now: still a consistent cut, but writers get no time to finish. */
+  /** False to read the files now, without waiting for writers to finish. The cut is consistent either way. */
   readonly settle: boolean;
-  /** Called for every chunk that was read. */
+  /** Called after each chunk. */
   readonly onProgress?: (doneBytes: number, totalBytes: number) => void;
 }
 
-/** What one collect has read so far. */
+/** The hashes and counts of one collect. */
 export interface Cut {
   readonly hashes: Map<string, Hashed>;
   readBytes: number;
-  /** What the files that it set out to read held together. */
+  /** Total size of the files that this collect reads. */
   wantedBytes: number;
 }
 
@@ -28,17 +28,17 @@ export function createCut(): Cut {
   return { hashes: new Map(), readBytes: 0, wantedBytes: 0 };
 }
 
-/** Where hashes and looks are kept between collects. */
+/** What is kept between collects. */
 interface Memory {
   readonly disk: Files;
-  readonly sightings: Sightings;
+  readonly observations: Observations;
   readonly cache: StatCache;
   readonly limitBytes: number;
 }
 
-/** The hash of the file as the last look showed it, from this collect or trusted from an earlier one. */
-export function hashOf({ sightings, cache }: Memory, cut: Cut, path: string): Hashed | undefined {
-  const view = sightings.view(path);
+/** The hash that matches the last seen stat of the file, from this collect or a trusted one from an earlier collect. */
+export function hashOf({ observations, cache }: Memory, cut: Cut, path: string): Hashed | undefined {
+  const view = observations.view(path);
   if (view?.kind !== "seen") return undefined;
   const fresh = cut.hashes.get(path);
   if (fresh !== undefined && (fresh.ofOneMoment || sameStat(fresh.stat, view.stat))) return fresh;
@@ -46,11 +46,9 @@ export function hashOf({ sightings, cache }: Memory, cut: Cut, path: string): Ha
 }
 
 /**
- * Reads every suitable file whose hash is not known.
+ * Reads every suitable file whose hash is not known. A file that changes meanwhile stays without a hash.
  *
- * A file that moves meanwhile simply stays without a hash; the next look shows it as it then is.
- *
- * @param isRestless whether a file is to be taken as it is at one moment, because it never holds still.
+ * @param isRestless true for a file that changes all the time, to hash it as it is at one moment.
  */
 export async function readMissing(
   memory: Memory,
@@ -58,12 +56,12 @@ export async function readMissing(
   paths: readonly string[],
   { signal, onProgress }: CollectOptions,
   isRestless: (path: string) => boolean = () => false,
-): Promise<{ readonly hasRead: boolean; readonly troubles: readonly Trouble[] }> {
+): Promise<{ readonly hasRead: boolean; readonly pathFindings: readonly PathFinding[] }> {
   const requests = paths
     .map((path) => requestFor(memory, cut, path, isRestless(path)))
     .filter((request) => request !== undefined);
-  if (requests.length === 0) return { hasRead: false, troubles: [] };
-  const troubles: Trouble[] = [];
+  if (requests.length === 0) return { hasRead: false, pathFindings: [] };
+  const pathFindings: PathFinding[] = [];
   cut.wantedBytes += requests.reduce((total, { expected }) => total + expected.size_bytes, 0);
 
   await hashFiles(memory.disk, requests, {
@@ -75,26 +73,26 @@ export async function readMissing(
     async onResult(request, result) {
       switch (result.kind) {
         case "hashed": {
-          const hashed = judge(memory.sightings, request, result);
+          const hashed = judge(memory.observations, request, result);
           cut.hashes.set(request.path, hashed);
           memory.cache.store(request.path, hashed);
           return;
         }
         case "too-large":
-          troubles.push(tooLarge(request.path, `more than ${request.limitBytes} bytes`, request.limitBytes));
+          pathFindings.push(tooLarge(request.path, `more than ${request.limitBytes} bytes`, request.limitBytes));
           return;
         case "failed":
-          troubles.push(await systemTrouble(memory.disk, request.path, result.code));
+          pathFindings.push(await systemErrorFinding(memory.disk, request.path, result.code));
           return;
         case "moved":
       }
     },
   });
-  return { hasRead: true, troubles };
+  return { hasRead: true, pathFindings };
 }
 
 function requestFor(memory: Memory, cut: Cut, path: string, ofOneMoment: boolean): HashRequest | undefined {
-  const view = memory.sightings.view(path);
+  const view = memory.observations.view(path);
   if (view?.kind !== "seen" || unsuitable(path, view.stat, memory.limitBytes) !== undefined) return undefined;
   if (hashOf(memory, cut, path) !== undefined) return undefined;
   return {
@@ -107,12 +105,12 @@ function requestFor(memory: Memory, cut: Cut, path: string, ofOneMoment: boolean
 }
 
 function judge(
-  sightings: Sightings,
+  observations: Observations,
   { path, expected, ofOneMoment }: HashRequest,
   { sha256, bytes, content }: Extract<HashResult, { kind: "hashed" }>,
 ): Hashed {
-  // The look came before the reading began, so what it proves held then. Where the size is made up, as under /proc, the times are too.
-  const trusted = !ofOneMoment && bytes === expected.size_bytes && sightings.isTrustworthy(path);
+  // `isTrustworthy` refers to the look before the read. Where the size is not real, as under /proc, the timestamps are not either.
+  const trusted = !ofOneMoment && bytes === expected.size_bytes && observations.isTrustworthy(path);
   const suspect = bytes === 0 || (content !== undefined && !parses(path, content));
   return { sha256, bytes, stat: expected, trusted, suspect, inherited: false, ofOneMoment };
 }

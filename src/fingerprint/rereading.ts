@@ -3,31 +3,30 @@ import type { Files, ReadableFile } from "../platform/files/files.ts";
 import { hashFiles } from "./hashing.ts";
 import type { Hashed } from "./stat-cache.ts";
 
-/** 8 MiB a second: the robot does not notice, and a gigabyte takes two minutes. */
+/** 8 MiB/s: low load for the robot, and a gigabyte takes two minutes. */
 const PACE_BYTES_PER_MS = (8 * 1024 * 1024) / 1000;
 
 export interface Reread {
-  readonly misjudged: readonly string[];
+  readonly mismatched: readonly string[];
   readonly moved: readonly string[];
 }
 
 /**
- * Reads files again whose stat says that nothing changed, one after the other and slowly.
+ * Reads files again although their stat did not change, slowly and one after the other.
  *
- * A stat can be wrong: a read-only image (squashfs, erofs) swapped for one with equal lengths and timestamps, a store through a memory
- * mapping, which moves the timestamps only now and then (mmap(2)), a disk that rots.
+ * Content can change without the stat: a read-only image (squashfs, erofs) is swapped for one with equal lengths and timestamps, a write
+ * through a memory mapping updates the timestamps late (mmap(2)), a disk fails.
  *
- * @returns the paths of the files that could not be read or hold something else than `known` says, and of those whose stat moved: whoever
- * looks at the files sees that.
+ * @returns `mismatched`: the paths that could not be read or have another hash than in `known`. `moved`: those whose stat changed.
  * @throws `signal.reason` when the signal aborts.
  */
-export async function findMisjudged(
+export async function findMismatched(
   { files, clock }: { readonly files: Files; readonly clock: Clock },
   known: readonly (readonly [path: string, hashed: Hashed])[],
   signal: AbortSignal,
 ): Promise<Reread> {
   const paced = paceReads(files, clock, signal);
-  const misjudged: string[] = [];
+  const mismatched: string[] = [];
   const moved: string[] = [];
   for (const [path, { stat, sha256 }] of known) {
     const request = { path, expected: stat, keep: false, limitBytes: stat.size_bytes, ofOneMoment: false };
@@ -36,11 +35,11 @@ export async function findMisjudged(
       onBytes() {},
       async onResult(_request, result) {
         if (result.kind === "moved") moved.push(path);
-        else if (result.kind !== "hashed" || result.sha256 !== sha256) misjudged.push(path);
+        else if (result.kind !== "hashed" || result.sha256 !== sha256) mismatched.push(path);
       },
     });
   }
-  return { misjudged, moved };
+  return { mismatched, moved };
 }
 
 function paceReads(files: Files, clock: Clock, signal: AbortSignal): Files {

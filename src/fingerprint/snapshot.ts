@@ -13,11 +13,11 @@ export interface FileFingerprint {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
   readonly bytes: number;
-  /** Of the state that was hashed. */
+  /** The stat of the file when it was hashed. */
   readonly stat: FileStat;
-  /** A file that still has this stat still has these bytes. */
+  /** True when a file with this stat is known to have these bytes, so that it need not be read again. */
   readonly trusted: boolean;
-  /** Empty, or not the JSON or YAML that its name promises. */
+  /** Empty, or not valid in the format of its file name. */
   readonly suspect: boolean;
 }
 
@@ -26,6 +26,6 @@ export interface Snapshot {
   readonly digest: string;
   /** In the order of the list. */
   readonly files: readonly FileFingerprint[];
-  /** What had to be read for it; 0 when every file was known by its stat. */
-  readonly read_bytes: number;
+  /** Bytes that were read; 0 when the stat of every file was known. */
+  readonly readBytes: number;
 }

@@ -1,35 +1,35 @@
 import type { FileStat } from "../platform/files/files.ts";
-import { sameStat } from "./sightings.ts";
+import { sameStat } from "./observations.ts";
 import type { FileFingerprint } from "./snapshot.ts";
 
-/** What is known of a file that was read. */
+/** The hash of a file, and how far it can be relied on. */
 export interface Hashed {
   readonly sha256: string;
   readonly bytes: number;
-  /** The state of the file that the hash belongs to. */
+  /** The stat of the file when it was hashed. */
   readonly stat: FileStat;
-  /** A file that still has this stat still has these bytes. */
+  /** True when a file with this stat is known to have these bytes, so that it need not be read again. */
   readonly trusted: boolean;
-  /** Empty, or not the JSON or YAML that its name promises: perhaps a writer is half-way through. */
+  /** Empty, or not valid in the format of its file name: perhaps half-written. */
   readonly suspect: boolean;
-  /** Read by an earlier process and not by this one: enough to see that nothing changed, not to register anything by. */
+  /** Read by an earlier process: enough to see that nothing changed, not enough to register a new digest. */
   readonly inherited: boolean;
-  /** The file never held still; this is what it held at one moment while it was read. */
+  /** The file changes all the time; this is its content at one moment. */
   readonly ofOneMoment: boolean;
 }
 
-/** The hashes of files by path, each valid as long as the file keeps its stat. */
+/** The hashes of files by path, each valid while the file keeps its stat. */
 export interface StatCache {
-  /** Takes over what another process hashed. */
+  /** Adopts the hashes of an earlier process. */
   remember(files: readonly FileFingerprint[]): void;
-  /** What stands for files that are not read again. */
+  /** The trusted entries. */
   entries(): ReadonlyMap<string, Hashed>;
-  /** The hash that stands for a file with this stat without reading it. */
+  /** The trusted hash of a file with this stat. */
   trusted(path: string, stat: FileStat): Hashed | undefined;
   store(path: string, hashed: Hashed): void;
-  /** Drops what was taken over and not read since. */
-  disinherit(): void;
-  /** This process has read it now, unless the entry is another one by now. */
+  /** Drops the hashes of an earlier process that were not confirmed. */
+  dropInherited(): void;
+  /** Marks the entry as read by this process, unless it was replaced meanwhile. */
   confirm(path: string, hashed: Hashed): void;
   forget(path: string): void;
   clear(): void;
@@ -52,7 +52,7 @@ export function createStatCache(): StatCache {
     store(path, hashed) {
       entries.set(path, hashed);
     },
-    disinherit() {
+    dropInherited() {
       for (const [path, { inherited }] of entries) if (inherited) entries.delete(path);
     },
     confirm(path, hashed) {

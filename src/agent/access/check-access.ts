@@ -13,7 +13,7 @@ import { configurationFiles } from "../robot-setup.ts";
 import type { Vantage } from "./vantage.ts";
 import { explainDenial } from "./vantage.ts";
 
-/** What the agent's user cannot read of what it has to, each at the line that names it. Nothing is read here but modes and access lists. */
+/** The files that the agent's user must read but cannot, each at the line that names it. Checks only modes and access lists. */
 export async function accessFindings(
   { machine }: CommandContext,
   folders: Pick<Folders, "config_path">,
@@ -50,7 +50,7 @@ export async function accessFindings(
   });
 }
 
-/** A file, and where it is named. */
+/** A file, and where the configuration or manifest names it. */
 interface Place {
   readonly path: string;
   readonly document: Document;
@@ -58,7 +58,7 @@ interface Place {
   readonly granted: "listed" | "told";
 }
 
-/** What the agent's user cannot read is told with what stands in the way, and not twice. */
+/** Drops the findings that `denials` already report in more detail. */
 export function withoutRepeats(
   findings: readonly LocatedFinding[],
   denials: readonly LocatedFinding[],
@@ -77,14 +77,14 @@ function listedFiles({
   return resolved.files.map(({ path }, index) => ({ path, loc: manifest.configuration_files[index]?.loc ?? "" }));
 }
 
-/** The key as the agent's user will find it. */
+/** The key as the agent's user sees it. */
 export type KeyLook =
   | Credential
   | CredentialProblem
-  /** This user may not look, which is as it should be. */
+  /** This user cannot read the key, which is expected. */
   | { readonly kind: "closed"; readonly where: string };
 
-/** Looks at the key in the agent's place: whose it has to be, and whether that user can read it. */
+/** Checks the key on behalf of the agent: the owner of the file, and whether the agent's user can read it. */
 export async function lookAtKey(
   { machine, environment, user_id: userId }: Pick<CommandContext, "machine" | "environment" | "user_id">,
   folders: Pick<Folders, "credentialsDirectory" | "state_directory">,
@@ -119,7 +119,7 @@ export async function lookAtKey(
   };
 }
 
-/** What systemd handed the running agent (systemd.exec(5), `$CREDENTIALS_DIRECTORY`): root and the agent's user may look. */
+/** The credentials directory of the running unit (systemd.exec(5), `$CREDENTIALS_DIRECTORY`), readable by root and the agent's user. */
 export function credentialsOfUnit(folders: Pick<Folders, "state_directory">, { unit }: Vantage): string | null {
   const isRunning = unit.kind === "unit" && unit.unit.active_state === "active";
   return isRunning && hasStandardState(folders) ? `/run/credentials/${SERVICE_NAME}.service` : null;

@@ -6,7 +6,7 @@ import { openConfiguration, openManifest } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import { configurationFiles } from "../robot-setup.ts";
 
-/** The files that the agent's user has to be able to read, as configuration and manifest name them. */
+/** The files that the agent's user must be able to read, from configuration and manifest. */
 export async function readGrantInputs(
   options: FolderOptions,
   { machine, environment }: { readonly machine: Machine; readonly environment: FolderEnvironment },

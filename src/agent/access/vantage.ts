@@ -11,18 +11,18 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Folders } from "../configuration/folders.ts";
 
 /**
- * From where a command looks at the agent's files: what this process may read says something about the agent only where both are the
- * same user, or where this one may ask in the other's name.
+ * The user of this command relative to the agent's user. Access checks of this process are valid for the agent only when both are the
+ * same user, or when this process is root and can check as the agent's user.
  */
 export interface Vantage {
   readonly unit: FoundUnit;
-  /** The user the agent runs as; null where it is not made yet. */
+  /** The user the agent runs as; null when it does not exist yet. */
   readonly account: Account | null;
-  /** `own`: this process is that user. `root`: it can ask as that user. `stranger`: neither. `before`: there is no such user yet. */
+  /** `own`: this process runs as that user. `root`: it can check as that user. `stranger`: neither. `before`: the user does not exist yet. */
   readonly standing: "own" | "root" | "stranger" | "before";
-  /** null for a stranger, and where the kernel cannot be asked in another's name. */
+  /** Checks access as the agent's user; null for a stranger, and when /proc is not available for the check. */
   readonly judge: AccessJudge | null;
-  /** For people. */
+  /** Name of the agent's user in messages. */
   readonly agent_name: string;
 }
 
@@ -60,7 +60,7 @@ export async function takeVantage(
   return { unit, account, standing: "stranger", judge: null, agent_name: agentName };
 }
 
-/** Programs that are asked have limits of their own; a folder on a network drive whose server is gone has none. */
+/** Bounds a stat of the state directory on a hanging network drive; the programs that are run have their own limits. */
 const ACCOUNT_LIMIT_MS = 5000;
 
 /** @returns null when the time is up. @throws the signal's reason. */
@@ -81,9 +81,9 @@ export interface Denial {
 }
 
 /**
- * Why the agent cannot read a file, and the command that mends it; null where it can, where it is not there, or where nobody could be asked.
+ * Why the agent cannot read a file, and the command that fixes it; null when it can, when the file is missing, or when access is unknown.
  *
- * @param granted what `grant` opens: the files that the manifest lists, or one that it is told.
+ * @param granted how `grant` opens the file: as one listed by the manifest, or as an argument.
  */
 export function explainDenial(
   path: string,
@@ -94,21 +94,21 @@ export function explainDenial(
   const setting = unit.kind === "unit" ? hiddenBy(unit.unit, path) : null;
   if (setting !== null) {
     const what = `Cannot read ${path}: the unit hides it from the agent (${setting})`;
-    return { what, remedy: "move the file, or change that: systemctl edit robot-policy-agent" };
+    return { what, remedy: "move the file, or change the setting: systemctl edit robot-policy-agent" };
   }
   if (access?.kind !== "blocked") return null;
   const [first, ...more] = access.obstacles;
   const remedy =
     granted === "listed"
-      ? "sudo robot-policy-agent grant --dry-run shows the smallest right that it needs, grant gives it"
-      : `sudo robot-policy-agent grant ${shellWord(path)} gives the smallest right that it needs; --dry-run only shows it`;
+      ? "sudo robot-policy-agent grant gives the agent access; --dry-run only shows the changes"
+      : `sudo robot-policy-agent grant ${shellWord(path)} gives the agent access; --dry-run only shows the changes`;
   if (first === undefined) {
-    const what = `Cannot read ${path}: the kernel keeps ${agentName} from it, and modes and owners do not say why`;
-    return { what, remedy: "look at security modules and mounts: aa-status; findmnt -T FILE" };
+    const what = `Cannot read ${path}: the kernel denies ${agentName} access although modes and owners allow it`;
+    return { what, remedy: "check security modules and mounts: aa-status; findmnt -T FILE" };
   }
   const beside = more.map((obstacle) => obstacle.path).join(", ");
   const and = beside === "" ? "" : `; nor ${beside}`;
-  const perhaps = access.isPartial ? "; what is behind it this user cannot see" : "";
+  const perhaps = access.isPartial ? "; this user cannot see the folders below" : "";
   return { what: `Cannot read ${path}: ${agentName} may not ${describeObstacle(first)}${and}${perhaps}`, remedy };
 }
 

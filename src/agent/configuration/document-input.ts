@@ -1,5 +1,5 @@
-import type { View } from "../../fingerprint/sightings.ts";
-import { createSightings, sameView, viewNow } from "../../fingerprint/sightings.ts";
+import type { View } from "../../fingerprint/observations.ts";
+import { createObservations, sameView, viewNow } from "../../fingerprint/observations.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
@@ -30,9 +30,9 @@ export interface DocumentInput<T> {
   /** Looks at the file: whether it still is what `reading` was made of. */
   isAsRead(): Promise<boolean>;
   /** One synchronous stat: true when the file is as it was read. Local filesystems only. */
-  holds(): boolean;
+  isUnchanged(): boolean;
   /** The next `refresh` reads the file, moved or not. */
-  distrust(): void;
+  invalidate(): void;
 }
 
 export interface DocumentOptions<T> {
@@ -50,7 +50,7 @@ const READ_LIMIT_BYTES = 1024 * 1024 + 4096;
 
 export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInput<T> {
   const { files, path } = options;
-  const sightings = createSightings(options);
+  const observations = createObservations(options);
   // Nothing is wrong with a file that was not looked at yet.
   let reading: Reading<T> = { findings: [], value: null, locate: () => ({ line: 1, column: 1 }) };
   /** What `reading` was made of. */
@@ -59,8 +59,8 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
   let known: View | null = null;
 
   async function look(): Promise<View> {
-    await sightings.look([path], undefined);
-    return sightings.view(path) ?? { kind: "hidden", code: "UNKNOWN" };
+    await observations.look([path], undefined);
+    return observations.view(path) ?? { kind: "hidden", code: "UNKNOWN" };
   }
 
   async function readNow(view: View): Promise<{ readonly next: Reading<T>; readonly hasFailed: boolean }> {
@@ -87,10 +87,10 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       const view = await look();
       if (known !== null && sameView(view, known)) return 0;
       if (settle) {
-        const waitMs = Math.ceil(options.settleMs() - sightings.quietMs(path));
+        const waitMs = Math.ceil(options.settleMs() - observations.quietMs(path));
         if (waitMs > 0) return waitMs;
       }
-      const isTrustworthy = sightings.isTrustworthy(path);
+      const isTrustworthy = observations.isTrustworthy(path);
       const { next, hasFailed } = await readNow(view);
       // Written while it was read: what was read may be half of it.
       if (!sameView(await look(), view)) {
@@ -105,8 +105,8 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       return 0;
     },
     isAsRead: async () => made !== null && sameView(await look(), made),
-    holds: () => known !== null && sameView(viewNow(files, path), known),
-    distrust() {
+    isUnchanged: () => known !== null && sameView(viewNow(files, path), known),
+    invalidate() {
       known = null;
     },
   };

@@ -1,13 +1,13 @@
 /** A token bucket. */
 export interface Bucket {
-  /** Monotonic milliseconds from which on the next one may be taken; in the past when it may be now. */
+  /** Monotonic time from which the next token is available; in the past when one is available now. */
   untilMs(): number;
   take(nowMs: number): void;
 }
 
-/** @param burst how many may be taken at once; one more comes back every `refillMs`. */
+/** @param burst the size of the bucket; one token is added every `refillMs`. */
 export function createBucket(burst: number, refillMs: number): Bucket {
-  // The moment at which the bucket would be full again says it all.
+  // The time at which the bucket is full again is the whole state.
   let fullAtMs = Number.NEGATIVE_INFINITY;
   return {
     untilMs: () => fullAtMs - (burst - 1) * refillMs,

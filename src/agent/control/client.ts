@@ -4,18 +4,18 @@ import { errorCode } from "../../platform/files/files.ts";
 
 export type ControlAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
-  /** Nobody listens: the daemon is down, or lives elsewhere. */
+  /** No daemon listens on this socket. */
   | { readonly kind: "not-running" }
   | { readonly kind: "denied"; readonly path: string }
   | { readonly kind: "failed"; readonly detail: string };
 
 /** A registration may wait for files to settle and for the whole request timeout. */
 const WORK_TIMEOUT_MS = 120_000;
-/** What is only asked is answered from memory; who takes longer hangs, and the watchdog ends it within a minute. */
+/** GET requests are answered from memory. A daemon that takes longer hangs, and the watchdog restarts it within a minute. */
 const QUESTION_TIMEOUT_MS = 5000;
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** Asks the running daemon through its control socket. */
+/** Sends a request to the running daemon through its control socket. */
 export function askDaemon(
   socketPath: string,
   method: "GET" | "POST",

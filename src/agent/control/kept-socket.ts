@@ -4,9 +4,9 @@ import type { Log } from "../../platform/log/log.ts";
 import type { ControlledAgent } from "./socket.ts";
 import { serveControlSocket } from "./socket.ts";
 
-/** A control socket that may be opened later. The agent works without it: only the commands that ask the agent do not. */
+/** A control socket that can be opened later. The agent works without it; commands that need the socket do not. */
 export interface KeptControlSocket extends AsyncDisposable {
-  /** Opens the socket unless it is open. The first failure is logged; the caller tries again when it likes. */
+  /** Opens the socket unless it is open. Only the first failure is logged; call again to retry. */
   open(agent: ControlledAgent): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export type TakenLock =
   | { readonly kind: "lock"; readonly lock: StateLock }
   /** Another process holds it. */
   | { readonly kind: "held" }
-  /** Not this user's to take; whether another process holds it, its control socket tells. */
+  /** This user may not take the lock. The control socket tells whether a daemon runs. */
   | { readonly kind: "denied"; readonly problem: Problem }
   | { readonly kind: "problem"; readonly problem: Problem };
 
@@ -25,11 +25,11 @@ const access = promisify(fs.access);
 const { O_RDONLY, O_DIRECTORY, W_OK, X_OK } = fs.constants;
 
 /**
- * Takes the one place beside a state directory: a lock on the directory itself, which the kernel drops with the process (flock.ts). So
- * nothing is stale after a power cut or kill -9, and there is no file that a full or read-only disk would refuse.
+ * Takes an exclusive lock on the state directory itself. The kernel drops it when the process ends (flock.ts), so nothing is stale after a
+ * power cut or kill -9, and no lock file must be created on a full or read-only disk.
  *
- * The directory, because Linux keeps the lock of a directory on this machine on every filesystem. Over NFS the lock of a file would be the
- * server's, and would need a file that can be written.
+ * Linux keeps the lock of a directory local on every filesystem. Over NFS, the lock of a file would be on the server and require a
+ * writable file.
  */
 export async function lockState(files: Files, stateDirectory: string, userId: number): Promise<TakenLock> {
   let descriptor: number;
@@ -62,12 +62,12 @@ async function openDirectory(files: Files, directory: string, userId: number): P
   return open(directory, O_RDONLY | O_DIRECTORY);
 }
 
-/** Who may only read the state could lock it, and would then work on what it cannot write. */
+/** flock(2) needs only read access; this check keeps a user out that cannot write the state. */
 async function checkWritable(files: Files, directory: string, userId: number): Promise<void> {
   try {
     await access(directory, W_OK | X_OK);
   } catch (error) {
-    // The agent registers on a read-only disk, too, and in its own directory whose mode forbids writing: the owner can mend that later.
+    // The agent also runs on a read-only disk, and in a directory of its own user with a mode that forbids writing.
     if (errorCode(error) === "EROFS" || (await files.stat(directory)).user_id === userId) return;
     throw error;
   }

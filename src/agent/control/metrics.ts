@@ -4,13 +4,8 @@ import type { StatusDocument } from "../status.ts";
 export function renderMetrics(status: StatusDocument): string {
   const { daemon, registration, confirmation } = status;
   return [
-    metric(
-      "robot_policy_agent_healthy",
-      "gauge",
-      "1 when the service holds what is on the disk.",
-      status.healthy ? 1 : 0,
-    ),
-    metric("robot_policy_agent_state", "gauge", "The state the agent is in.", 1, { state: status.state }),
+    metric("robot_policy_agent_healthy", "gauge", "1 when the registration matches the disk.", status.healthy ? 1 : 0),
+    metric("robot_policy_agent_state", "gauge", "The state of the agent.", 1, { state: status.state }),
     metric(
       "robot_policy_agent_polling",
       "gauge",
@@ -32,7 +27,7 @@ export function renderMetrics(status: StatusDocument): string {
     metric(
       "robot_policy_agent_confirmed_timestamp_seconds",
       "gauge",
-      "Time at which the service was last known to hold the registration, 0 where not since the start.",
+      "Time at which the service last confirmed the registration, 0 when not since the start.",
       seconds(confirmation?.confirmed_at ?? null),
     ),
     metric("robot_policy_agent_attempts_total", "counter", "Registration requests sent.", daemon?.attempts ?? 0),

@@ -11,15 +11,15 @@ import type { Bucket } from "./bucket.ts";
 import { createBucket } from "./bucket.ts";
 import { renderMetrics } from "./metrics.ts";
 
-/** Owner and group may speak to the agent; whoever may write here may make it register, and no more: see `rebind`. */
+/** Owner and group may use the socket. Write access allows triggering a registration, nothing more (see `rebind`). */
 const SOCKET_MODE = 0o660;
-/** Commands carry no body; who has not sent one in this time is sent away. */
+/** A client that has not sent its request after this time is disconnected. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const CONNECTION_LIMIT = 32;
-/** What a person asks for makes requests of the service, changed or not: a script in a loop must not become a flood. */
+/** Rate limit of requests that cause a request to the service, so that a script in a loop cannot flood it. */
 const ASKED_BURST = 10;
 const ASKED_REFILL_MS = 6000;
-/** Answers that wait for a run of the agent; who hangs up does not end the wait. */
+/** Bounds the answers that wait for a run of the agent. A client that disconnects does not end its wait. */
 const WAITING_LIMIT = CONNECTION_LIMIT;
 
 export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "reload">;
@@ -42,10 +42,10 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
     connection.resume();
   }
 
-  // Half-open, as HTTP wants it, and paused until HTTP listens.
+  // Half-open as HTTP requires, and paused until the HTTP server is loaded.
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (connection) => void accept(connection));
   server.maxConnections = CONNECTION_LIMIT;
-  // systemd makes it (RuntimeDirectory=); a person who runs the agent by hand may not have.
+  // Under systemd the directory exists (RuntimeDirectory=); when the agent is run by hand it may not.
   mkdirSync(dirname(path), { recursive: true });
   await removeStaleSocket(path);
   await listen(server, path);
@@ -66,9 +66,9 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
 }
 
 /**
- * HTTP over connections that are handed to it, as the documentation of `http.Server`'s event `connection` allows. It is loaded when
- * somebody asks, which on most robots is never (2 MB), and it never listens itself: then it would look for late clients every few
- * seconds, for as long as the robot lives.
+ * An HTTP server that gets its connections by the event `connection`, as documented for `http.Server`. It is loaded with the first request,
+ * because most robots never get one (saves 2 MB). It does not listen itself, because a listening `http.Server` wakes every few seconds to
+ * check for slow clients.
  */
 async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServer> {
   const http = await import("node:http");
@@ -77,7 +77,7 @@ async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServe
   const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
   const server = http.createServer((request, response) => {
     const { socket } = request;
-    // A connection is for one request. Who sends thousands in one breath would have all their answers kept in memory.
+    // One request per connection: the answers to thousands of pipelined requests would all be kept in memory.
     if (served.has(socket)) {
       socket.destroy();
       return;
@@ -94,7 +94,7 @@ async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServe
   return server;
 }
 
-/** Where requests are answered, and what bounds them. */
+/** The agent behind the socket, and the limits of its requests. */
 interface Desk {
   readonly agent: ControlledAgent;
   readonly clock: Clock;
@@ -115,7 +115,7 @@ async function answer(desk: Desk, request: IncomingMessage, response: ServerResp
   }
 }
 
-/** What the agent knows, from memory. */
+/** Answers GET requests from memory. */
 function tell(agent: ControlledAgent, asked: string, response: ServerResponse): void {
   switch (asked) {
     case "GET /status":
@@ -133,10 +133,10 @@ function tell(agent: ControlledAgent, asked: string, response: ServerResponse): 
   }
 }
 
-/** What makes a request of the service each time that somebody asks. */
+/** These cause a request to the service each time. */
 const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /confirm", "POST /rebind"]);
 
-/** What the agent is to do. */
+/** Runs a POST request. */
 async function work({ agent, clock, asked }: Desk, wish: string, response: ServerResponse): Promise<void> {
   if (REQUESTING.has(wish)) {
     const waitMs = asked.untilMs() - clock.monotonicMs();
@@ -182,7 +182,7 @@ function json(response: ServerResponse, status: number, body: unknown): void {
 function send(response: ServerResponse, status: number, type: string, body: string): void {
   response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body), connection: "close" });
   response.end(body);
-  // Who does not read the answer gives up the place for somebody who does.
+  // A client that does not read its answer is disconnected, to free the connection.
   const deadline = setTimeout(() => response.destroy(), REQUEST_TIMEOUT_MS);
   response.on("close", () => clearTimeout(deadline));
 }
@@ -197,7 +197,7 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-/** A socket file outlives a killed daemon. The state lock is ours already, so one that nobody answers is a leftover. */
+/** Removes the socket file of a killed daemon. This process has the state lock, so a socket that refuses connections is stale. */
 async function removeStaleSocket(path: string): Promise<void> {
   if (await isAnswered(path)) return;
   try {

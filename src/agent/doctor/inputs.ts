@@ -1,6 +1,6 @@
 import { explainAccess } from "../../access/access.ts";
 import type { Credential } from "../../client/credentials.ts";
-import { unsuitable, systemTrouble } from "../../fingerprint/findings.ts";
+import { unsuitable, systemErrorFinding } from "../../fingerprint/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
@@ -136,7 +136,7 @@ async function examineFile(
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    return code === "EACCES" ? "hidden" : split((await systemTrouble(files, path, code)).message);
+    return code === "EACCES" ? "hidden" : split((await systemErrorFinding(files, path, code)).message);
   }
 }
 

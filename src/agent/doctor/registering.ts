@@ -34,7 +34,7 @@ function judgeTold(told: Told, name: string): Verdict {
   switch (told.kind) {
     case "held":
       if (told.contestedSince !== null) {
-        const what = `the service sees the registration of ${name} change to and fro since ${told.contestedSince}`;
+        const what = `computers take turns registering ${name} since ${told.contestedSince}`;
         return warn(what, renameOne(name));
       }
       return ok(`the service holds the registration of ${name}`);

@@ -1,9 +1,9 @@
 /**
- * Whether the service still holds what this robot registered.
+ * Checks whether the service still has this robot's registration.
  *
- * A service that went back to a backup, or a person who removed the robot, tells the robot nothing: it has to ask. It asks once some
- * minutes after a start, so that no boot waits and a fleet after a power cut does not come at once, and then about once a day. Nothing of
- * it is written to the disk.
+ * The robot is not told when a service is restored from a backup or a person removes the robot, so it has to ask. It asks some minutes after
+ * a start, which does not delay the boot and spreads the requests of a fleet after a power cut, and then about once a day. Nothing is written
+ * to disk.
  */
 import { isDeepStrictEqual } from "node:util";
 
@@ -16,21 +16,20 @@ import type { Machine } from "../../platform/machine.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import type { Registration } from "./registration.ts";
 
-/** What is known after the service was asked. */
+/** The result of asking the service. */
 export type Verdict =
-  /** Since when the service sees more than one computer register the name in turn; null where it does not. */
+  /** `contestedSince`: since when several computers take turns registering the name; null when they do not. */
   | { readonly kind: "held"; readonly contestedSince: string | null }
-  /** Somebody registered something else under this robot's name since. */
+  /** Another registration was made under this robot's name since. */
   | { readonly kind: "replaced"; readonly at: string; readonly configuration_digest: string }
-  /** It holds an earlier registration, or another robot of this name. */
+  /** The service has an earlier registration, or another robot with this name. */
   | { readonly kind: "lost"; readonly detail: string }
   /**
-   * It does not say: the robot is gone, the key may not ask or is no longer accepted, or the service has no such operation. Registering
-   * again answers all of them: every service has that operation, the key is made for it, and it is an upsert that changes nothing where
-   * nothing is different.
+   * The service gives no answer to the question: the robot is unknown, the key is not accepted, or the service has no such operation. The
+   * agent then registers again, which every service supports, the key allows, and which changes nothing when nothing is different.
    */
   | { readonly kind: "untold"; readonly detail: string }
-  /** There was no answer; another time there may be. */
+  /** There was no answer; a retry may succeed. */
   | { readonly kind: "unanswered"; readonly detail: string; readonly retryAfterMs: number | null };
 
 export async function askWhetherHeld(
@@ -85,24 +84,24 @@ function compare(view: HeldRegistration, { request, robot, registered_at: regist
     isDeepStrictEqual(labels, request.labels ?? {}) &&
     isDeepStrictEqual(contract, request.contract ?? null);
   if (isEqual) return { kind: "held", contestedSince: view.contested_since };
-  // A service that went back to a backup holds something older. The clocks may differ by minutes, backups are hours old.
+  // A service restored from a backup has an older registration. Clocks differ by minutes, backups are hours old.
   const isEarlier = Date.parse(view.registered_at) < Date.parse(registeredAt);
   return isEarlier
     ? { kind: "lost", detail: `the service holds the registration of ${view.registered_at}` }
     : { kind: "replaced", at: view.registered_at, configuration_digest: configurationDigest };
 }
 
-/** What confirmations came to, and when the next is due. */
+/** The result of the last confirmation, and when the next is due. */
 export interface Confirmation {
-  /** When the service last was known to hold the registration, ISO 8601; null: not since this process started. */
+  /** When the service last confirmed the registration, ISO 8601; null when not since this process started. */
   readonly confirmedAt: string | null;
-  /** Why it could not be asked since; null where it could. */
+  /** Why the last question failed; null when it was answered. */
   readonly problem: string | null;
-  /** The registration that was found in place of this robot's, until it has stood for a day. */
+  /** The registration that had replaced this robot's; null once this robot's has been in place for a day. */
   readonly replaced: Pick<Extract<Verdict, { kind: "replaced" }>, "at" | "configuration_digest"> | null;
-  /** Since when more than one computer registers the robot's name in turn, as the service told last, ISO 8601. */
+  /** Since when several computers take turns registering the robot's name, from the last answer, ISO 8601. */
   readonly contestedSince: string | null;
-  /** When the service is to be asked, monotonic. */
+  /** Monotonic time of the next question. */
   readonly dueMs: number;
 }
 
@@ -115,14 +114,14 @@ export interface Confirmations {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** After a start: a random moment between these. */
+/** The first question after a start, at a random time in this range. */
 const FIRST_MS = { minimum: 4 * MINUTE_MS, maximum: 10 * MINUTE_MS } as const;
-/** Share of a day that is left to chance. */
+/** Random share of the daily period. */
 const SPREAD = 0.2;
-/** Without an answer. */
+/** Retries without an answer. */
 const FIRST_RETRY_MS = MINUTE_MS;
 const SLOWEST_RETRY_MS = 60 * MINUTE_MS;
-/** How long a registration that was replaced once must have stood before it counts as undisputed. */
+/** After a replacement, the warning ends when the registration is confirmed this much later. */
 const DISPUTE_MS = DAY_MS * (1 - SPREAD);
 
 export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">): Confirmations {

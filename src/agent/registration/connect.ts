@@ -16,11 +16,11 @@ export interface ConnectOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly user_id: number;
   readonly version: string;
-  /** The network; the real one unless a simulated machine brings its own. */
+  /** The network of a simulated machine; the real network when absent. */
   openTransport?(configuration: AgentConfiguration): Transport;
 }
 
-/** The client for a configuration: where the service is, how to get there, and with which key. Nothing is opened yet. */
+/** The client for a configuration: service, route and key. Opens nothing yet. */
 export function connect(configuration: AgentConfiguration, options: ConnectOptions): Connection {
   const { machine, folders, environment } = options;
   const {

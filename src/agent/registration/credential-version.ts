@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 
-import type { View } from "../../fingerprint/sightings.ts";
-import { createSightings, sameView, viewNow } from "../../fingerprint/sightings.ts";
+import type { View } from "../../fingerprint/observations.ts";
+import { createObservations, sameView, viewNow } from "../../fingerprint/observations.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 
-/** Tells whether a file that may hold the key was replaced or edited, appeared or went. */
+/** Detects that a key file was replaced, edited, created or removed. */
 export interface CredentialVersions {
   /**
-   * One word for the files as they are now. A file that has rested is known by its stat, and not read. What changed just now may
-   * change again without a sign of it: it is read, now and once more when it has rested.
+   * A text that identifies the current files. A file that has settled is identified by its stat. One that changed just now may change
+   * again without a new stat, so it is read: now, and once more after it has settled.
    */
   look(paths: readonly string[]): Promise<string>;
-  /** A few synchronous stats: true when the files are as at the last look, and had rested then. Local filesystems only. */
-  holds(paths: readonly string[]): boolean;
+  /** True when the files are as at the last look, and had settled then. Synchronous stats only, so for local filesystems only. */
+  isUnchanged(paths: readonly string[]): boolean;
 }
 
 interface Known {
@@ -24,7 +24,7 @@ interface Known {
   readonly word: string;
 }
 
-/** More is no key. */
+/** A larger file is no key. */
 const READ_LIMIT_BYTES = 4096;
 
 export function createCredentialVersions(options: {
@@ -32,15 +32,15 @@ export function createCredentialVersions(options: {
   readonly clock: Clock;
 }): CredentialVersions {
   const { files } = options;
-  const sightings = createSightings(options);
+  const observations = createObservations(options);
   const known = new Map<string, Known>();
 
   async function wordFor(path: string): Promise<string> {
-    const view = sightings.view(path) ?? { kind: "hidden", code: "UNKNOWN" };
+    const view = observations.view(path) ?? { kind: "hidden", code: "UNKNOWN" };
     const before = known.get(path);
     const isSame = before !== undefined && sameView(before.view, view);
     if (isSame && before.hasRested) return before.word;
-    const hasRested = sightings.isTrustworthy(path);
+    const hasRested = observations.isTrustworthy(path);
     const word = describe(view) + (hasRested && !isSame ? "" : await contentWord(files, path, view));
     known.set(path, { view, hasRested, word });
     return word;
@@ -48,12 +48,12 @@ export function createCredentialVersions(options: {
 
   return {
     async look(paths) {
-      sightings.retain(new Set(paths));
+      observations.retain(new Set(paths));
       for (const path of known.keys()) if (!paths.includes(path)) known.delete(path);
-      await sightings.look(paths, undefined);
+      await observations.look(paths, undefined);
       return (await Promise.all(paths.map(wordFor))).join(" ");
     },
-    holds: (paths) =>
+    isUnchanged: (paths) =>
       paths.every((path) => {
         const before = known.get(path);
         return before?.hasRested === true && sameView(viewNow(files, path), before.view);
@@ -67,9 +67,9 @@ function describe(view: View): string {
   return `${device}:${inode}:${sizeBytes}:${mtimeNs}:${ctimeNs}`;
 }
 
-/** Nothing by which the key could be guessed: it has more than 128 random bits. */
+/** A hash of the content. It does not reveal the key, which has more than 128 random bits. */
 async function contentWord(files: Files, path: string, view: View): Promise<string> {
-  // Reading anything else, such as a pipe, might wait or take something away.
+  // Reading a pipe could block, or consume its content.
   if (view.kind === "hidden" || view.stat.kind !== "file") return "";
   try {
     const bytes = await readBounded(files, path, READ_LIMIT_BYTES);

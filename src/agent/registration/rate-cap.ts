@@ -1,22 +1,22 @@
 import { createBucket } from "../control/bucket.ts";
 
 /**
- * Bounds how often the agent registers, in two token buckets.
+ * Bounds how often the agent registers, with two token buckets.
  *
- * Changes of the configuration files have a small one, for a file that never stops changing: its end state is always registered, only not
- * at once. A person who corrects the key, the address or the region is not held back: everything else counts in a wide bucket, which
- * bounds a program that rewrites such a file for ever.
+ * Changes of the digest use a small bucket, for files that keep changing: their last state is always registered, only later. All requests
+ * use a large bucket, so that a person who corrects the key, the address or the region is not delayed, but a program that rewrites such a
+ * file forever is bounded.
  */
 export interface RateCap {
-  /** Monotonic milliseconds from which on this digest may be registered; in the past when it may be now. */
+  /** Monotonic time from which this digest may be registered; in the past when it may be now. */
   untilMs(digest: string): number;
   /** This digest was sent. */
   take(digest: string, nowMs: number): void;
 }
 
-/** A person who calibrates twice in a minute does not wait. */
+/** Enough for a person who calibrates twice in a minute. */
 const CONTENT_BURST = 3;
-/** Nobody corrects a mistake so often at one sitting. */
+/** More corrections than a person makes in a row. */
 const TOTAL_BURST = 30;
 const REFILL_MS = 20_000;
 

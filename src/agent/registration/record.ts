@@ -2,7 +2,7 @@ import type { RobotView } from "../../api/robot-views.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 
-/** A registration as it lies in the state file. JSON has no 64-bit integers: they are texts of digits. */
+/** A registration in the state file. JSON has no 64-bit integers, so those are strings of digits. */
 export interface RegistrationRecord {
   readonly service_url: string;
   readonly machine: string | null;
@@ -35,7 +35,7 @@ interface StatRecord {
   readonly group_id: number;
 }
 
-/** What is around it, in every version of the agent. The checksum covers the version too: a flipped bit makes no newer agent. */
+/** The outer object of the state file, the same in every version. The checksum covers the version, which a flipped bit could raise. */
 export interface Envelope {
   readonly schema_version: number;
   readonly checksum: unknown;
@@ -45,8 +45,8 @@ export interface Envelope {
 /**
  * True for what `saveRegistration` writes.
  *
- * Checked by hand and not by zod: every start reads the state, and the schemas of its requests and answers would cost a robot with
- * nothing to do a quarter of its whole start (9 ms) and 2 MB.
+ * Checked without zod: every start reads the state, and loading the schemas would add 9 ms and 2 MB to a start with nothing to do (a
+ * quarter of it).
  */
 export function isRegistrationRecord(value: unknown): value is RegistrationRecord {
   return isRecord(value);
@@ -120,27 +120,27 @@ const isRecord = isShape<RegistrationRecord>({
 
 const isEnvelopeShape = isShape<Envelope>({ schema_version: isCount, checksum: isAnything, registration: isAnything });
 
-/** An object with these members; others are nobody's business. */
+/** An object with these members; others are ignored. */
 function isShape<T>(members: { readonly [K in keyof T]-?: Guard<T[K]> }): Guard<T> {
   const guards = Object.entries<Guard<unknown>>(members);
   return (value): value is T =>
-    isObject(value) && guards.every(([name, holds]) => holds(Object.hasOwn(value, name) ? value[name] : undefined));
+    isObject(value) && guards.every(([name, guard]) => guard(Object.hasOwn(value, name) ? value[name] : undefined));
 }
 
-function isMap<T>(holds: Guard<T>): Guard<Record<string, T>> {
-  return (value): value is Record<string, T> => isObject(value) && Object.values(value).every(holds);
+function isMap<T>(guard: Guard<T>): Guard<Record<string, T>> {
+  return (value): value is Record<string, T> => isObject(value) && Object.values(value).every(guard);
 }
 
-function isListOf<T>(holds: Guard<T>): Guard<readonly T[]> {
-  return (value): value is readonly T[] => Array.isArray(value) && value.every(holds);
+function isListOf<T>(guard: Guard<T>): Guard<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every(guard);
 }
 
-function isNullOr<T>(holds: Guard<T>): Guard<T | null> {
-  return (value): value is T | null => value === null || holds(value);
+function isNullOr<T>(guard: Guard<T>): Guard<T | null> {
+  return (value): value is T | null => value === null || guard(value);
 }
 
-function isMissingOr<T>(holds: Guard<T>): Guard<T | null | undefined> {
-  return (value): value is T | null | undefined => value === undefined || value === null || holds(value);
+function isMissingOr<T>(guard: Guard<T>): Guard<T | null | undefined> {
+  return (value): value is T | null | undefined => value === undefined || value === null || guard(value);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -31,19 +31,19 @@ export interface Registration {
 export type LoadedRegistration =
   | { readonly kind: "none" }
   | { readonly kind: "registration"; readonly registration: Registration }
-  /** A torn or foreign file; nothing of it is believed. */
+  /** The file is torn or not from this program; nothing in it is used. */
   | { readonly kind: "damaged"; readonly path: string; readonly why: string }
-  /** Written by a newer agent: kept as it is, so that an upgrade finds it again. */
+  /** Written by a newer agent: kept, so that the newer agent can use it after an upgrade. */
   | { readonly kind: "newer"; readonly path: string; readonly version: number };
 
-/** Form of the state file. An agent that is put back refuses a newer one. */
+/** Version of the state file, raised when an older agent can no longer read it. */
 export const SCHEMA_VERSION = 1;
 const FILE_NAME = "registration.json";
 const FILE_MODE = 0o640;
 /** Far above what 64 files and a contract need. */
 const FILE_LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** A machine without an id (a container) cannot be told from another one, so only two different ids count. */
+/** True only for two different ids: a machine without an id (a container) cannot be distinguished. */
 export function isOtherMachine(registration: Pick<Registration, "machine">, machine: string | null): boolean {
   return registration.machine !== null && machine !== null && registration.machine !== machine;
 }
@@ -54,7 +54,7 @@ export function registrationPath(stateDirectory: string): string {
 }
 
 /**
- * Reads what the last successful registration left.
+ * Reads the last registration.
  *
  * @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty.
  */
@@ -80,7 +80,7 @@ export async function loadRegistration(files: Files, stateDirectory: string): Pr
   return { kind: "registration", registration: { ...registration, files: registration.files.map(decodeFile) } };
 }
 
-/** Whether anything lies where the registration belongs; also where the disk does not say. */
+/** False only when the registration file is known to be missing. */
 export async function isSaved(files: Files, stateDirectory: string): Promise<boolean> {
   try {
     await files.linkStat(registrationPath(stateDirectory));
@@ -91,9 +91,9 @@ export async function isSaved(files: Files, stateDirectory: string): Promise<boo
 }
 
 /**
- * Replaces the state durably: after a power cut at any write the old or the new registration is there, never half of one.
+ * Replaces the state durably: after a power cut at any moment the file has the old or the new registration, never a mix.
  *
- * @throws Node system errors such as ENOSPC or EROFS; the old registration then still stands.
+ * @throws Node system errors such as ENOSPC or EROFS; the old file is then unchanged.
  */
 export async function saveRegistration(
   files: Files,
@@ -107,7 +107,7 @@ export async function saveRegistration(
     registration: record,
   };
   const bytes = Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
-  // What root's --setup writes is read by the service user later: the file belongs to whom the directory belongs.
+  // `--setup` as root writes a file that the service user reads later, so it gets the owner of the directory.
   const owner = await statOrMake(files, stateDirectory);
   await replaceDurably(files, registrationPath(stateDirectory), bytes, FILE_MODE, owner);
 }
@@ -123,9 +123,9 @@ async function statOrMake(files: Files, directory: string): Promise<FileOwner> {
 }
 
 /**
- * Moves a damaged state file aside under a name that says so, for a person to look at. Only the latest is kept.
+ * Renames a damaged state file to `*.damaged`, for a person to inspect. Only the latest is kept.
  *
- * @returns where it is now.
+ * @returns the new path.
  */
 export async function setAside(files: Files, path: string): Promise<string> {
   const aside = `${path}.damaged`;
@@ -133,7 +133,7 @@ export async function setAside(files: Files, path: string): Promise<string> {
   return aside;
 }
 
-/** Finds what a torn write or a worn flash does to the file; no protection against people. */
+/** Detects torn writes and failing flash. Not a protection against tampering. */
 export function checksum(schemaVersion: number, registration: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify({ schema_version: schemaVersion, registration }))

@@ -1,17 +1,17 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Files, ReadableFile, WritableFile } from "../../platform/files/files.ts";
 
-/** What the program waits for at the disk. */
+/** File operations that have not completed. */
 export interface PendingFiles {
-  /** The same disk. */
+  /** The tracked file operations. */
   readonly files: Files;
-  /** The path of what has been waited for longest, when that is longer than `limitMs`; null when the disk answers. */
+  /** The path of the oldest pending operation when it is older than `limitMs`; null otherwise. */
   hanging(limitMs: number): string | null;
 }
 
 /**
- * A disk that remembers what it was asked and has not answered. A network drive whose server is gone answers nothing, not even an
- * error, for as long as that lasts; then this is all there is to tell a person.
+ * Tracks pending file operations. Operations on a network drive whose server is gone hang without an error; the pending path is then the
+ * only thing to report.
  */
 export function trackFiles(files: Files, clock: Clock): PendingFiles {
   const pending = new Set<{ readonly path: string; readonly sinceMs: number }>();
@@ -63,7 +63,7 @@ export function trackFiles(files: Files, clock: Clock): PendingFiles {
       mountsNow: () => files.mountsNow(),
     },
     hanging(limitMs) {
-      // In the order in which they were asked.
+      // A set iterates in insertion order.
       const [oldest] = pending;
       return oldest !== undefined && clock.monotonicMs() - oldest.sinceMs >= limitMs ? oldest.path : null;
     },

@@ -5,42 +5,41 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Mounts } from "../../platform/files/mounts.ts";
 import { readMounts } from "../../platform/files/mounts.ts";
 
-/** Which directories show that one of the paths now leads to other bytes. */
+/** The directories whose events show that a path may lead to other content. */
 export interface WatchPlan {
   readonly directories: ReadonlyMap<string, PlannedDirectory>;
-  /** False when a path, or a link on its way, leads over a filesystem that may hang. */
+  /** False when a path, or a link in it, is on a filesystem that can hang. */
   readonly isLocal: boolean;
-  /** The mount table that says so. */
+  /** The mount table from which `isLocal` was derived. */
   readonly mountTable: string;
 }
 
 export const EMPTY_PLAN: WatchPlan = { directories: new Map(), isLocal: false, mountTable: "" };
 
 export interface PlannedDirectory {
-  /** Tells a directory from another one put in its place. */
+  /** Distinguishes the directory from another one put in its place. */
   readonly id: string;
-  /** Entries whose events matter; everything else there is somebody else's business. */
+  /** Entries whose events matter; others are ignored. */
   readonly names: ReadonlySet<string>;
   /**
-   * It holds a file or a link of the way. The folders above tell only of whole folders put in each other's place, which the resync
-   * notices too: where this user may enter them and not list them, the agent does without.
+   * True when it contains a file or a link of a path. The other directories only show that a whole folder was replaced, which the resync
+   * also notices, so the agent does without their watch when this user may enter but not list them.
    */
   readonly holdsTarget: boolean;
-  /** False where it, or a file in it, is on a network or user-space filesystem: the kernel sees no changes made elsewhere. */
+  /** False when it, or a file in it, is on a network or user-space filesystem: inotify does not report remote changes. */
   readonly reports_changes: boolean;
 }
 
-/** As the kernel's own limit on links in one path walk (path_resolution(7)). */
+/** The kernel's limit on links in one path walk (path_resolution(7)). */
 const LINK_LIMIT = 40;
 const STICKY = 0o1000;
 
 /**
- * Walks every path as the kernel would and collects, for each entry met on the way, the directory that holds it: the links of a
- * chain (`..data` swaps), the folders above (a folder put in another's place), and the file's own folder. What does not exist yet is
- * awaited in the nearest folder that does.
+ * Walks every path as the kernel would and collects the directory of each entry: of the links in a chain (`..data` swaps), of the
+ * folders above (a folder can be replaced), and of the file itself. For a missing entry that is the nearest existing folder.
  *
- * Left out as holders of folders: `/` and sticky folders such as /tmp. They are busy with other people's files, and a folder below them
- * reports its own move or removal.
+ * Leaves out `/` and sticky folders such as /tmp as parents of folders: they have many unrelated events, and a folder in them reports its
+ * own move or removal.
  */
 export async function planWatches(files: Files, paths: readonly string[]): Promise<WatchPlan> {
   const mountTable = files.mountsNow();
@@ -55,13 +54,13 @@ export async function planWatches(files: Files, paths: readonly string[]): Promi
   return { directories, isLocal: walk.isLocal, mountTable };
 }
 
-/** True when no stat on the way to a planned path can hang. */
+/** True when no stat on a planned path can hang. */
 export function isLocal(files: Files, plan: WatchPlan): boolean {
   return plan.isLocal && files.mountsNow() === plan.mountTable;
 }
 
-/** One synchronous stat per directory: true when every one is still the directory that was planned. Where `isLocal` only. */
-export function planHolds(files: Files, plan: WatchPlan): boolean {
+/** True when every directory is still the one that was planned. One synchronous stat each, so only when `isLocal`. */
+export function isPlanCurrent(files: Files, plan: WatchPlan): boolean {
   for (const [directory, planned] of plan.directories) {
     try {
       if (files.directoryIdNow(directory) !== planned.id) return false;
@@ -75,7 +74,7 @@ export function planHolds(files: Files, plan: WatchPlan): boolean {
 interface Walk {
   readonly files: Files;
   readonly mounts: Mounts;
-  /** What an entry is, so that the folders shared by many paths are looked at once. */
+  /** Caches entries, because many paths share their folders. */
   readonly stats: Map<string, Entry>;
   readonly directories: Map<string, Noted>;
   isLocal: boolean;
@@ -96,7 +95,7 @@ async function walkPath(walk: Walk, path: string): Promise<void> {
   while (pending.length > 0) {
     const [name = "", ...rest] = pending;
     if (name === "..") {
-      // `directory` holds no links any more, so that the folder above is the one that its path names.
+      // `directory` contains no links any more, so its parent is `dirname`.
       directory = dirname(directory);
       pending = rest;
       continue;
@@ -133,12 +132,12 @@ async function lookUp(walk: Walk, path: string): Promise<Entry> {
 
 async function inspect({ files, mounts }: Walk, path: string): Promise<Entry> {
   try {
-    // Thirty entries are usual, and a turn of the event loop for each takes 3 ms of a boot.
+    // Synchronous on local disks: about thirty entries are usual, and asynchronous stats of those add 3 ms to a boot.
     const stat = mounts.isLocal(path) ? files.linkStatNow(path) : await files.linkStat(path);
     if (stat.kind === "link") return { kind: "link", target: await files.readLink(path) };
     return { kind: stat.kind === "directory" ? "directory" : "leaf" };
   } catch {
-    // Missing, or not to be seen: either way it is awaited where the walk ended.
+    // Missing or not accessible: its directory is watched either way.
     return { kind: "missing" };
   }
 }
@@ -152,7 +151,7 @@ function note(walk: Walk, directory: string, name: string, isTarget: boolean): v
   noted.names.add(name);
   noted.holdsTarget ||= isTarget;
   const isLocalEntry = walk.mounts.isLocal(join(directory, name));
-  // A file may be mounted by itself, and then changes without an event of the directory.
+  // A bind-mounted file changes without an event of the directory.
   noted.reportsChanges &&= isLocalEntry || (!isTarget && walk.mounts.isLocal(directory));
   walk.isLocal &&= isLocalEntry;
   walk.directories.set(directory, noted);
@@ -171,7 +170,7 @@ async function planDirectory(
     const id = isLocalDirectory ? files.directoryIdNow(directory) : await files.directoryId(directory);
     return { id, names, holdsTarget, reports_changes: reportsChanges };
   } catch (error) {
-    // Gone since the walk: the folder above, planned too, tells when it is back.
+    // Removed since the walk: the folder above is watched too and reports its return.
     if (errorCode(error) === undefined) throw error;
     return null;
   }

@@ -2,18 +2,18 @@ import type { DirectoryWatch, FileEvents } from "../../platform/files/file-event
 import type { PlannedDirectory, WatchPlan } from "./watch-plan.ts";
 import { EMPTY_PLAN } from "./watch-plan.ts";
 
-/** How changes reach the agent. */
+/** How the agent notices changes. */
 export type WatchMode = { readonly mode: "events" } | { readonly mode: "polling"; readonly reason: string };
 
-/** Keeps one directory watch per planned directory and turns their events into one signal without content. */
+/** Keeps one watch per planned directory and turns their events into one signal. */
 export interface Watcher {
-  /** Watches what the plan names, and no more. Directories that are watched already are left alone. */
+  /** Watches exactly the directories of the plan. Existing watches are kept. */
   follow(plan: WatchPlan): void;
-  /** Polling as soon as one directory cannot be watched, with the reason for a person. */
+  /** `polling` as soon as one directory cannot be watched. */
   mode(): WatchMode;
-  /** A change was found that no event told of: at the next `follow` everything is watched anew. */
+  /** After a change without an event: the next `follow` creates all watches again. */
   renew(): void;
-  /** Tries the directories again that could not be watched; the mode stays as it is until one can. */
+  /** Tries again to watch the directories that failed. */
   retry(): void;
   close(): void;
 }
@@ -22,7 +22,7 @@ export interface WatcherOptions {
   readonly events: FileEvents;
   /** Something may have changed. */
   onChange(): void;
-  /** A directory itself went: unmounted, removed or moved. What stands in its place may be another disk with equal timestamps. */
+  /** A directory itself was unmounted, removed or moved. Its replacement may be another disk with equal timestamps. */
   onGone(): void;
   /** The mode may have changed. */
   onMode(): void;
@@ -35,9 +35,9 @@ interface Watched {
 
 export function createWatcher(options: WatcherOptions): Watcher {
   const watched = new Map<string, Watched>();
-  /** Directory → why it cannot be watched. An entry stays while the directory is tried again. */
+  /** Directory → why it cannot be watched. An entry stays during a retry. */
   const failures = new Map<string, string>();
-  /** Folders above, entered but not listed by this user: their id, so that another one in their place is tried. */
+  /** Folders above the files that this user may enter but not list → their id, so that a replacement is tried again. */
   const unlisted = new Map<string, string>();
   let latest = EMPTY_PLAN;
 
@@ -45,7 +45,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
     const watch = options.events.watch(directory, {
       onEvent(name) {
         if (name !== null && watched.get(directory)?.planned.names.has(name) !== true) return;
-        // The directory itself went. What stands in its place now has to be watched anew, even where it has the same inode again.
+        // The directory itself is gone. Its replacement needs a new watch, even with the same inode.
         if (name === null) {
           stop(directory);
           options.onGone();
@@ -54,7 +54,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
       },
       onReady() {
         if (failures.delete(directory)) options.onMode();
-        // What changed between the last look and now was not reported by anybody.
+        // Changes before the watch was ready had no event.
         options.onChange();
       },
       onFailure(code) {
@@ -112,7 +112,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
   };
 }
 
-/** A calibration below a home folder that is closed but for a way through (`robot-policy-agent grant`). */
+/** True for a folder that this user may enter but not list, such as a home folder opened by `robot-policy-agent grant`. */
 export function isDispensable({ holdsTarget }: PlannedDirectory, code: string): boolean {
   return !holdsTarget && (code === "EACCES" || code === "EPERM");
 }

@@ -73,7 +73,7 @@ test(
         const { code, stderr } = await robot.runProcess(args, {}, copy);
         expect([args, code]).toEqual([args, 7]);
         expect(stderr).toContain(
-          "[other-machine]\n  → to make this machine a robot of its own: robot-policy-agent rebind",
+          "[other-machine]\n  → to register this machine as a new robot: robot-policy-agent rebind",
         );
       }
       daemon.child.kill("SIGHUP");

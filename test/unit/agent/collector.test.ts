@@ -77,10 +77,10 @@ test("collect: what is distrusted while it is read is read again", async () => {
   }
   swap = async () => {
     for (const path of paths) await writeFile(path, "other\n");
-    collector.distrust();
+    collector.invalidate();
   };
   expect(await look(collector)).toMatchObject({ kind: "unsettled" });
-  expect(collector.holds()).toBe(false);
+  expect(collector.isUnchanged()).toBe(false);
   expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestOfFiles(...paths) } });
 });
 
@@ -111,7 +111,7 @@ test("collect: a manifest that is replaced while files are read is not registere
   });
 });
 
-test("distrust: holds although an edit of `watch` is taken over at the same time", async () => {
+test("invalidate: stands although an edit of `watch` is taken over at the same time", async () => {
   const stats = new Map<bigint, FileStat>();
   const { paths, configPath, configuration, collector, files, clock } = await robot({ changeStat: swapOf(stats) });
   await wantedOf(collector);
@@ -122,17 +122,17 @@ test("distrust: holds although an edit of `watch` is taken over at the same time
   }
   await writeFile(configPath, configuration(400));
   clock.step(3_600_000);
-  collector.distrust();
+  collector.invalidate();
   expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestOfFiles(...paths) } });
 });
 
-test("distrust: the next look reads configuration, manifest and every file again, whatever their stats say", async () => {
+test("invalidate: the next look reads configuration, manifest and every file again, whatever their stats say", async () => {
   const { collector, files, paths, configPath, manifestPath } = await robot();
   await wantedOf(collector);
   files.opened.length = 0;
   await wantedOf(collector);
   expect(files.opened).toEqual([]);
-  collector.distrust();
+  collector.invalidate();
   await wantedOf(collector);
   expect(files.opened.toSorted()).toEqual([configPath, manifestPath, ...paths].toSorted());
 });

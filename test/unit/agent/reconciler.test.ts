@@ -114,10 +114,10 @@ describe("reconcile: the key", () => {
     expect(await run()).toMatchObject({ kind: "failed", failure: { state: "unauthorized" } });
     clock.step(60_000);
     expect((await run()).kind).toBe("waiting");
-    expect(reconciler.holds()).toBe(true);
+    expect(reconciler.isUnchanged()).toBe(true);
     await writeFile(`${keyPath}.new`, `${keyOf("b")}\n`, { mode: 0o600 });
     await rename(`${keyPath}.new`, keyPath);
-    expect(reconciler.holds()).toBe(false);
+    expect(reconciler.isUnchanged()).toBe(false);
     expect((await run()).kind).toBe("registered");
     expect(requests.map(({ headers }) => headers["authorization"])).toEqual([
       `Bearer ${keyOf("a")}`,
@@ -132,7 +132,7 @@ describe("reconcile: what is registered", () => {
     expect((await run()).kind).toBe("registered");
     clock.step(60_000);
     expect((await run()).kind).toBe("unchanged");
-    expect(reconciler.holds()).toBe(true);
+    expect(reconciler.isUnchanged()).toBe(true);
     expect(requests.length).toBe(1);
     expect((await run({ forced: true })).kind).toBe("registered");
     expect(requests.length).toBe(2);
@@ -207,11 +207,11 @@ describe("reconcile: a disk that cannot be written", () => {
     clock.step(60_000);
     await run();
     // The resync tries again.
-    expect(reconciler.holds()).toBe(false);
+    expect(reconciler.isUnchanged()).toBe(false);
     disk.createExclusive = systemFiles.createExclusive;
     expect((await run()).kind).toBe("unchanged");
     expect(reconciler.stateProblem).toBeNull();
-    expect(reconciler.holds()).toBe(true);
+    expect(reconciler.isUnchanged()).toBe(true);
     expect(await savedIn(stateDirectory)).toEqual(reconciler.registration);
     expect(requests.length).toBe(1);
   });

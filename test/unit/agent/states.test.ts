@@ -11,7 +11,7 @@ function statusOf(state: StatusDocument["state"], reason: string): StatusDocumen
 
 test.each([
   ["unreachable", "connect", "robot-policy-agent doctor"],
-  ["unreachable", "http-503", "tell whoever runs the service"],
+  ["unreachable", "http-503", "tell the operator of the service"],
   ["unauthorized", "http-401", "a valid key, then: sudo robot-policy-agent set-key"],
   ["unauthorized", "http-403", "scope robots:setup"],
 ] as const)("statusProblem: %s because of %s: %s", (state, reason, remedy) => {
@@ -29,7 +29,7 @@ const FINDING = {
 } as const;
 
 test.each([
-  ["registered", "Registered as arm-7, but an edit cannot be used"],
+  ["registered", "Registered as arm-7, but an edit is invalid"],
   ["invalid", "Not registering"],
   ["stopped", "The agent is not running"],
 ] as const)("summaryAboveFindings: %s: does not repeat what stands below", (state, expected) => {

@@ -100,7 +100,7 @@ describe("collect: consistent cut", () => {
     expect(files.open).toBe(0);
   });
 
-  test.each(edits)("scenario 23: %s → with settle, it must hold still first", async (_what, interfere) => {
+  test.each(edits)("scenario 23: %s → with settle, it must settle first", async (_what, interfere) => {
     const { paths, clock, fingerprinter } = await interfered(interfere);
     // Without a wall clock only what was watched counts.
     clock.setWall(0);
@@ -185,7 +185,7 @@ describe("collect: consistent cut", () => {
       expect(beginning.toString()).toMatch(/\n$/);
       expect(first?.sha256).toBe(createHash("sha256").update(beginning).digest("hex"));
       expect(second?.sha256).toBe(createHash("sha256").update("changed").digest("hex"));
-      expect(fingerprinter.holds(listed(...paths))).toBe(false);
+      expect(fingerprinter.isUnchanged(listed(...paths))).toBe(false);
     },
   );
 

@@ -32,7 +32,7 @@ describe("repeatCommand", () => {
 });
 
 describe("explainDigest", () => {
-  test("shows the hashed text, whose it is, and the command", async () => {
+  test("shows the hashed text with the file of each line, and the command", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "arm.yaml");
     await mkdir(folder, { recursive: true });
@@ -44,12 +44,12 @@ describe("explainDigest", () => {
     ];
     const lines = explainDigest(snapshotOf(await fingerprinter.collect(files, { settle: false })));
     expect(lines.join("\n").replaceAll(folder, "/etc/robot")).toMatchInlineSnapshot(`
-      "The SHA-256 of each file's bytes, in the order of the manifest, each followed by one line feed, is the text that is hashed:
+      "The hashed text is one line per file, in the order of the manifest: the SHA-256 of the file's bytes and a line feed:
 
         ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  /etc/robot/arm.yaml (Left arm, 1 byte)
         ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  /etc/robot/arm.yaml (1 byte)
 
-      Only the 64 digits and the line feed count: no names, no times, no modes.
+      Each line is the 64 digits and the line feed, without file names, times or modes.
 
       Its SHA-256 is the configuration digest: sha256:07469bebc4e79aa6d460057154156b5a9e230639cf2efbf5a3db6a2a9c63d381
 

@@ -64,14 +64,14 @@ describe("collect: findings", () => {
     );
     expect(lines.join("\n")).toMatchInlineSnapshot(`
       "error file_missing: Cannot find /etc/r/missing: create it, or correct the path in the manifest
-      error file_missing: Cannot find /etc/r/link-to-nothing: it is a symbolic link to /nonexistent/calibration.json, which is not there; create that file or correct the link
+      error file_missing: Cannot find /etc/r/link-to-nothing: it is a symbolic link to /nonexistent/calibration.json, which does not exist; create that file or correct the link
       error file_missing: Cannot find /etc/r/file/x: a part of its path is not a directory; correct the path in the manifest
       error file_not_regular: Cannot hash /etc/r/directory: it is a directory; list the files in it that matter, one by one
       error file_not_regular: Cannot hash /etc/r/link-to-a-directory: it is a directory; list the files in it that matter, one by one
       error file_not_regular: Cannot hash /etc/r/FIFO: it is a FIFO, socket or device; list a regular file
       error file_not_regular: Cannot hash /etc/r/socket: it is a FIFO, socket or device; list a regular file
       error file_not_regular: Cannot hash /etc/r/link-to-a-device: it is a FIFO, socket or device; list a regular file
-      error file_unreadable: Cannot read /etc/r/link-to-itself: its symbolic links lead in a circle; replace the link by one to a file
+      error file_unreadable: Cannot read /etc/r/link-to-itself: its symbolic links form a loop; point the link to a file
       error file_too_large: Cannot hash /etc/r/sparse-giant: 1099511627776 bytes, the limit is 67108864; list only files that configure the robot, or raise the limit in the agent's configuration"
     `);
   });
@@ -115,7 +115,7 @@ describe("collect: findings", () => {
     expect(files.open).toBe(0);
   });
 
-  test("scenario 27: a fault leaves the last snapshot and what was hashed, and ends when it ends", async () => {
+  test("scenario 27: a fault keeps the last snapshot and all hashes, and its finding disappears with it", async () => {
     const folder = await temporaryFolder();
     const [a, b] = [join(folder, "a.conf"), join(folder, "b.conf")];
     await writeFile(a, "a");
@@ -130,7 +130,7 @@ describe("collect: findings", () => {
     await rm(b);
     await mkdir(b);
     expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_not_regular", index: 1 }] });
-    expect(fingerprinter.holds(listed(a, b))).toBe(false);
+    expect(fingerprinter.isUnchanged(listed(a, b))).toBe(false);
 
     await rm(b, { recursive: true });
     await writeFile(b, "repaired");
@@ -151,7 +151,7 @@ describe("collect: findings", () => {
     expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_too_large" }] });
   });
 
-  describe("a file that says it is empty and is not, as those under /proc", () => {
+  describe("a file of size 0 with content, as under /proc", () => {
     async function liar(content: string, fileLimitBytes = LIMITS.fileLimitBytes) {
       const folder = await temporaryFolder();
       const path = join(folder, "board.json");
@@ -163,20 +163,20 @@ describe("collect: findings", () => {
       return { path, clock, fingerprinter, collect: () => fingerprinter.collect(listed(path), { settle: true }) };
     }
 
-    test("is read to its end, and its stat is not believed", async () => {
+    test("is read to its end, and its stat is not trusted", async () => {
       const content = "revision c\n".repeat(2000);
       const { path, clock, fingerprinter, collect } = await liar(content);
       const collected = await collect();
       expect(collected).toMatchObject({ kind: "snapshot", warnings: [] });
       expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
       expect(snapshotOf(collected).files[0]?.bytes).toBe(content.length);
-      expect(fingerprinter.holds(listed(path))).toBe(false);
+      expect(fingerprinter.isUnchanged(listed(path))).toBe(false);
       await writeFile(path, "revision d\n");
       clock.step(60_000);
       expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
     });
 
-    test("is refused once more was read than the limit", async () => {
+    test("is refused once more than the limit was read", async () => {
       expect((await (await liar("12345678", 8)).collect()).kind).toBe("snapshot");
       expect(await (await liar("123456789", 8)).collect()).toMatchObject({
         kind: "refused",
@@ -190,7 +190,7 @@ describe("collect: findings", () => {
     });
   });
 
-  test("scenario 27: a file that grows past the limit while it is read is refused, and no more is read than it had", async () => {
+  test("scenario 27: a file that grows past the limit while it is read is refused, and no more than its first size is read", async () => {
     const folder = await temporaryFolder();
     const [path, other] = [join(folder, "a.conf"), join(folder, "b.conf")];
     await writeFile(path, "1234");

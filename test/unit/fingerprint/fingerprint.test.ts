@@ -33,7 +33,7 @@ describe("collect: digest", () => {
     async (size) => {
       const bytes = Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 9)) % 251);
       const { paths, fingerprinter } = await robot(bytes, "small", bytes.subarray(0, size >> 1));
-      const { digest, read_bytes: readBytes } = await collect(fingerprinter, paths.slice(0, 2));
+      const { digest, readBytes } = await collect(fingerprinter, paths.slice(0, 2));
       expect(digest).toBe(await digestByTools(...paths.slice(0, 2)));
       expect(readBytes).toBe(size + 5);
     },
@@ -83,7 +83,7 @@ describe("collect: reads only what changed", () => {
     files.opened.length = 0;
     const second = await collect(fingerprinter, paths);
     expect(files.opened).toEqual([]);
-    expect(second).toEqual({ ...first, read_bytes: 0 });
+    expect(second).toEqual({ ...first, readBytes: 0 });
   });
 
   test("one of three changed → that one is read", async () => {
@@ -92,7 +92,7 @@ describe("collect: reads only what changed", () => {
     files.opened.length = 0;
     await writeFile(paths[1]!, "changed");
     clock.step(60_000);
-    const { read_bytes: readBytes, digest } = await collect(fingerprinter, paths);
+    const { readBytes, digest } = await collect(fingerprinter, paths);
     expect(files.opened).toEqual([paths[1]]);
     expect(readBytes).toBe(7);
     expect(digest).toBe(await digestOfFiles(...paths));
@@ -150,7 +150,7 @@ describe("collect: trust in stats", () => {
     await writeFile(path, "first");
     const first = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
     expect(first.files[0]?.trusted).toBe(false);
-    expect(fingerprinter.holds(listed(path))).toBe(false);
+    expect(fingerprinter.isUnchanged(listed(path))).toBe(false);
     await writeFile(path, "other");
     const second = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
     expect(second.digest).toBe(await digestOfFiles(path));
@@ -186,10 +186,10 @@ describe("collect: trust in stats", () => {
     expect((await collect(fingerprinter, paths)).files[0]?.trusted).toBe(false);
     clock.step(1500);
     expect((await collect(fingerprinter, paths)).files[0]?.trusted).toBe(true);
-    expect((await collect(fingerprinter, paths)).read_bytes).toBe(0);
+    expect((await collect(fingerprinter, paths)).readBytes).toBe(0);
   });
 
-  test("a file written this very moment is read after a pause of 21 ms", async () => {
+  test("a file written just now is read after a pause of 21 ms", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "x.conf");
     const clock = new SteppedClock();
@@ -209,12 +209,12 @@ describe("remember", () => {
     const restarted = createFingerprinter({ files, clock }, LIMITS);
     restarted.remember(hashed);
     files.opened.length = 0;
-    expect(restarted.holds(listed(...paths))).toBe(true);
-    expect(await collect(restarted, paths)).toMatchObject({ digest, read_bytes: 0 });
+    expect(restarted.isUnchanged(listed(...paths))).toBe(true);
+    expect(await collect(restarted, paths)).toMatchObject({ digest, readBytes: 0 });
     expect(files.opened).toEqual([]);
   });
 
-  test("where one file changed, all are read: who knows what became of the others", async () => {
+  test("once one file changed, all are read", async () => {
     const { paths, files, clock, fingerprinter } = await robot("a", "b", "c");
     const { files: hashed } = await collect(fingerprinter, paths);
     const restarted = createFingerprinter({ files, clock }, LIMITS);
@@ -222,7 +222,7 @@ describe("remember", () => {
     await writeFile(paths[0]!, "changed while nobody looked");
     clock.step(60_000);
     files.opened.length = 0;
-    expect(restarted.holds(listed(...paths))).toBe(false);
+    expect(restarted.isUnchanged(listed(...paths))).toBe(false);
     expect((await collect(restarted, paths)).digest).toBe(await digestOfFiles(...paths));
     expect(files.opened.toSorted()).toEqual(paths);
   });
@@ -236,13 +236,13 @@ describe("remember", () => {
     restarted.remember(hashed);
     expect(await restarted.collect(listed(...paths), { settle: true })).toMatchObject({
       kind: "snapshot",
-      snapshot: { read_bytes: 0 },
+      snapshot: { readBytes: 0 },
     });
     expect(clock.sleepsMs).toEqual([]);
   });
 });
 
-/** Two files at rest and hashed, one of which then holds something else without a sign of it in its stat. */
+/** Two settled and hashed files; the content of one then changes without its stat. */
 async function betrayed() {
   const { paths, clock, fingerprinter } = await robot("first", "other");
   const { files: hashed, digest } = await collect(fingerprinter, paths);
@@ -256,8 +256,8 @@ async function betrayed() {
 
 const NEVER = new AbortController().signal;
 
-describe("reread, distrust", () => {
-  test("what was taken over stands while every stat is as it was, and is read once before anything else is hashed", async () => {
+describe("reread, invalidate", () => {
+  test("inherited hashes count while every stat is the same, and all files are read before a new digest", async () => {
     const { paths, digest, files, fingerprinter } = await betrayed();
     expect((await collect(fingerprinter, paths)).digest).toBe(digest);
     await writeFile(`${paths[1]}.new`, "new");
@@ -268,23 +268,23 @@ describe("reread, distrust", () => {
     expect(files.opened.toSorted()).toEqual(paths);
   });
 
-  test("distrust: everything is read, and nothing holds before", async () => {
+  test("invalidate: isUnchanged is false until every file is read again", async () => {
     const { paths, fingerprinter } = await betrayed();
-    fingerprinter.distrust();
-    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+    fingerprinter.invalidate();
+    expect(fingerprinter.isUnchanged(listed(...paths))).toBe(false);
     expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
   });
 
-  test("reread: names the file that holds something else, and the next collect reads that one", async () => {
+  test("reread: returns the file whose content changed, and the next collect reads it", async () => {
     const { paths, files, fingerprinter } = await betrayed();
     expect(await fingerprinter.reread("inherited", NEVER)).toEqual([paths[0]]);
-    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+    expect(fingerprinter.isUnchanged(listed(...paths))).toBe(false);
     files.opened.length = 0;
     expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
     expect(files.opened).toEqual([paths[0]]);
   });
 
-  test("reread: what this process has read itself is read again with `all` alone", async () => {
+  test("reread: files that this process has read are read again only with scope `all`", async () => {
     const { paths, files, fingerprinter } = await robot("a", "b");
     await collect(fingerprinter, paths);
     files.opened.length = 0;
@@ -292,10 +292,10 @@ describe("reread, distrust", () => {
     expect(files.opened).toEqual([]);
     expect(await fingerprinter.reread("all", NEVER)).toEqual([]);
     expect(files.opened.toSorted()).toEqual(paths);
-    expect(fingerprinter.holds(listed(...paths))).toBe(true);
+    expect(fingerprinter.isUnchanged(listed(...paths))).toBe(true);
   });
 
-  test("reread: a file that cannot be read any more is named", async () => {
+  test("reread: returns a file that cannot be read any more", async () => {
     let isBroken = false;
     const { paths, clock } = await robot("a", "b");
     const files = meddledFiles({
@@ -307,19 +307,19 @@ describe("reread, distrust", () => {
     await collect(fingerprinter, paths);
     isBroken = true;
     expect(await fingerprinter.reread("all", NEVER)).toEqual([paths[1]]);
-    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+    expect(fingerprinter.isUnchanged(listed(...paths))).toBe(false);
   });
 
-  test("reread: an edit or removal, which a look at the stats shows, is not named", async () => {
+  test("reread: does not return a file whose edit or removal its stat shows", async () => {
     const { paths, fingerprinter } = await robot("a", "b", "c");
     await collect(fingerprinter, paths);
     await writeFile(paths[0]!, "edited");
     await rm(paths[1]!);
     expect(await fingerprinter.reread("all", NEVER)).toEqual([]);
-    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+    expect(fingerprinter.isUnchanged(listed(...paths))).toBe(false);
   });
 
-  test("reread: takes its time, and ends when it is told to", async () => {
+  test("reread: reads slowly, and ends when the signal aborts", async () => {
     const { paths, clock, files, fingerprinter } = await robot(new Uint8Array(4 * 1024 * 1024));
     await collect(fingerprinter, paths);
     const beforeMs = clock.monotonicMs();
@@ -331,10 +331,10 @@ describe("reread, distrust", () => {
   });
 });
 
-describe("holds", () => {
+describe("isUnchanged", () => {
   test("false before the first snapshot", async () => {
     const { paths, fingerprinter } = await robot("a");
-    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+    expect(fingerprinter.isUnchanged(listed(...paths))).toBe(false);
   });
 
   const changes: readonly (readonly [
@@ -363,7 +363,7 @@ describe("holds", () => {
     const { paths, fingerprinter } = await robot("a", "b");
     await collect(fingerprinter, paths);
     const changed = await change(paths);
-    expect(fingerprinter.holds(listed(...(Array.isArray(changed) ? changed : paths)))).toBe(expected);
+    expect(fingerprinter.isUnchanged(listed(...(Array.isArray(changed) ? changed : paths)))).toBe(expected);
   });
 });
 

@@ -57,7 +57,7 @@ describe("hashFiles: much to read", () => {
     expect(started).toBeLessThan(COUNT);
   });
 
-  test("no thread to be had → this one does it all, and the event loop goes on", async () => {
+  test("no second thread → the main thread hashes all, and the event loop keeps running", async () => {
     const { requests, expected } = await manyFiles();
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
@@ -66,7 +66,7 @@ describe("hashFiles: much to read", () => {
     expect(turns).toBeGreaterThan(3);
   });
 
-  test("the thread dies half-way → this one does the rest", async () => {
+  test("the thread dies half-way → the main thread hashes the rest", async () => {
     const { requests, expected } = await manyFiles();
     let stop: (() => Promise<void>) | undefined;
     let readBytes = 0;
@@ -85,7 +85,7 @@ describe("hashFiles: much to read", () => {
   });
 });
 
-test("hashFiles: a thread that dies when there is nothing else left to hash → what it had is hashed here", async () => {
+test("hashFiles: the thread dies with the last files → the main thread hashes them", async () => {
   const { requests, expected } = await manyFiles();
   const reported = Promise.withResolvers<void>();
   const results = new Map<string, string>();

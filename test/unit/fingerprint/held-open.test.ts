@@ -28,7 +28,7 @@ async function robotWithWriter() {
 }
 
 describe("collect: a file that a program has open for writing", () => {
-  test("is not taken while it rests half-written, and at once when it is closed", async () => {
+  test("is not hashed while it is open, and at once when it is closed", async () => {
     const { path, clock, writer, collect, passSince } = await robotWithWriter();
     expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 500, paths: [path] });
     clock.step(12_000);
@@ -53,7 +53,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect((await fingerprinter.collect(listed(join(folder, "link.rules")), { settle: true })).kind).toBe("unsettled");
   });
 
-  test("is looked at less often the longer that lasts", async () => {
+  test("is checked less often the longer it stays open", async () => {
     const { clock, collect } = await robotWithWriter();
     const waitsMs: number[] = [];
     for (let waitedMs = 0; waitedMs < 50_000; waitedMs += waitsMs.at(-1) ?? 0) {
@@ -65,7 +65,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(Math.max(...waitsMs)).toBeLessThan(60_000 / 8);
   });
 
-  test("is taken after a minute with a warning, from then on whenever it holds still, and waited for again once it was closed", async () => {
+  test("is hashed after a minute with a warning, then whenever it has settled, and waited for again once it was closed", async () => {
     const { path, clock, writer, collect, passSince, fingerprinter } = await robotWithWriter();
     await collect();
     clock.step(59_999);
@@ -85,7 +85,7 @@ describe("collect: a file that a program has open for writing", () => {
       ],
     });
     // The resync looks again, until the program has closed the file.
-    expect(fingerprinter.holds(listed(path))).toBe(false);
+    expect(fingerprinter.isUnchanged(listed(path))).toBe(false);
 
     await writer.write("another\n");
     await passSince(path, 501);
@@ -94,7 +94,7 @@ describe("collect: a file that a program has open for writing", () => {
 
     await writer.close();
     expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [] });
-    expect(fingerprinter.holds(listed(path))).toBe(true);
+    expect(fingerprinter.isUnchanged(listed(path))).toBe(true);
 
     const next = await hold(path, "a");
     await next.write("more\n");
@@ -102,7 +102,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect((await collect()).kind).toBe("unsettled");
   });
 
-  test("scenario 28: that never holds still either is waited for once, then taken once per grace", async () => {
+  test("scenario 28: that also keeps changing is waited for once, then hashed once per grace", async () => {
     const { path, clock, collect, passSince } = await robot();
     const writer = await hold(path, "a");
     const takenMs: number[] = [];
@@ -158,7 +158,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("while it is written is looked at again when it has held still, however long the settle time", async () => {
+  test("while it is written is checked again once it has settled, however long the settle time", async () => {
     const { paths, path, clock, files, passSince } = await robot();
     const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, settleMs: 5000 });
     const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
@@ -174,7 +174,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("and off the list for a while is waited for anew", async () => {
+  test("and off the list for a while is waited for again", async () => {
     const { folder, path, clock, collect, fingerprinter } = await robotWithWriter();
     expect(waitOf(await collect())).toBe(500);
     clock.step(1000);
@@ -184,7 +184,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 500, paths: [path] });
   });
 
-  test("and removed meanwhile is missing as soon as it holds still", async () => {
+  test("and removed meanwhile is reported missing after the settle time", async () => {
     const { path, clock, collect } = await robotWithWriter();
     await collect();
     clock.step(30_000);
@@ -194,7 +194,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing" }] });
   });
 
-  test("and closed with its last bytes right before the look for writers holds still for the settle time first", async () => {
+  test("and closed right before the search for writers is hashed only after the settle time", async () => {
     const { path, files, writer, clock, collect, passSince } = await robotWithWriter();
     let isWriting = true;
     files.list = async (directory) => {
@@ -212,7 +212,7 @@ describe("collect: a file that a program has open for writing", () => {
   });
 });
 
-describe("collect: which processes are looked at", () => {
+describe("collect: which processes are searched for open files", () => {
   /** Counts the looks. */
   async function countingRobot() {
     const site = await robot();
@@ -224,7 +224,7 @@ describe("collect: which processes are looked at", () => {
     return { ...site, looks: () => looks };
   }
 
-  test("none for a file that has rested for a minute, for one that did not change, and for a look without waiting", async () => {
+  test("none for a file that has not changed for a minute, for a known file, and without `settle`", async () => {
     const { path, clock, fingerprinter, collect, passSince, looks } = await countingRobot();
     await passSince(path, 60_000);
     for (let times = 0; times < 2; times++) snapshotOf(await collect());
@@ -236,7 +236,7 @@ describe("collect: which processes are looked at", () => {
     expect(looks()).toBe(0);
   });
 
-  test("all once for a change that is over when it is seen, so that nothing is left to do after the settle time", async () => {
+  test("all once for a change that is over when it is seen, and none after the settle time", async () => {
     const { path, clock, collect, passSince, looks } = await countingRobot();
     await collect();
     const before = looks();
@@ -261,7 +261,7 @@ describe("collect: which processes are looked at", () => {
     expect(looks() - before).toBe(2);
   });
 
-  test("none where /proc is hidden: the file counts once it holds still", async () => {
+  test("none where /proc is hidden: the file is hashed once it has settled", async () => {
     const { path, files, writer, collect } = await robotWithWriter();
     files.list = async () => {
       throw Object.assign(new Error("denied"), { code: "EACCES" });

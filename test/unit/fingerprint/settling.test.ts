@@ -16,7 +16,7 @@ describe("collect: settle", () => {
     expect((await collect()).kind).toBe("snapshot");
   });
 
-  test("a fresh file is waited for exactly as long as it lacks", async () => {
+  test("a fresh file is waited for until its settle time is over, and no longer", async () => {
     const { path, clock, collect, passSince } = await robot();
     await collect();
     await writeFile(path, "new");
@@ -78,7 +78,7 @@ describe("collect: settle", () => {
     expect((await collect()).kind).toBe("snapshot");
   });
 
-  test("scenario 28: a file that never holds still is taken once per grace", async () => {
+  test("scenario 28: a file that keeps changing is hashed once per grace", async () => {
     const { path, clock, collect, passSince } = await robot();
     const takenMs: number[] = [];
     for (let elapsedMs = 0; elapsedMs <= 25_000; elapsedMs += 250) {
@@ -96,7 +96,7 @@ describe("collect: settle", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
-  test("a file that never holds still and never parses either is waited for twice as long once, then taken once per grace, and named", async () => {
+  test("a file that keeps changing and never parses is waited for two graces once, then hashed once per grace, with a finding", async () => {
     const { path, clock, collect, passSince } = await robot(["log.json"]);
     const takenMs: number[] = [];
     for (let elapsedMs = 0; elapsedMs <= 35_000; elapsedMs += 250) {
@@ -112,7 +112,7 @@ describe("collect: settle", () => {
     expect(takenMs).toEqual([20_000, 30_250]);
   });
 
-  describe("a file that never holds still", () => {
+  describe("a file that keeps changing", () => {
     /** A file that was written whole every 250 ms for the grace. */
     async function restlessRobot() {
       const { path, clock, fingerprinter, collect, passSince } = await robot(["calibration.json"]);
@@ -134,7 +134,7 @@ describe("collect: settle", () => {
       return { path, fingerprinter, write, look, passGrace };
     }
 
-    test("is not taken half-written when it is whole soon after", async () => {
+    test("is not hashed half-written when it is complete soon after", async () => {
       const { path, look } = await restlessRobot();
       for (const half of ["", '{"sta', '{"state": 1']) expect((await look(half)).kind).toBe("unsettled");
       const collected = await look('{"state": 12}');
@@ -142,7 +142,7 @@ describe("collect: settle", () => {
       expect(collected).toMatchObject({ warnings: [{ id: "file_restless" }] });
     });
 
-    test("is waited for anew when it is half-written after a one-shot look that found it whole", async () => {
+    test("is waited for again when it is half-written after a one-shot look found it complete", async () => {
       const { path, fingerprinter, write, look, passGrace } = await restlessRobot();
       expect((await look("")).kind).toBe("unsettled");
       await write('{"state": 12}');
@@ -164,7 +164,7 @@ describe("collect: settle", () => {
   });
 
   test.each(["", "whole"])(
-    "unrest that nobody looked at for longer than the grace counts as another one (%j)",
+    "changes after no look for longer than the grace start a new grace (%j)",
     async (content) => {
       const { path, clock, collect, passSince } = await robot();
       await writeFile(path, content);
@@ -239,14 +239,14 @@ describe("collect: content that looks half-written", () => {
     restarted.remember(snapshotOf(collected).files);
     expect(await restarted.collect(listed(path), { settle: true })).toMatchObject({
       kind: "snapshot",
-      snapshot: { read_bytes: 0 },
+      snapshot: { readBytes: 0 },
       warnings: [{ id: "file_unparseable" }],
     });
 
     await writeFile(path, "[2]");
     await passSince(path, 600);
     expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [] });
-    expect(fingerprinter.holds(listed(path))).toBe(true);
+    expect(fingerprinter.isUnchanged(listed(path))).toBe(true);
   });
 
   test.each(suspects)("%s for longer than the grace already: taken at once", async (_what, name, content) => {
@@ -268,7 +268,7 @@ describe("collect: content that looks half-written", () => {
     expect((await collect()).kind).toBe("snapshot");
   });
 
-  test("a one-shot look takes it with the warning", async () => {
+  test("a one-shot look hashes it with the warning", async () => {
     const { path, fingerprinter } = await robot(["a.json"], "{");
     const collected = await fingerprinter.collect(listed(path), { settle: false });
     expect(collected).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable" }] });
@@ -330,84 +330,87 @@ describe("createSettling", () => {
     return { clock, settling: createSettling(clock, LIMITS) };
   }
 
-  test("the grace of unrest is over after ten seconds of it, and not a millisecond earlier", () => {
+  test("the grace of a changing file is over after ten seconds, and not a millisecond earlier", () => {
     const { clock, settling } = start();
     expect(settling.isUnsettled(PATH)).toBe(false);
-    expect(settling.unrestMs(PATH, 0)).toBe(500);
+    expect(settling.settleWaitMs(PATH, 0)).toBe(500);
     expect(settling.isUnsettled(PATH)).toBe(true);
     clock.step(9999);
-    expect([settling.isRestless(PATH), settling.unrestMs(PATH, 0)]).toEqual([false, 1]);
+    expect([settling.isRestless(PATH), settling.settleWaitMs(PATH, 0)]).toEqual([false, 1]);
     clock.step(1);
-    expect([settling.isRestless(PATH), settling.unrestMs(PATH, 0)]).toEqual([true, 0]);
+    expect([settling.isRestless(PATH), settling.settleWaitMs(PATH, 0)]).toEqual([true, 0]);
   });
 
   test.each([
-    ["the file held still", (path: string, { unrestMs }: ReturnType<typeof createSettling>) => unrestMs(path, 500)],
+    [
+      "the file held still",
+      (path: string, { settleWaitMs }: ReturnType<typeof createSettling>) => settleWaitMs(path, 500),
+    ],
     [
       "its half-written content held still",
-      (path: string, { suspicionMs }: ReturnType<typeof createSettling>) => suspicionMs(path, FIRST, 500),
+      (path: string, { incompleteWaitMs }: ReturnType<typeof createSettling>) => incompleteWaitMs(path, FIRST, 500),
     ],
     ["it was taken or refused", (path: string, { restart }: ReturnType<typeof createSettling>) => restart(path)],
   ])("unrest after %s has a grace of its own", (_what, end) => {
     const { clock, settling } = start();
-    settling.unrestMs(PATH, 0);
+    settling.settleWaitMs(PATH, 0);
     clock.step(9000);
     end(PATH, settling);
     expect(settling.isUnsettled(PATH)).toBe(false);
     clock.step(9000);
-    expect([settling.unrestMs(PATH, 0), settling.isRestless(PATH)]).toEqual([500, false]);
+    expect([settling.settleWaitMs(PATH, 0), settling.isRestless(PATH)]).toEqual([500, false]);
     clock.step(9999);
-    expect([settling.unrestMs(PATH, 0), settling.isRestless(PATH)]).toEqual([1, false]);
+    expect([settling.settleWaitMs(PATH, 0), settling.isRestless(PATH)]).toEqual([1, false]);
   });
 
-  test("halves that rest in between have a grace each, halves of a file that never rests share one", () => {
+  test("incomplete contents that settle in between have a grace each, those of a file that keeps changing share one", () => {
     const { clock, settling } = start();
-    settling.unrestMs(PATH, 0);
-    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(500);
+    settling.settleWaitMs(PATH, 0);
+    expect(settling.incompleteWaitMs(PATH, FIRST, 0)).toBe(500);
     clock.step(9900);
-    settling.unrestMs(PATH, 500);
-    expect(settling.suspicionMs(PATH, FIRST, 500)).toBe(100);
-    expect(settling.suspicionMs(PATH, SECOND, 0)).toBe(500);
+    settling.settleWaitMs(PATH, 500);
+    expect(settling.incompleteWaitMs(PATH, FIRST, 500)).toBe(100);
+    expect(settling.incompleteWaitMs(PATH, SECOND, 0)).toBe(500);
 
-    settling.unrestMs(PATH, 0);
+    settling.settleWaitMs(PATH, 0);
     clock.step(10_000);
     expect(settling.isRestless(PATH)).toBe(true);
-    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(0);
+    expect(settling.incompleteWaitMs(PATH, FIRST, 0)).toBe(0);
   });
 
-  test("content that was found whole in between, or that counts, is no half any more", () => {
+  test("content that was complete in between, or was accepted, is not waited for", () => {
     const { clock, settling } = start();
-    settling.suspicionMs(PATH, FIRST, 0);
+    settling.incompleteWaitMs(PATH, FIRST, 0);
     clock.step(9900);
     settling.clear(PATH);
-    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(500);
+    expect(settling.incompleteWaitMs(PATH, FIRST, 0)).toBe(500);
     settling.accept(PATH, FIRST);
-    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(0);
-    expect(settling.suspicionMs(PATH, SECOND, 0)).toBe(500);
+    expect(settling.incompleteWaitMs(PATH, FIRST, 0)).toBe(0);
+    expect(settling.incompleteWaitMs(PATH, SECOND, 0)).toBe(500);
   });
 
-  test("what nobody looked at for exactly the grace goes on, and for longer begins anew", () => {
+  test("without a look for exactly the grace the wait goes on, for longer it starts again", () => {
     const { clock, settling } = start();
-    settling.unrestMs(PATH, 0);
-    settling.suspicionMs(PATH, FIRST, 0);
+    settling.settleWaitMs(PATH, 0);
+    settling.incompleteWaitMs(PATH, FIRST, 0);
     clock.step(10_000);
     settling.resume(10_000);
-    expect([settling.isRestless(PATH), settling.suspicionMs(PATH, FIRST, 0)]).toEqual([true, 0]);
+    expect([settling.isRestless(PATH), settling.incompleteWaitMs(PATH, FIRST, 0)]).toEqual([true, 0]);
     settling.resume(10_001);
-    expect([settling.isRestless(PATH), settling.suspicionMs(PATH, FIRST, 0)]).toEqual([false, 500]);
+    expect([settling.isRestless(PATH), settling.incompleteWaitMs(PATH, FIRST, 0)]).toEqual([false, 500]);
   });
 
-  test("of files that are off the list nothing is remembered", () => {
+  test("files that are off the list are forgotten", () => {
     const { clock, settling } = start();
-    settling.unrestMs(PATH, 0);
-    settling.suspicionMs(PATH, FIRST, 0);
+    settling.settleWaitMs(PATH, 0);
+    settling.incompleteWaitMs(PATH, FIRST, 0);
     settling.accept(PATH, SECOND);
     clock.step(10_000);
     settling.retain(new Set([PATH]));
-    expect([settling.isRestless(PATH), settling.suspicionMs(PATH, SECOND, 0)]).toEqual([true, 0]);
+    expect([settling.isRestless(PATH), settling.incompleteWaitMs(PATH, SECOND, 0)]).toEqual([true, 0]);
     settling.retain(new Set());
     expect(settling.isRestless(PATH)).toBe(false);
-    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(500);
-    expect(settling.suspicionMs(PATH, SECOND, 0)).toBe(500);
+    expect(settling.incompleteWaitMs(PATH, FIRST, 0)).toBe(500);
+    expect(settling.incompleteWaitMs(PATH, SECOND, 0)).toBe(500);
   });
 });

@@ -91,12 +91,12 @@ describe("on a robot in order", () => {
     });
     const explained = await robot.run(["digest", "--explain"]);
     expect(shownBy(explained, scene)).toMatchInlineSnapshot(`
-      "The SHA-256 of each file's bytes, in the order of the manifest, each followed by one line feed, is the text that is hashed:
+      "The hashed text is one line per file, in the order of the manifest: the SHA-256 of the file's bytes and a line feed:
 
         272f97…  /robot/left.yaml (10 bytes)
         49ebb3…  /robot/right.json (14 bytes)
 
-      Only the 64 digits and the line feed count: no names, no times, no modes.
+      Each line is the 64 digits and the line feed, without file names, times or modes.
 
       Its SHA-256 is the configuration digest: sha256:dffadf…
 
@@ -496,7 +496,7 @@ describe("exit codes (design, Commands)", () => {
       "Reloaded, but nothing is registered
       --- stderr
       error: this robot is registered as arm-7, but its name is now arm-8; nothing was sent [other-name]
-        → set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind
+        → set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind
       --- exit 7
       "
     `);
@@ -510,7 +510,7 @@ describe("exit codes (design, Commands)", () => {
     expect(shownBy(await robot.run(["--setup"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: this robot is registered as arm-7, but its name is now arm-8; nothing was sent [other-name]
-        → set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind
+        → set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind
       --- exit 7
       "
     `);

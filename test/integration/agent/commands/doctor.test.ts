@@ -657,7 +657,11 @@ test("registration: whether the service still holds it", async () => {
   ]) {
     await service.send("POST", "/v1/robots/setup", { ...body, ...members });
   }
-  expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("change to and fro") });
+  expect(await look()).toMatchObject({
+    code: 0,
+    status: "warn",
+    what: expect.stringContaining("take turns registering"),
+  });
 
   await forgetRobots(service);
   expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("HTTP 404") });

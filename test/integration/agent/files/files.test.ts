@@ -116,7 +116,7 @@ describe("scenario 27: a configuration file that is", () => {
     [
       "a symbolic link to itself",
       "file_unreadable",
-      /lead in a circle/,
+      /form a loop/,
       async () => {
         await unlink(path);
         await symlink("arm.yaml", path);
@@ -125,7 +125,7 @@ describe("scenario 27: a configuration file that is", () => {
     [
       "a circle of two symbolic links",
       "file_unreadable",
-      /lead in a circle/,
+      /form a loop/,
       async () => {
         await unlink(path);
         await symlink("other.yaml", path);
@@ -135,7 +135,7 @@ describe("scenario 27: a configuration file that is", () => {
     [
       "a link to nothing",
       "file_missing",
-      /symbolic link to .*nowhere\.yaml, which is not there/,
+      /symbolic link to .*nowhere\.yaml, which does not exist/,
       async () => {
         await unlink(path);
         await symlink("nowhere.yaml", path);

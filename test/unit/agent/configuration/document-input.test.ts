@@ -94,15 +94,15 @@ describe("document input", () => {
     await document.refresh(false);
     await document.refresh(false);
     expect(reads).toBe(1);
-    expect(document.holds()).toBe(true);
+    expect(document.isUnchanged()).toBe(true);
   });
 
   test("an unchanged file is read again when it is not to be trusted", async () => {
     await write("one");
     laterMs = 60_000;
     await document.refresh(true);
-    document.distrust();
-    expect(document.holds()).toBe(false);
+    document.invalidate();
+    expect(document.isUnchanged()).toBe(false);
     await document.refresh(true);
     expect(reads).toBe(2);
   });
@@ -121,13 +121,13 @@ describe("document input", () => {
     laterMs = 5;
     await document.refresh(false);
     expect(document.reading.value).toBe("one");
-    expect(document.holds()).toBe(false);
+    expect(document.isUnchanged()).toBe(false);
     await writeFile(path, "two");
     await document.refresh(false);
     expect(document.reading.value).toBe("two");
     laterMs = 60_000;
     await document.refresh(true);
-    expect(document.holds()).toBe(true);
+    expect(document.isUnchanged()).toBe(true);
   });
 
   test("where timestamps are even seconds, an edit is waited for until another one would show", async () => {
@@ -152,13 +152,13 @@ describe("document input", () => {
     meanwhile = act;
     expect(await document.refresh(true)).toBe(SETTLE_MS);
     expect(document.reading).toMatchObject({ value: "whole", findings: [] });
-    expect(document.holds()).toBe(false);
+    expect(document.isUnchanged()).toBe(false);
     expect(await document.isAsRead()).toBe(false);
     await write("the end");
     laterMs += 60_000;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBe("the end");
-    expect([document.holds(), await document.isAsRead()]).toEqual([true, true]);
+    expect([document.isUnchanged(), await document.isAsRead()]).toEqual([true, true]);
   });
 
   test("without settling, a file that is written while it is read is a finding", async () => {
@@ -179,7 +179,7 @@ describe("document input", () => {
     expect(document.reading.findings).toMatchObject([
       { id: "file_unreadable", message: expect.stringContaining("EIO") },
     ]);
-    expect(document.holds()).toBe(false);
+    expect(document.isUnchanged()).toBe(false);
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBe("whole");
   });
@@ -189,7 +189,7 @@ describe("document input", () => {
     await document.refresh(false);
     await writeFile(`${path}.new`, "two");
     await rename(`${path}.new`, path);
-    expect(document.holds()).toBe(false);
+    expect(document.isUnchanged()).toBe(false);
     await document.refresh(false);
     expect(document.reading.value).toBe("two");
   });
@@ -210,9 +210,9 @@ describe("document input", () => {
     expect(document.reading.findings).toMatchObject([
       { id: "file_missing", message: expect.stringContaining("write it") },
     ]);
-    expect(document.holds()).toBe(true);
+    expect(document.isUnchanged()).toBe(true);
     await writeFile(path, "here");
-    expect(document.holds()).toBe(false);
+    expect(document.isUnchanged()).toBe(false);
   });
 
   test("a folder in its place is a finding", async () => {

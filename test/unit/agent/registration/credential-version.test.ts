@@ -40,7 +40,7 @@ async function keyFile(keepsNanoseconds: boolean) {
   return {
     path,
     look: () => versions.look([path]),
-    holds: () => versions.holds([path]),
+    isUnchanged: () => versions.isUnchanged([path]),
     pass(ms: number) {
       nowMs += ms;
     },
@@ -55,14 +55,14 @@ test.each([
   async (_name, nanos, restMs) => {
     const key = await keyFile(nanos);
     const first = await key.look();
-    expect([await key.look(), key.holds()]).toEqual([first, false]);
+    expect([await key.look(), key.isUnchanged()]).toEqual([first, false]);
     await writeFile(key.path, "sk_test_two");
     const second = await key.look();
-    expect([second === first, key.holds()]).toEqual([false, false]);
+    expect([second === first, key.isUnchanged()]).toEqual([false, false]);
     await writeFile(key.path, "sk_test_six");
     key.pass(restMs);
     const last = await key.look();
-    expect([last === second, key.holds()]).toEqual([false, true]);
+    expect([last === second, key.isUnchanged()]).toEqual([false, true]);
     key.pass(restMs);
     expect(await key.look()).toBe(last);
   },
@@ -75,9 +75,9 @@ test.each([
   const key = await keyFile(false);
   key.pass(10_000);
   const before = await key.look();
-  expect(key.holds()).toBe(true);
+  expect(key.isUnchanged()).toBe(true);
   await change(key.path);
-  expect(key.holds()).toBe(false);
+  expect(key.isUnchanged()).toBe(false);
   expect(await key.look()).not.toBe(before);
 });
 
@@ -85,5 +85,5 @@ test("credential version: a key that rests after it was seen fresh is the same k
   const key = await keyFile(true);
   const fresh = await key.look();
   key.pass(1000);
-  expect([await key.look(), key.holds()]).toEqual([fresh, true]);
+  expect([await key.look(), key.isUnchanged()]).toEqual([fresh, true]);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { isLocal, planHolds, planWatches } from "../../../../src/agent/watching/watch-plan.ts";
+import { isLocal, isPlanCurrent, planWatches } from "../../../../src/agent/watching/watch-plan.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 
 let folder = "";
@@ -137,13 +137,13 @@ describe("isLocal", () => {
   });
 });
 
-test("planHolds: false once another folder stands in the place of a planned one", async () => {
+test("isPlanCurrent: false once another folder stands in the place of a planned one", async () => {
   await mkdir(join(folder, "a"));
   await writeFile(join(folder, "a/file"), "");
   const plan = await planWatches(systemFiles, [join(folder, "a/file")]);
-  expect(planHolds(systemFiles, plan)).toBe(true);
+  expect(isPlanCurrent(systemFiles, plan)).toBe(true);
   await rename(join(folder, "a"), join(folder, "old"));
-  expect(planHolds(systemFiles, plan)).toBe(false);
+  expect(isPlanCurrent(systemFiles, plan)).toBe(false);
   await mkdir(join(folder, "a"));
-  expect(planHolds(systemFiles, plan)).toBe(false);
+  expect(isPlanCurrent(systemFiles, plan)).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { RACY_MS, createSightings, sameStat } from "../../../src/fingerprint/sightings.ts";
+import { RACY_MS, createObservations, sameStat } from "../../../src/fingerprint/observations.ts";
 import type { FileStat } from "../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { SteppedClock } from "./machine.ts";
@@ -35,7 +35,7 @@ describe("sameStat", () => {
   });
 });
 
-describe("sightings: how long a file has been as it is", () => {
+describe("observations: for how long a file has been unchanged", () => {
   const SECOND_NS = 1_000_000_000n;
   const NANOSECONDS = 5n * SECOND_NS + 1n;
   const WHOLE_SECOND = 5n * SECOND_NS;
@@ -47,9 +47,9 @@ describe("sightings: how long a file has been as it is", () => {
     const newestNs = stat.mtime_ns > stat.ctime_ns ? stat.mtime_ns : stat.ctime_ns;
     const clock = new SteppedClock();
     clock.setWall(Number(newestNs / 1_000_000n) + ageMs);
-    const sightings = createSightings({ clock, files: { ...systemFiles, stat: async () => stat } });
-    await sightings.look(["/file"], undefined);
-    return { clock, sightings };
+    const observations = createObservations({ clock, files: { ...systemFiles, stat: async () => stat } });
+    await observations.look(["/file"], undefined);
+    return { clock, observations };
   }
 
   test.each([
@@ -60,8 +60,8 @@ describe("sightings: how long a file has been as it is", () => {
     ["a date in the future, on a file of today", { mtime_ns: EVEN_SECOND, ctime_ns: NANOSECONDS }, 3000],
     ["an older date put back on a file of today", { mtime_ns: 2n * SECOND_NS, ctime_ns: NANOSECONDS }, 3000],
   ])("%s", async (_what, stamps, quietMs) => {
-    const { sightings } = await lookedAt(stamps, 3000);
-    expect(sightings.quietMs("/file")).toBeCloseTo(quietMs, 0);
+    const { observations } = await lookedAt(stamps, 3000);
+    expect(observations.quietMs("/file")).toBeCloseTo(quietMs, 0);
   });
 
   test.each([
@@ -70,16 +70,16 @@ describe("sightings: how long a file has been as it is", () => {
     ["even seconds", { mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, 4000],
   ])("what is read may stand for the file: %s", async (_what, stamps, ageMs) => {
     const young = await lookedAt(stamps, ageMs - 1);
-    expect(young.sightings.isTrustworthy("/file")).toBe(false);
+    expect(young.observations.isTrustworthy("/file")).toBe(false);
     const old = await lookedAt(stamps, ageMs + 1);
-    expect(old.sightings.isTrustworthy("/file")).toBe(true);
+    expect(old.observations.isTrustworthy("/file")).toBe(true);
   });
 
-  test("with a clock that is behind, by what this process has seen", async () => {
-    const { clock, sightings } = await lookedAt({ mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, -1e9);
-    expect(sightings.quietMs("/file")).toBeLessThanOrEqual(0);
+  test("with a clock that is behind, since this process first saw the stat", async () => {
+    const { clock, observations } = await lookedAt({ mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, -1e9);
+    expect(observations.quietMs("/file")).toBeLessThanOrEqual(0);
     clock.step(2500);
-    await sightings.look(["/file"], undefined);
-    expect(sightings.quietMs("/file")).toBe(500);
+    await observations.look(["/file"], undefined);
+    expect(observations.quietMs("/file")).toBe(500);
   });
 });
