@@ -262,7 +262,7 @@ function configurationOf({ url, caFile, region }: Answers, { paths, options }: T
   const { name = DEFAULTS.name } = options;
   const answers = { url, region, key_file: paths.key, ca_file: caFile, name, site: null, labels: {} };
   const text = configurationText(answers, HINT);
-  const { findings, configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
+  const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
   return { text, findings, configuration };
 }
 

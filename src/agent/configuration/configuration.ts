@@ -7,15 +7,11 @@
  */
 import { dirname, join } from "node:path";
 
-import type { Document } from "../../manifest/document.ts";
-import { readDocument } from "../../manifest/document.ts";
-import type { Check, Reader } from "../../manifest/fields.ts";
+import type { Place, Reader } from "../../manifest/fields.ts";
 import { fieldsOf } from "../../manifest/fields.ts";
-import { FindingList } from "../../manifest/finding-list.ts";
-import type { Finding } from "../../manifest/finding.ts";
-import type { Position } from "../../manifest/lines.ts";
 import { boolean, integer, number, oneOf } from "../../manifest/readers.ts";
-import { secretOffset } from "../../manifest/secrets.ts";
+import type { SettingsReading } from "../../manifest/settings.ts";
+import { readSettings } from "../../manifest/settings.ts";
 import { absolutePath, labels, nameTemplate, proxyAddress, region, registeredText, serviceUrl } from "./readers.ts";
 
 export interface AgentConfiguration {
@@ -67,14 +63,6 @@ export interface LogConfiguration {
   readonly format: (typeof LOG_FORMATS)[number];
 }
 
-export interface ConfigurationReading {
-  readonly findings: readonly Finding[];
-  /** Null when a finding is an error. */
-  readonly configuration: AgentConfiguration | null;
-  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
-  locate(loc: string): Position;
-}
-
 export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export const LOG_FORMATS = ["json", "text"] as const;
@@ -114,28 +102,17 @@ export interface ConfigurationContext {
 }
 
 /** Reads a configuration completely: every finding that can be reached. */
-export function readConfiguration(bytes: Uint8Array, context: ConfigurationContext): ConfigurationReading {
-  const reading = readDocument(bytes, { subject: "configuration", size_limit_bytes: CONFIGURATION_LIMIT_BYTES });
-  if (reading.kind === "refused") {
-    return { findings: reading.findings, configuration: null, locate: () => ({ line: 1, column: 1 }) };
-  }
-  const { document } = reading;
-  const findings = new FindingList(document.lines);
-  const check: Check = {
-    findings,
+export function readConfiguration(
+  bytes: Uint8Array,
+  context: ConfigurationContext,
+): SettingsReading<AgentConfiguration> {
+  const rules = {
     subject: "configuration",
+    size_limit_bytes: CONFIGURATION_LIMIT_BYTES,
     secretAdvice: SECRET_ADVICE,
-    placeholderSeverity: "error",
     hints: HINTS,
-    placeholders: 0,
-  };
-  const configuration = readRoot(document, check, context);
-  if (!findings.hasError) findSecretInComments(document, findings);
-  return {
-    findings: findings.toFindings(),
-    configuration: findings.hasError || configuration === undefined ? null : configuration,
-    locate: (loc) => document.locate(loc),
-  };
+  } as const;
+  return readSettings(bytes, rules, (root) => readRoot(root, context));
 }
 
 /** What a name template may speak of. */
@@ -151,8 +128,8 @@ export function expandName(template: string, facts: NameFacts): string {
   );
 }
 
-function readRoot(document: Document, check: Check, context: ConfigurationContext): AgentConfiguration | undefined {
-  const fields = fieldsOf({ node: document.root, path: null, check });
+function readRoot(root: Place, context: ConfigurationContext): AgentConfiguration | undefined {
+  const fields = fieldsOf(root);
   if (fields === undefined) return undefined;
   const service = fields.required("service", readService);
   const robot = fields.required("robot", readRobot);
@@ -243,11 +220,3 @@ const readLog: Reader<LogConfiguration> = (place) => {
   fields.close();
   return { level, format };
 };
-
-/** A key in a comment is as readable as one in a value. */
-function findSecretInComments(document: Document, findings: FindingList): void {
-  const offset = secretOffset(document.text);
-  if (offset === undefined) return;
-  const message = `this looks like a secret; a configuration must not carry one${SECRET_ADVICE}`;
-  findings.error("secret_in_configuration", null, offset, message);
-}

@@ -33,7 +33,7 @@ export function openConfiguration(machine: Machine, path: string): DocumentInput
     missingFix: "robot-policy-agent init writes one",
     settleMs: () => document.reading.value?.watch.settle_ms ?? DEFAULT_SETTLE_MS,
     async read(bytes) {
-      const { findings, configuration, locate } = readConfiguration(bytes, { path });
+      const { findings, value: configuration, locate } = readConfiguration(bytes, { path });
       const exposures = await findExposure(machine.files, path, CONFIGURATION_EXPOSURE);
       const isRefused = exposures.some(({ severity }) => severity === "error");
       return { findings: [...exposures, ...findings], value: isRefused ? null : configuration, locate };

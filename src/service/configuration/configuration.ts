@@ -5,14 +5,11 @@
  * manifest: every mistake at once, each with file, line and column. What comes out has every default filled in and its members named as
  * the keys are. Where things are kept may be left open, because flags can say it too.
  */
-import type { Document } from "../../manifest/document.ts";
-import { readDocument } from "../../manifest/document.ts";
-import type { Check, Reader } from "../../manifest/fields.ts";
+import type { Reader } from "../../manifest/fields.ts";
 import { fieldsOf } from "../../manifest/fields.ts";
-import { FindingList } from "../../manifest/finding-list.ts";
-import type { Finding } from "../../manifest/finding.ts";
 import { boolean, integer, oneOf } from "../../manifest/readers.ts";
-import { secretOffset } from "../../manifest/secrets.ts";
+import type { SettingsReading } from "../../manifest/settings.ts";
+import { readSettings } from "../../manifest/settings.ts";
 import type { ListenAddress } from "../kernel/connections/listen-address.ts";
 import type { TlsFiles } from "../kernel/connections/tls.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
@@ -53,12 +50,6 @@ export interface LogConfiguration {
   readonly requests: boolean;
 }
 
-export interface ConfigurationReading {
-  readonly findings: readonly Finding[];
-  /** Null when a finding is an error. */
-  readonly configuration: Configuration | null;
-}
-
 export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
 export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 36_500, standard: 400 } as const;
 
@@ -94,25 +85,14 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 const SECRET_ADVICE = ": put it into a file of its own, readable by the service alone, and name that";
 
 /** Reads a configuration completely: every finding that can be reached. */
-export function readConfiguration(bytes: Uint8Array): ConfigurationReading {
-  const reading = readDocument(bytes, { subject: "configuration", size_limit_bytes: CONFIGURATION_LIMIT_BYTES });
-  if (reading.kind === "refused") return { findings: reading.findings, configuration: null };
-  const { document } = reading;
-  const findings = new FindingList(document.lines);
-  const check: Check = {
-    findings,
+export function readConfiguration(bytes: Uint8Array): SettingsReading<Configuration> {
+  const rules = {
     subject: "configuration",
+    size_limit_bytes: CONFIGURATION_LIMIT_BYTES,
     secretAdvice: SECRET_ADVICE,
-    placeholderSeverity: "error",
     hints: HINTS,
-    placeholders: 0,
-  };
-  const configuration = readRoot({ node: document.root, path: null, check });
-  if (!findings.hasError) findSecretInComments(document, findings);
-  return {
-    findings: findings.toFindings(),
-    configuration: findings.hasError || configuration === undefined ? null : configuration,
-  };
+  } as const;
+  return readSettings(bytes, rules, readRoot);
 }
 
 const readRoot: Reader<Configuration> = (place) => {
@@ -172,11 +152,3 @@ const readAudit: Reader<number | "off"> = (place) => {
   fields.close();
   return forever ? "off" : days;
 };
-
-/** A key in a comment is as readable as one in a value. */
-function findSecretInComments(document: Document, findings: FindingList): void {
-  const offset = secretOffset(document.text);
-  if (offset === undefined) return;
-  const message = `this looks like a secret; a configuration must not carry one${SECRET_ADVICE}`;
-  findings.error("secret_in_configuration", null, offset, message);
-}

@@ -25,7 +25,7 @@ export type CatalogFileReading =
 export async function readCatalogFile(files: Files, path: string): Promise<CatalogFileReading> {
   const bytes = await readEditedFile(files, path, RULES);
   if (!(bytes instanceof Uint8Array)) return { state: "refused", findings: [bytes], bytes: null };
-  const { catalog, findings, locate } = readCatalog(bytes);
+  const { value: catalog, findings, locate } = readCatalog(bytes);
   if (catalog === null) return { state: "refused", findings, bytes };
   return { state: "read", file: { path, bytes, catalog, findings, locate } };
 }

@@ -6,17 +6,13 @@
  * plan.ts compares it with what the store holds, compatibility.ts tells which robots a checkpoint can drive.
  */
 import { REGION_LENGTH } from "../../api/robots.ts";
-import type { Document } from "../../manifest/document.ts";
-import { readDocument } from "../../manifest/document.ts";
-import type { Check, Place, Reader } from "../../manifest/fields.ts";
+import type { Place, Reader } from "../../manifest/fields.ts";
 import { fieldsOf } from "../../manifest/fields.ts";
-import type { Finding } from "../../manifest/finding.ts";
-import { FindingList } from "../../manifest/finding-list.ts";
-import type { Position } from "../../manifest/lines.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { below, pointer } from "../../manifest/path.ts";
 import { string, text } from "../../manifest/readers.ts";
-import { secretOffset } from "../../manifest/secrets.ts";
+import type { SettingsReading } from "../../manifest/settings.ts";
+import { readSettings } from "../../manifest/settings.ts";
 import { shown } from "../../manifest/shown.ts";
 import { valueOf } from "../../manifest/yaml/tree.ts";
 import { defaultHealthUrl, endpointUrl, list, matching, moment, unique } from "./catalog-readers.ts";
@@ -58,14 +54,6 @@ export interface CatalogEndpoint {
   readonly health_url: string;
 }
 
-export interface CatalogReading {
-  readonly findings: readonly Finding[];
-  /** Null when a finding is an error. */
-  readonly catalog: Catalog | null;
-  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
-  locate(loc: string): Position;
-}
-
 export const CATALOG_LIMIT_BYTES = 1_048_576;
 const MODELS = { minimum: 0, maximum: 256 } as const;
 const CHECKPOINTS = { minimum: 1, maximum: 64 } as const;
@@ -87,28 +75,14 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 const SECRET_ADVICE = ": endpoints are reached without one";
 
 /** Reads a catalog completely: every finding that can be reached. */
-export function readCatalog(bytes: Uint8Array): CatalogReading {
-  const reading = readDocument(bytes, { subject: "catalog", size_limit_bytes: CATALOG_LIMIT_BYTES });
-  if (reading.kind === "refused") {
-    return { findings: reading.findings, catalog: null, locate: () => ({ line: 1, column: 1 }) };
-  }
-  const { document } = reading;
-  const findings = new FindingList(document.lines);
-  const check: Check = {
-    findings,
+export function readCatalog(bytes: Uint8Array): SettingsReading<Catalog> {
+  const rules = {
     subject: "catalog",
+    size_limit_bytes: CATALOG_LIMIT_BYTES,
     secretAdvice: SECRET_ADVICE,
-    placeholderSeverity: "error",
     hints: HINTS,
-    placeholders: 0,
-  };
-  const models = readRoot({ node: document.root, path: null, check });
-  if (!findings.hasError) findSecretInComments(document, findings);
-  return {
-    findings: findings.toFindings(),
-    catalog: findings.hasError || models === undefined ? null : { models },
-    locate: (loc) => document.locate(loc),
-  };
+  } as const;
+  return readSettings(bytes, rules, readRoot);
 }
 
 /** What may be written once in the whole file, and where it was. */
@@ -117,13 +91,13 @@ interface Seen {
   readonly checkpointIds: Map<string, number>;
 }
 
-const readRoot: Reader<readonly CatalogModel[]> = (place) => {
+const readRoot: Reader<Catalog> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
   const seen: Seen = { slugs: new Map(), checkpointIds: new Map() };
   const models = fields.required("models", list(MODELS, model(seen)));
   fields.close();
-  return models;
+  return models === undefined ? undefined : { models };
 };
 
 function model(seen: Seen): Reader<CatalogModel> {
@@ -204,12 +178,4 @@ function newest(checkpoints: readonly CatalogCheckpoint[], { node, path, check }
     check.findings.error("missing", below(path, "default_checkpoint"), node.offset, message);
   }
   return first?.id;
-}
-
-/** A key in a comment is as readable as one in a value. */
-function findSecretInComments(document: Document, findings: FindingList): void {
-  const offset = secretOffset(document.text);
-  if (offset === undefined) return;
-  const message = `this looks like a secret; a configuration must not carry one${SECRET_ADVICE}`;
-  findings.error("secret_in_catalog", null, offset, message);
 }

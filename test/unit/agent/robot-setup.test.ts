@@ -17,7 +17,7 @@ import { customManifest } from "../../support/robot/custom-manifest.ts";
 /** A configuration whose robot has these further members, in YAML. */
 function configurationOf(robot: string): AgentConfiguration {
   const text = `service: { url: "https://policy.example" }\nrobot: { region: eu-central-1, ${robot} }\n`;
-  const { configuration, findings } = readConfiguration(Buffer.from(text), { path: "/etc/agent/config.yaml" });
+  const { value: configuration, findings } = readConfiguration(Buffer.from(text), { path: "/etc/agent/config.yaml" });
   if (configuration === null) throw new Error(JSON.stringify(findings));
   return configuration;
 }

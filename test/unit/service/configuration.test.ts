@@ -16,18 +16,19 @@ describe("readConfiguration", () => {
   it("nothing but where things are kept: the defaults", () => {
     expect(read("data: /srv/data\n")).toEqual({
       findings: [],
-      configuration: { ...DEFAULTS, keep: { kind: "data", directory: "/srv/data" } },
+      value: { ...DEFAULTS, keep: { kind: "data", directory: "/srv/data" } },
+      locate: expect.any(Function),
     });
   });
 
   it("the example says what the defaults are, switched on or off", () => {
     const example = readFileSync(new URL("../../../config/service.example.yaml", import.meta.url), "utf8");
     const standard = { ...DEFAULTS, keep: { kind: "data", directory: "/var/lib/robot-policy-service" } };
-    expect(read(example)).toEqual({ findings: [], configuration: standard });
+    expect(read(example)).toEqual({ findings: [], value: standard, locate: expect.any(Function) });
     const switchedOn = example.replaceAll(/^# ((?: *[a-z_]+:.*)|(?: +- .*)|(?: +#.*))$/gm, "$1");
     const reading = read(switchedOn.replace(/^data:.*$/m, ""));
     expect(reading.findings).toEqual([]);
-    expect(reading.configuration).toEqual({
+    expect(reading.value).toEqual({
       ...DEFAULTS,
       tls: {
         certFile: "/etc/robot-policy-service/tls/cert.pem",
@@ -45,7 +46,7 @@ describe("readConfiguration", () => {
   });
 
   it("reads all of it", () => {
-    const { configuration, findings } = read(`
+    const { value: configuration, findings } = read(`
 listen: "[::1]:443"
 database:
   url: postgres://robots@db.example.com/robots
@@ -72,7 +73,7 @@ x-note: mine
   });
 
   it("limits of parties: those that are not written are as they were, or the whole where that is less", () => {
-    const { findings, configuration } = read(`limits:
+    const { findings, value: configuration } = read(`limits:
   connections: 500
   in_flight_mib: { credential: 2, all: 30 }
   requests: { organization: 8 }
@@ -104,13 +105,13 @@ x-note: mine
   });
 
   it("rate_limit can be switched off", () => {
-    expect(read("rate_limit: { enabled: false }\n").configuration?.rateLimit).toBeNull();
+    expect(read("rate_limit: { enabled: false }\n").value?.rateLimit).toBeNull();
   });
 
   it("trusted_proxies holds 256 entries", () => {
     const proxies = (count: number) =>
       `trusted_proxies: [${Array.from({ length: count }, () => "10.0.0.1").join(", ")}]\n`;
-    expect(read(proxies(256)).configuration?.trustedProxies).toHaveLength(256);
+    expect(read(proxies(256)).value?.trustedProxies).toHaveLength(256);
     expect(findingsOf(proxies(257))).toEqual(["1:18 list_length expected at most 256 items, found 257"]);
   });
 
@@ -162,7 +163,7 @@ prot: 8080
     ["nothing", "", "wrong_type"],
     ["a broken file", "data: [", "yaml_syntax"],
   ])("%s: refused, and never repeated", (_what, text, id) => {
-    const { findings, configuration } = read(text);
+    const { findings, value: configuration } = read(text);
     expect(configuration).toBeNull();
     expect(findings.map((finding) => finding.id)).toEqual([id]);
     expect(JSON.stringify(findings)).not.toContain("hunter2");

@@ -21,7 +21,7 @@ export async function readConfigurationFile(path: string | undefined, files: Fil
   if (path === undefined) return NO_FILE;
   const bytes = await readEditedFile(files, path, RULES);
   if (!(bytes instanceof Uint8Array)) return { state: "invalid", file: { path, bytes: null, findings: [bytes] } };
-  const { configuration, findings } = readConfiguration(bytes);
+  const { value: configuration, findings } = readConfiguration(bytes);
   const file = { path, bytes, findings };
   if (configuration === null) return { state: "invalid", file };
   return { state: "read", configuration, warnings: findings.length === 0 ? null : file };

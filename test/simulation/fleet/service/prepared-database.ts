@@ -82,7 +82,7 @@ async function prepare(): Promise<PreparedDatabase> {
         organizations.push({ id, mark, key });
       }
       const bytes = new TextEncoder().encode(CATALOG);
-      const { catalog, findings, locate } = readCatalog(bytes);
+      const { value: catalog, findings, locate } = readCatalog(bytes);
       if (catalog === null) throw new Error(`The catalog is wrong: ${JSON.stringify(findings)}`);
       const applied = await applyCatalogFile(
         { store, newId, machine },

@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import type { ConfigurationReading } from "../../../../src/agent/configuration/configuration.ts";
+import type { AgentConfiguration } from "../../../../src/agent/configuration/configuration.ts";
+import type { SettingsReading } from "../../../../src/manifest/settings.ts";
 import { expandName, readConfiguration } from "../../../../src/agent/configuration/configuration.ts";
 import { configurationSchema } from "../../../../src/agent/configuration/schema.ts";
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
@@ -19,7 +20,7 @@ const MINIMAL = SERVICE + ROBOT;
 
 describe("readConfiguration", () => {
   test("readConfiguration: the least one can write, with every default", async () => {
-    const { findings, configuration } = read(MINIMAL);
+    const { findings, value: configuration } = read(MINIMAL);
     expect(findings).toEqual([]);
     expect(configuration).toEqual({
       service: {
@@ -40,7 +41,7 @@ describe("readConfiguration", () => {
   });
 
   test("readConfiguration: everything one can write", async () => {
-    const { findings, configuration } = read(`
+    const { findings, value: configuration } = read(`
 service:
   url: https://policy.example.com:8443/robots/
   key_file: /run/key
@@ -91,7 +92,7 @@ x-note: whatever
   });
 
   test("scenario 29: every mistake of a configuration is found at once, with line and column", async () => {
-    const { findings, configuration } = read(
+    const { findings, value: configuration } = read(
       "sevice:\n  url: http://policy.example.com\nrobot:\n  name: '{host}'\n  regoin: us\n  labels:\n    line: 4\nwatch:\n" +
         "  settle_ms: fast\n  resync_s: 0x10\nlog: {level: verbose}\nservice:\n  url: http://policy.example.com\n  key_file: ~/key\n",
     );
@@ -234,7 +235,7 @@ x-note: whatever
     ["labels as a list", `${SERVICE}robot: {region: a, labels: [a]}\n`, "wrong_type /robot/labels", "2:28"],
     ["a key of the manifest", `${MINIMAL}robot_type_id: a.b.v1\n`, "unknown_key /robot_type_id", "3:1"],
   ])("readConfiguration: %s", async (_, text, finding, place) => {
-    const { findings, configuration } = read(text);
+    const { findings, value: configuration } = read(text);
     expect(findings.map(({ message }) => message).join()).not.toContain("pw@");
     expect(findings.map(({ id, loc }) => `${id} ${loc}`)).toContain(finding);
     expect(findings.map(({ line, column }) => `${line}:${column}`)).toContain(place);
@@ -247,7 +248,7 @@ x-note: whatever
     async (url) => {
       expect(read(`${ROBOT}service: {url: "${url}"}\n`)).toMatchObject({
         findings: [],
-        configuration: { service: { url } },
+        value: { service: { url } },
       });
     },
   );
@@ -256,18 +257,18 @@ x-note: whatever
     const name = `${"n".repeat(63)}{hostname}`;
     expect(read(`${SERVICE}robot: {region: a, name: "${name}"}\n`)).toMatchObject({
       findings: [],
-      configuration: { robot: { name } },
+      value: { robot: { name } },
     });
   });
 
   test("readConfiguration: plain http to another machine is a warning once it is allowed", async () => {
-    const { findings, configuration } = read(`${ROBOT}service: {url: http://10.0.0.1, allow_insecure: true}\n`);
+    const { findings, value: configuration } = read(`${ROBOT}service: {url: http://10.0.0.1, allow_insecure: true}\n`);
     expect(findings).toMatchObject([{ id: "unencrypted_service", severity: "warning", loc: "/service/url" }]);
     expect(configuration?.service.allow_insecure).toBe(true);
   });
 
   test("readConfiguration: defaults of the parts give way to a short whole", async () => {
-    const { configuration } = read(`${ROBOT}service: {url: https://a, request_timeout_s: 5}\n`);
+    const { value: configuration } = read(`${ROBOT}service: {url: https://a, request_timeout_s: 5}\n`);
     expect(configuration?.service).toMatchObject({ connect_timeout_s: 5, headers_timeout_s: 5, request_timeout_s: 5 });
   });
 
@@ -285,7 +286,7 @@ x-note: whatever
     ["a password", `${ROBOT}service: {url: https://a, password: 0123456789abcdef}\n`],
     ["an API key by name", `${ROBOT}service: {url: https://a, api_key: 0123456789abcdef}\n`],
   ])("scenario 16: a secret as %s is an error and never repeated", async (_, text) => {
-    const { findings, configuration } = read(text);
+    const { findings, value: configuration } = read(text);
     expect(findings.map(({ id }) => id)).toContain("secret_in_configuration");
     expect(JSON.stringify(findings)).not.toContain("0123456789abcdef");
     expect(configuration).toBeNull();
@@ -305,7 +306,7 @@ x-note: whatever
           base,
         );
         const lines = text.split("\n");
-        const { findings, configuration } = read(text);
+        const { findings, value: configuration } = read(text);
         for (const { line, column, message } of findings) {
           expect(column).toBeLessThanOrEqual((lines[line - 1]?.length ?? -1) + 1);
           expect(message).not.toContain(KEY);
@@ -376,14 +377,14 @@ describe("configurationSchema", () => {
     `${ROBOT}service: {url: https://a, request_timeout_s: 0}\n`,
     `${ROBOT}service: {url: https://a, proxy: ""}\n`,
   ])("configurationSchema: agrees with the reader on %j", async (text) => {
-    const isValid = read(text).configuration !== null;
+    const isValid = read(text).value !== null;
     expect(validator.safeParse(parse(text)).success).toBe(isValid);
   });
 
   test("configurationSchema: has the keys, defaults and descriptions of the reader", async () => {
     const described = describeSchema(schema);
     expect(described.every(({ description }) => description !== undefined)).toBe(true);
-    const { configuration } = read(MINIMAL);
+    const { value: configuration } = read(MINIMAL);
     for (const { path, default: standard } of described.filter(({ default: standard }) => standard !== undefined)) {
       expect([
         path,
@@ -408,16 +409,16 @@ describe("examples", () => {
       .replaceAll(/^( *)#(   ?[a-z_]+: )/gm, "$1$2");
     const on = read(switchedOn);
     expect(on.findings).toEqual([]);
-    const { ca_file: caFile, proxy } = on.configuration?.service ?? {};
+    const { ca_file: caFile, proxy } = on.value?.service ?? {};
     expect({ ca_file: caFile, proxy }).toEqual({
       ca_file: "/etc/ssl/certs/factory-ca.pem",
       proxy: "http://proxy.factory.example:3128",
     });
-    expect(on.configuration?.robot.home).toBe("/home/robot");
-    expect(on.configuration).toMatchObject({
-      ...reading.configuration,
-      service: { ...reading.configuration?.service, ca_file: caFile, proxy },
-      robot: { ...reading.configuration?.robot, home: "/home/robot" },
+    expect(on.value?.robot.home).toBe("/home/robot");
+    expect(on.value).toMatchObject({
+      ...reading.value,
+      service: { ...reading.value?.service, ca_file: caFile, proxy },
+      robot: { ...reading.value?.robot, home: "/home/robot" },
     });
     expect(switchedOn).toContain("\n  settle_ms: 500");
   });
@@ -450,6 +451,6 @@ function describeSchema(schema: Readonly<Record<string, unknown>>, path: readonl
   return described;
 }
 
-function read(text: string): ConfigurationReading {
+function read(text: string): SettingsReading<AgentConfiguration> {
   return readConfiguration(Buffer.from(text), { path: "/etc/robot-policy-agent/config.yaml" });
 }

@@ -5,14 +5,15 @@ import { describe, expect, it } from "vitest";
 
 import { renderFindings } from "../../../../src/manifest/excerpt.ts";
 import { FINDING_LIMIT } from "../../../../src/manifest/finding-list.ts";
-import type { CatalogReading } from "../../../../src/service/models/catalog.ts";
+import type { SettingsReading } from "../../../../src/manifest/settings.ts";
+import type { Catalog } from "../../../../src/service/models/catalog.ts";
 import { readCatalog } from "../../../../src/service/models/catalog.ts";
 import { isCheckpointId, isSlug } from "../../../../src/service/models/names.ts";
 import { parseRequirements, printRequirements } from "../../../../src/service/models/requirements.ts";
 
 const EXAMPLE = readFileSync(new URL("../../../../config/models.example.yaml", import.meta.url));
 
-function read(text: string): CatalogReading {
+function read(text: string): SettingsReading<Catalog> {
   return readCatalog(Buffer.from(text));
 }
 
@@ -28,17 +29,17 @@ function withEndpoint(url: string): string {
 }
 
 /** Findings as `line:column id`. */
-function places({ findings }: CatalogReading): readonly string[] {
+function places({ findings }: SettingsReading<Catalog>): readonly string[] {
   return findings.map(({ line, column, id }) => `${line}:${column} ${id}`);
 }
 
 function requirementsOf(text: string) {
-  return read(withCheckpoint(`requirements: ${text}`)).catalog?.models[0]?.checkpoints[0]?.requirements;
+  return read(withCheckpoint(`requirements: ${text}`)).value?.models[0]?.checkpoints[0]?.requirements;
 }
 
 describe("readCatalog", () => {
   it("reads the example, which offers pi0.5 and models with other requirements", () => {
-    const { findings, catalog } = readCatalog(EXAMPLE);
+    const { findings, value: catalog } = readCatalog(EXAMPLE);
     expect(findings).toEqual([]);
     expect(
       catalog?.models.map(({ slug, default_checkpoint_id: defaultCheckpointId }) => [slug, defaultCheckpointId]),
@@ -50,7 +51,9 @@ describe("readCatalog", () => {
   });
 
   it("fills in what is not written", () => {
-    const { findings, catalog } = read(withCheckpoint("endpoints: [{region: ' us ', url: 'http://gpu:8000/pi/'}]"));
+    const { findings, value: catalog } = read(
+      withCheckpoint("endpoints: [{region: ' us ', url: 'http://gpu:8000/pi/'}]"),
+    );
     expect(findings).toEqual([]);
     expect(catalog?.models).toEqual([
       {
@@ -93,7 +96,7 @@ describe("readCatalog", () => {
 - {slug: m, checkpoints: [{id: ckpt_b, created_at: 2026-01-01, endpoints: []}]}
 modles: []
 `);
-    expect(reading.catalog).toBeNull();
+    expect(reading.value).toBeNull();
     expect(reading.findings.map(({ line, column, id, message }) => `${line}:${column} ${id}: ${message}`))
       .toMatchInlineSnapshot(`
       [
@@ -177,7 +180,7 @@ modles: []
   it("answers whatever the bytes are, with findings or a catalog", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        const { findings, catalog } = readCatalog(bytes);
+        const { findings, value: catalog } = readCatalog(bytes);
         expect(catalog === null).toBe(findings.some(({ severity }) => severity === "error"));
       }),
     );
@@ -188,7 +191,7 @@ modles: []
     const junk = fc.constantFrom("", "[]", "{}", "~", "1", "true", "- x", "x: y", "'", "{a: [", "\t", "models:");
     fc.assert(
       fc.property(fc.nat(lines.length - 1), fc.constantFrom(0, 2, 4, 8, 10), junk, (index, indent, text) => {
-        const { findings, catalog } = read(lines.with(index, " ".repeat(indent) + text).join("\n"));
+        const { findings, value: catalog } = read(lines.with(index, " ".repeat(indent) + text).join("\n"));
         expect(catalog === null).toBe(findings.some(({ severity }) => severity === "error"));
       }),
     );
@@ -202,7 +205,7 @@ describe("endpoints of a catalog", () => {
     ["http://[::1]:8000/", "http://[::1]:8000", "http://[::1]:8000/health"],
     ["http://gpu/infer?model=pi", "http://gpu/infer?model=pi", "http://gpu/infer/health"],
   ])("%s is %s, probed at %s", (url, expected, healthUrl) => {
-    const { catalog } = read(withEndpoint(url));
+    const { value: catalog } = read(withEndpoint(url));
     expect(catalog?.models[0]?.checkpoints[0]?.endpoints).toEqual([
       { region: "r", url: expected, health_url: healthUrl },
     ]);
@@ -243,7 +246,7 @@ describe("checkpoints of a catalog", () => {
     );
 
   it("a slug stands for the newest one, whatever the order and the time zone", () => {
-    const { catalog } = dates("2026-01-01T10:00:00+02:00", "2026-01-01T09:00:00Z", "2025-12-31");
+    const { value: catalog } = dates("2026-01-01T10:00:00+02:00", "2026-01-01T09:00:00Z", "2025-12-31");
     expect(catalog?.models[0]).toMatchObject({
       default_checkpoint_id: "ckpt_1",
       checkpoints: [{ createdAt: "2026-01-01T08:00:00.000Z" }, {}, { createdAt: "2025-12-31T00:00:00.000Z" }],

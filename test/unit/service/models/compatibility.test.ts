@@ -26,7 +26,7 @@ function example(name: string): Equipment {
 /** Requirements as a catalog would write them. */
 function asks(requirements: string): Requirements {
   const text = `models: [{slug: m, checkpoints: [{id: ckpt_a, created_at: 2026-01-01, endpoints: [], requirements: ${requirements}}]}]`;
-  const { catalog, findings } = readCatalog(Buffer.from(text));
+  const { value: catalog, findings } = readCatalog(Buffer.from(text));
   const asked = catalog?.models[0]?.checkpoints[0]?.requirements;
   if (asked === undefined) throw new Error(JSON.stringify(findings));
   return asked;
@@ -182,7 +182,9 @@ describe("catalogEquipment", () => {
 });
 
 describe("the example catalog", () => {
-  const { catalog } = readCatalog(readFileSync(new URL("../../../../config/models.example.yaml", import.meta.url)));
+  const { value: catalog } = readCatalog(
+    readFileSync(new URL("../../../../config/models.example.yaml", import.meta.url)),
+  );
   const checkpoints = catalog?.models.flatMap((model) => model.checkpoints) ?? [];
 
   it("pi0.5 drives every robot of the ready catalog; the others the ones they were made for", () => {

@@ -14,8 +14,8 @@ const PI =
 
 function catalog(...models: readonly string[]): Catalog {
   const reading = readCatalog(Buffer.from(`models: [${models.join(", ")}]`));
-  if (reading.catalog === null) throw new Error(JSON.stringify(reading.findings));
-  return reading.catalog;
+  if (reading.value === null) throw new Error(JSON.stringify(reading.findings));
+  return reading.value;
 }
 
 type Planned = Extract<CatalogPlan, { state: "planned" }>;

@@ -1,0 +1,42 @@
+import type { DocumentRules } from "./document.ts";
+import { readDocument } from "./document.ts";
+import type { Check, Reader } from "./fields.ts";
+import { FindingList } from "./finding-list.ts";
+import type { Finding } from "./finding.ts";
+import type { Position } from "./lines.ts";
+import { secretOffset } from "./secrets.ts";
+
+/** A file of settings as read: its value, and everything that is wrong with it. */
+export interface SettingsReading<T> {
+  readonly findings: readonly Finding[];
+  /** Null when a finding is an error. */
+  readonly value: T | null;
+  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
+  locate(loc: string): Position;
+}
+
+export type SettingsRules = DocumentRules & Pick<Check, "secretAdvice" | "hints">;
+
+/** Reads a file of settings completely: every finding that can be reached. */
+export function readSettings<T>(bytes: Uint8Array, rules: SettingsRules, reader: Reader<T>): SettingsReading<T> {
+  const reading = readDocument(bytes, rules);
+  if (reading.kind === "refused") {
+    return { findings: reading.findings, value: null, locate: () => ({ line: 1, column: 1 }) };
+  }
+  const { document } = reading;
+  const { subject, secretAdvice, hints } = rules;
+  const findings = new FindingList(document.lines);
+  const check: Check = { findings, subject, secretAdvice, placeholderSeverity: "error", hints, placeholders: 0 };
+  const value = reader({ node: document.root, path: null, check });
+  // A key in a comment is as readable as one in a value.
+  const offset = findings.hasError ? undefined : secretOffset(document.text);
+  if (offset !== undefined) {
+    const message = `this looks like a secret; a ${subject} must not carry one${secretAdvice}`;
+    findings.error(`secret_in_${subject}`, null, offset, message);
+  }
+  return {
+    findings: findings.toFindings(),
+    value: findings.hasError || value === undefined ? null : value,
+    locate: (loc) => document.locate(loc),
+  };
+}
