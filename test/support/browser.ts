@@ -185,7 +185,7 @@ export function startConsole(options: ServiceOptions = {}): Promise<RunningServi
 
 /** Resolves once the page hears what happens at the service. */
 export async function untilLive(page: Page): Promise<void> {
-  await page.locator(".live-word:visible").filter({ hasText: "Live" }).waitFor();
+  await page.locator(".live-status:visible").filter({ hasText: "Live" }).waitFor();
 }
 
 /** A page of somebody who has signed in before; waits until the console is there. */

@@ -1,19 +1,19 @@
 /**
- * The console: what an operator sees in a browser. It is one page over the /v1 API of the service that served it, and holds no
- * secret: a cookie that scripts cannot read says who asks.
+ * The console: a single-page application for operators over the /v1 API of the service that serves it. It holds no secret: the session
+ * is in an HttpOnly cookie.
  *
- * data/ asks the service and keeps what it said, live by server-sent events. parts/ are the pieces that pages are made of. Each
- * resource has a folder with its pages; shell/pages.tsx is the table of them, and shell/ what stands around every page. styles/ says
- * how all of it looks, tokens.css with which colours, sizes and distances.
+ * data/ fetches from the service and caches the answers; server-sent events keep them up to date. parts/ has the shared components.
+ * Each resource has a folder with its pages; shell/pages.tsx lists them, and shell/ has the navigation around every page. styles/ has
+ * the style sheets, tokens.css the colours, sizes and distances.
  */
 import { render } from "preact";
 
 import "./console.css";
-import { drawVisibly } from "./parts/draw-visibly.ts";
+import { showInvisibleCharacters } from "./parts/show-invisible-characters.ts";
 import { Application } from "./shell/application.tsx";
 import { startTheme } from "./shell/theme.ts";
 
-drawVisibly();
+showInvisibleCharacters();
 startTheme();
 const root = document.getElementById("console");
 if (root !== null) render(<Application />, root);

@@ -3,93 +3,93 @@ import { useLayoutEffect } from "preact/hooks";
 import { createStore, useStore } from "./store.ts";
 
 export interface PageParameters {
-  /** Of the one thing that the page is about, as it stands in its path; empty on pages of many. */
+  /** Name or id of the resource, from the path; empty on list pages. */
   readonly name: string;
 }
 
-/** Where the person is: the path and the query of the address. */
-export interface Place {
+/** Path and query of the current URL. */
+export interface PageLocation {
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
-const place = createStore<Place>(readPlace());
+const current = createStore<PageLocation>(readLocation());
 
-/** Told of each try to leave a page that must not be left; null where it may. */
-let refused: (() => void) | null = null;
+/** Called when the person tries to leave a guarded page; null if the page may be left. */
+let onLeaveRefused: (() => void) | null = null;
 
 addEventListener("popstate", () => {
-  if (refused === null) return place.set(readPlace());
-  // The step back is taken already and cannot be stopped: this is one forward again, to where the person still is.
-  history.pushState(null, "", addressOf(place.get()));
-  refused();
+  if (onLeaveRefused === null) return current.set(readLocation());
+  // The browser has gone back already, which cannot be prevented: restore the URL of the guarded page.
+  history.pushState(null, "", addressOf(current.get()));
+  onLeaveRefused();
 });
 
-export function usePlace(): Place {
-  return useStore(place);
+export function useLocation(): PageLocation {
+  return useStore(current);
 }
 
 /**
- * Keeps the person on this page as long as there is something to tell them of each try to leave it. For what is lost with the page
- * and cannot be had again. Before the page is left for another, or loaded again, the browser asks.
+ * Refuses navigation and calls `refuse` instead, while `refuse` is not null: for data that would be lost with the page. The browser
+ * itself asks before the tab is closed or reloaded.
  */
-export function useHeldPlace(refuse: (() => void) | null): void {
-  // Before the page is painted: from what people see, and tests, they act at once.
+export function useLeaveGuard(refuse: (() => void) | null): void {
+  // A layout effect runs before the paint, so the guard is active as soon as the page is visible.
   useLayoutEffect(() => {
     if (refuse === null) return undefined;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    refused = refuse;
+    onLeaveRefused = refuse;
     addEventListener("beforeunload", ask);
     return () => {
-      refused = null;
+      onLeaveRefused = null;
       removeEventListener("beforeunload", ask);
     };
   }, [refuse]);
 }
 
-/** Goes to an address of the console: a new entry of the history, at the top of the page. */
+/** Opens a URL of the console as a new history entry, scrolled to the top. */
 export function navigate(to: string): void {
-  if (refused !== null) return refused();
+  if (onLeaveRefused !== null) return onLeaveRefused();
   history.pushState(null, "", to);
-  place.set(readPlace());
+  current.set(readLocation());
   scrollTo(0, 0);
 }
 
-/** Changes the query in place: filters and sorting are in the address, so that it can be passed on, but are no steps back. */
+/** Changes the query without a new history entry. Filters and sorting are in the URL, so that it can be shared. */
 export function setQuery(change: (query: URLSearchParams) => void): void {
-  const { path, query: before } = place.get();
+  const { path, query: before } = current.get();
   const query = new URLSearchParams(before);
   change(query);
-  // One address for one choice, in whichever order it was made.
+  // The same choices give the same URL, in whichever order they were made.
   query.sort();
   const changed = { path, query };
   try {
     history.replaceState(null, "", addressOf(changed));
   } catch {
-    // Browsers refuse an address that changes too often; the page goes on without it.
+    // Browsers limit how often the URL may change; the page itself changes all the same.
   }
-  place.set(changed);
+  current.set(changed);
 }
 
 /**
- * Follows links inside the console without loading the page again. What a person asks of the browser by holding a key, by the
- * middle button or by `target` stays the browser's.
+ * Follows links inside the console without reloading the page. Clicks with a modifier key or the middle button, and links with a
+ * `target`, are left to the browser.
  */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   if (link === null || link.target !== "" || link.hasAttribute("download") || link.origin !== location.origin) return;
-  // The way past the navigation, inside the page.
+  // The skip link.
   if (link.hash !== "" && link.pathname === location.pathname) return;
   event.preventDefault();
   navigate(link.pathname + link.search);
 }
 
 /**
- * What stands for `:name` in a pattern such as `/robots/:robot`.
+ * The values of `:name` parameters in a pattern such as `/robots/:robot`.
  *
- * @returns null where the path does not match, or is not a text.
+ * @returns null if the path does not match or is not valid percent-encoding.
  */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const wanted = pattern.split("/");
@@ -113,11 +113,11 @@ function decode(part: string): string | null {
   }
 }
 
-function addressOf({ path, query }: Place): string {
+function addressOf({ path, query }: PageLocation): string {
   const text = query.toString();
   return text === "" ? path : `${path}?${text}`;
 }
 
-function readPlace(): Place {
+function readLocation(): PageLocation {
   return { path: location.pathname, query: new URLSearchParams(location.search) };
 }

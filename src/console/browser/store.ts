@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value that several parts of the page look at. */
+/** A value that components share. */
 export interface Store<T> {
   get(): T;
-  /** Tells everybody, unless it is the same value. */
+  /** Notifies the listeners, unless the value is the same. */
   set(value: T): void;
-  /** @returns what ends it. */
+  /** @returns a function that removes the listener. */
   subscribe(listener: () => void): () => void;
 }
 
@@ -26,7 +26,7 @@ export function createStore<T>(initial: T): Store<T> {
   };
 }
 
-/** The value of a store, and a new rendering whenever it changes. */
+/** The value of a store; renders again when it changes. */
 export function useStore<T>(store: Store<T>): T {
   const [, renderAgain] = useState<T>(store.get());
   useEffect(() => {

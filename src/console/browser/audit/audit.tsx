@@ -13,17 +13,17 @@ import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { number } from "../parts/text.ts";
 import { useRefusals } from "./refusals.tsx";
 
-/** Changes that the page asks for; the command line shows all. */
+/** Changes that the page loads; the command line lists all. */
 const CHANGES_SHOWN = 1000;
 
-/** One thing that was done, or refused. */
+/** A change or a refused registration. */
 interface Entry {
   readonly id: string;
   readonly at: string;
   readonly what: string;
   readonly subject: string;
-  /** Of the subject of a change. */
-  readonly subject_id: string;
+  /** Empty for a refused registration. */
+  readonly subjectId: string;
   readonly by: string;
   readonly from: string;
   readonly details: string;
@@ -90,7 +90,7 @@ function entryOfChange(entry: AuditEntryView): Entry {
     at,
     what: action,
     subject: subjectOf(entry),
-    subject_id: subjectId,
+    subjectId,
     by: actor.label ?? actor.id,
     from: "",
     details: detailsInWords(entry),
@@ -104,7 +104,7 @@ function entryOfRefusal(refusal: RefusalView): Entry {
     at: lastAt,
     what: "refused",
     subject: robot ?? "",
-    subject_id: "",
+    subjectId: "",
     by: actor.label ?? actor.id,
     from: address,
     details: refusalInWords(refusal),
@@ -131,7 +131,7 @@ const COLUMNS: readonly Column<Entry>[] = [
     id: "subject",
     name: "Subject",
     track: "minmax(7rem, 1fr)",
-    cell: ({ subject, subject_id: subjectId }) =>
+    cell: ({ subject, subjectId }) =>
       subject === "" ? (
         <span class="muted" title={subjectId}>
           –

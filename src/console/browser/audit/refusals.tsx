@@ -9,13 +9,13 @@ import { SmallTable } from "../parts/table/small-table.tsx";
 
 type RefusalList = z.output<typeof refusalListSchema>;
 
-/** Registrations that were refused, newest first: of all robots, or of one by its name or id. */
+/** Refused registrations, newest first: of all robots, or of one by its name or id. */
 export function useRefusals(robot?: string): Data<RefusalList> {
   const query = robot === undefined ? "" : `?${new URLSearchParams({ robot }).toString()}`;
   return useData(`/v1/me/refusals${query}`, ["robots"]);
 }
 
-/** Why registrations of one robot were refused. */
+/** The refused registrations of one robot. */
 export function Refusals({ refusals }: { readonly refusals: readonly RefusalView[] }) {
   return (
     <SmallTable label="Refused registrations" heads={["When", "Reason", "By", "From"]}>

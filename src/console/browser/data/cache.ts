@@ -1,19 +1,19 @@
-/** What the service said last, by address: shown at once when a page comes back, and asked for again behind it. */
+/** The last answers of the service by URL: shown at once when a page opens again, and refreshed in the background. */
 import { createStore } from "../store.ts";
 import type { Store } from "../store.ts";
 import type { Problem } from "./request.ts";
 import { request } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
-/** The kinds of things that events speak of. */
+/** The resources that events name (change-topics.ts of the server). */
 export type Topic = "robots" | "fleets" | "deployments" | "models" | "keys" | "usage";
 
-/** What is known of an address. A failure keeps what was known before it. */
+/** The cached answer of a URL. A failure keeps the value from before. */
 export interface Known<T> {
   readonly value: T | undefined;
   readonly problem: Problem | null;
-  /** Since the page was loaded; null before the first answer. */
-  readonly answered_at_ms: number | null;
+  /** Milliseconds since the page was loaded; null before the first answer. */
+  readonly answeredAtMs: number | null;
 }
 
 interface Entry {
@@ -22,25 +22,25 @@ interface Entry {
   readonly known: Store<Known<unknown>>;
   watchers: number;
   isStale: boolean;
-  /** The request under way. */
+  /** The running request. */
   asking: AbortController | null;
-  /** Waits for its turn. */
+  /** Set while a request is scheduled. */
   timer: ReturnType<typeof setTimeout> | undefined;
   nextAtMs: number;
 }
 
-/** Answers that are kept for a page that may come back. */
+/** Answers kept for pages that are opened again. */
 const ENTRIES_MAXIMUM = 64;
-/** At the least between two requests for the same thing. */
+/** Shortest time between two requests for the same URL. */
 const INTERVAL_MS = 1000;
-/** A list that took long to make is asked for less often: this many times as long as it took. */
+/** A slow URL is requested less often: the pause is at least this many times the duration of the last request. */
 const REST_FACTOR = 5;
-/** After a failure that may pass by itself. */
+/** Pause after a temporary failure. */
 const FAILURE_REST_MS = 10_000;
 
 const entries = new Map<string, Entry>();
 
-/** Looks at an address until the returned function is called; the last one to look away ends a request under way. */
+/** Keeps a URL up to date until the returned function is called. A running request is aborted with its last watcher. */
 export function watch(path: string, topics: readonly Topic[], listener: () => void): () => void {
   const entry = entryOf(path, topics);
   entry.watchers += 1;
@@ -62,14 +62,14 @@ export function known(path: string, topics: readonly Topic[]): Known<unknown> {
   return entryOf(path, topics).known.get();
 }
 
-/** Asks again now, whatever is known. */
+/** Requests the URL again at once. */
 export function reload(path: string): void {
   const entry = entries.get(path);
   if (entry === undefined) return;
   askNow(entry);
 }
 
-/** What is known of these may have changed: asks again for what is looked at in its turn, and for the rest when it is next. */
+/** Marks the topics as changed: schedules requests for watched URLs; other URLs are requested when they are watched next. */
 export function invalidate(topics: readonly Topic[]): void {
   for (const entry of entries.values()) {
     if (!entry.topics.some((topic) => topics.includes(topic))) continue;
@@ -78,7 +78,7 @@ export function invalidate(topics: readonly Topic[]): void {
   }
 }
 
-/** The page was away, or the service: asks for everything that is looked at, now. */
+/** Requests every watched URL at once, after the page was hidden or the service was unreachable. */
 export function invalidateAll(): void {
   for (const entry of entries.values()) {
     entry.isStale = true;
@@ -86,7 +86,7 @@ export function invalidateAll(): void {
   }
 }
 
-/** Forgets everything: the next person may be of another organization. */
+/** Clears the cache: the next person may belong to another organization. */
 export function forgetAll(): void {
   for (const entry of entries.values()) {
     clearTimeout(entry.timer);
@@ -105,7 +105,7 @@ function refresh(entry: Entry): void {
 function askNow(entry: Entry): void {
   clearTimeout(entry.timer);
   entry.timer = undefined;
-  // A request to a service that was away may hang until its time is over.
+  // A request that was sent while the service was unreachable may hang until its timeout.
   entry.asking?.abort();
   entry.asking = null;
   entry.nextAtMs = 0;
@@ -115,7 +115,7 @@ function askNow(entry: Entry): void {
 
 function askInTurn(entry: Entry): void {
   entry.timer = undefined;
-  // Nobody looks at a page in the background; it asks when it is back (live.ts).
+  // A hidden page requests nothing; live.ts refreshes it when it is visible again.
   if (document.visibilityState === "visible") void ask(entry);
 }
 
@@ -131,7 +131,7 @@ async function ask(entry: Entry): Promise<void> {
   entry.nextAtMs = nowMs + Math.max(INTERVAL_MS, REST_FACTOR * (nowMs - startedMs));
   if (outcome.state === "aborted") return;
   if (outcome.state === "answered") {
-    entry.known.set({ value: outcome.value, problem: null, answered_at_ms: nowMs });
+    entry.known.set({ value: outcome.value, problem: null, answeredAtMs: nowMs });
   } else {
     entry.known.set({ ...entry.known.get(), problem: outcome.problem });
     const { kind } = outcome.problem;
@@ -141,7 +141,7 @@ async function ask(entry: Entry): Promise<void> {
       entry.nextAtMs = nowMs + FAILURE_REST_MS;
     }
   }
-  // It changed while it was on its way.
+  // The data changed during the request.
   if (entry.isStale && entry.watchers > 0) refresh(entry);
 }
 
@@ -149,7 +149,7 @@ function entryOf(path: string, topics: readonly Topic[]): Entry {
   const found = entries.get(path);
   if (found !== undefined) return found;
   if (entries.size >= ENTRIES_MAXIMUM) dropOldest();
-  const known = createStore<Known<unknown>>({ value: undefined, problem: null, answered_at_ms: null });
+  const known = createStore<Known<unknown>>({ value: undefined, problem: null, answeredAtMs: null });
   const entry = { path, topics, known, watchers: 0, isStale: true, asking: null, timer: undefined, nextAtMs: 0 };
   entries.set(path, entry);
   return entry;

@@ -1,27 +1,27 @@
-/** Hears the service's events over one connection for all windows of the browser. */
+/** Receives the service's events over one connection for all windows of the browser. */
 import type { Topic } from "./cache.ts";
 import { isObject } from "./request.ts";
 
 export type ServiceEvent =
-  /** The service is there. */
-  | { readonly kind: "sign" }
-  /** Null: everything may have changed. */
+  /** A heartbeat. */
+  | { readonly kind: "beat" }
+  /** Null if everything may have changed. */
   | { readonly kind: "changed"; readonly topics: readonly Topic[] | null }
-  /** The session is over. */
+  /** The session has ended. */
   | { readonly kind: "ended" };
 
-export interface Events {
-  /** The service answers, whatever its events do: connects again where that is due, or at once where the service was `lost`. */
-  revive(wasLost: boolean): void;
+export interface EventSubscription {
+  /** Call it when the service answers requests: reconnects a dead stream when its delay is over, or at once if `wasUnreachable`. */
+  reconnect(wasUnreachable: boolean): void;
 }
 
 export interface EventsOptions {
   /** Windows of one session share a connection. */
   readonly sessionId: string;
-  /** What the store was before the page asked for anything; null where that is unknown. */
+  /** The store tag from before the page's first request; null if unknown. */
   readonly since: string | null;
   readonly signal: AbortSignal;
-  hear(event: ServiceEvent): void;
+  onEvent(event: ServiceEvent): void;
   /** The connection failed; the service may still be there. */
   onFailure(): void;
 }
@@ -29,8 +29,8 @@ export interface EventsOptions {
 const EVENTS_PATH = "/console/events";
 const FIRST_DELAY_MS = 1000;
 const LONGEST_DELAY_MS = 30_000;
-/** A stream that is silent for so long is held back by something in between, or dead; the service sends a sign every 2 seconds. */
-export const HELD_BACK_MS = 5000;
+/** A stream that is silent for so long is dead, or buffered by a proxy: the service sends a heartbeat every 2 seconds. */
+export const STREAM_TIMEOUT_MS = 5000;
 
 const TOPICS: readonly string[] = [
   "robots",
@@ -42,64 +42,64 @@ const TOPICS: readonly string[] = [
 ] satisfies readonly Topic[];
 
 /**
- * Hears events until the signal aborts.
+ * Receives events until the signal aborts.
  *
- * A browser opens six connections to a service that speaks HTTP/1.1, so that the seventh window would wait for ever if each held a
- * stream of its own. The window that holds the lock connects and passes on what it hears; the next one takes over when it goes.
- * Locks need a secure context (https or loopback): without them each window connects for itself.
+ * Browsers open at most six HTTP/1.1 connections to a host: with one stream per window, the seventh window could not load. So the
+ * window that holds a lock connects and forwards its events to the others; when it closes, the next window takes over. Locks need a
+ * secure context (https or loopback): without them each window opens its own stream.
  */
-export function hearEvents(options: EventsOptions): Events {
-  const { sessionId, signal, hear } = options;
+export function subscribeToEvents(options: EventsOptions): EventSubscription {
+  const { sessionId, signal, onEvent } = options;
   const name = `robot-policy-events/${sessionId}`;
   const channel = new BroadcastChannel(name);
-  channel.addEventListener("message", ({ data }: MessageEvent<ServiceEvent>) => hear(data));
+  channel.addEventListener("message", ({ data }: MessageEvent<ServiceEvent>) => onEvent(data));
   signal.addEventListener("abort", () => channel.close());
-  let stream: Events | null = null;
+  let stream: EventSubscription | null = null;
 
   const lead = () =>
     new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve());
       stream = openStream({
         ...options,
-        hear(event) {
-          hear(event);
+        onEvent(event) {
+          onEvent(event);
           // A channel has no target: only windows of this origin and session are on it.
           // oxlint-disable-next-line unicorn/require-post-message-target-origin
           channel.postMessage(event);
         },
       });
     });
-  // Rejects where the window goes before its turn.
+  // Rejects if the signal aborts before the window gets the lock.
   if ("locks" in navigator) navigator.locks.request(name, { signal }, lead).catch(() => {});
   else void lead();
-  return { revive: (wasLost) => stream?.revive(wasLost) };
+  return { reconnect: (wasUnreachable) => stream?.reconnect(wasUnreachable) };
 }
 
-function openStream({ since, signal, hear, onFailure }: EventsOptions): Events {
+function openStream({ since, signal, onEvent, onFailure }: EventsOptions): EventSubscription {
   let source: EventSource | null = null;
   let failures = 0;
   let retryAtMs = 0;
-  let heardAtMs = 0;
+  let eventAtMs = 0;
 
   function connect(path: string): void {
     const opened = new EventSource(path);
     const isFirst = path !== EVENTS_PATH;
     source = opened;
-    heardAtMs = performance.now();
-    const heard = (event: ServiceEvent) => {
-      heardAtMs = performance.now();
-      hear(event);
+    eventAtMs = performance.now();
+    const received = (event: ServiceEvent) => {
+      eventAtMs = performance.now();
+      onEvent(event);
     };
     opened.addEventListener("open", () => {
       failures = 0;
-      heard({ kind: "sign" });
-      // Whatever happened while nobody listened.
-      if (!isFirst) hear({ kind: "changed", topics: null });
+      received({ kind: "beat" });
+      // Changes during the interruption were missed.
+      if (!isFirst) onEvent({ kind: "changed", topics: null });
     });
-    opened.addEventListener("beat", () => heard({ kind: "sign" }));
-    opened.addEventListener("changed", ({ data }) => heard({ kind: "changed", topics: topicsOf(data) }));
-    opened.addEventListener("ended", () => heard({ kind: "ended" }));
-    // Not the browser's own way to connect again: it gives up on an answer other than 200, and has no jitter.
+    opened.addEventListener("beat", () => received({ kind: "beat" }));
+    opened.addEventListener("changed", ({ data }) => received({ kind: "changed", topics: topicsOf(data) }));
+    opened.addEventListener("ended", () => received({ kind: "ended" }));
+    // EventSource's own reconnection gives up on any status other than 200, and has no jitter.
     opened.addEventListener("error", fail);
   }
 
@@ -119,18 +119,18 @@ function openStream({ since, signal, hear, onFailure }: EventsOptions): Events {
   signal.addEventListener("abort", close);
   connect(since === null ? EVENTS_PATH : `${EVENTS_PATH}?since=${since}`);
   return {
-    revive(wasLost) {
+    reconnect(wasUnreachable) {
       const nowMs = performance.now();
-      if (source !== null && nowMs - heardAtMs >= HELD_BACK_MS) return fail();
-      if (source !== null || (nowMs < retryAtMs && !wasLost)) return;
-      // Where events never get through, this is how the windows stay fresh.
-      if (failures > 1 && !wasLost) hear({ kind: "changed", topics: null });
+      if (source !== null && nowMs - eventAtMs >= STREAM_TIMEOUT_MS) return fail();
+      if (source !== null || (nowMs < retryAtMs && !wasUnreachable)) return;
+      // If events never get through, this keeps the windows up to date.
+      if (failures > 1 && !wasUnreachable) onEvent({ kind: "changed", topics: null });
       connect(EVENTS_PATH);
     },
   };
 }
 
-/** Null, which is everything, for an event that this page does not understand. */
+/** Null, which means everything, if this page does not understand the event. */
 function topicsOf(data: unknown): readonly Topic[] | null {
   try {
     const parsed: unknown = JSON.parse(String(data));

@@ -1,55 +1,55 @@
-/** Keeps the page as the service is: asks again for what changed, and notices within five seconds when the service falls silent. */
+/** Keeps the page up to date: fetches what changed, and notices within five seconds when the service stops answering. */
 import { invalidate, invalidateAll } from "./cache.ts";
-import { HELD_BACK_MS, hearEvents } from "./events.ts";
+import { STREAM_TIMEOUT_MS, subscribeToEvents } from "./events.ts";
 import type { ServiceEvent } from "./events.ts";
-import { isLost, lastSignMs, liveness } from "./liveness.ts";
+import { isUnreachable, lastAnswerMs, liveness } from "./liveness.ts";
 import type { Problem } from "./request.ts";
 import { reached, request, storeTag } from "./request.ts";
 import { serviceNow } from "./service-clock.ts";
 import { readSession, sessionEnded } from "./session.ts";
 
 const SESSION_PATH = "/v1/me/session";
-/** The service sends a sign every 2 seconds. After so long without one the page asks whether it is there. */
-const QUIET_MS = 2500;
-/** For the answer then. A service that hangs, or a network that swallows everything, ends no connection. */
+/** The service sends a heartbeat every 2 seconds. After so long without one, the page sends a request to check the service. */
+const SILENCE_MS = 2500;
+/** Timeout of that request: a hanging service, or a network that drops packets, does not close connections. */
 const ANSWER_MS = 2000;
-/** Between two questions to a service that does not answer, half of it left to chance. */
+/** Delay between such requests while the service does not answer, half of it jitter. */
 const RETRY_MS = 1500;
 
-/** Listens while the window is seen, until the returned function is called. */
+/** Receives events while the page is visible, until the returned function is called. */
 export function startLive(sessionId: string): () => void {
-  let leave = () => {};
+  let disconnect = () => {};
   const onVisibility = () => {
-    leave();
+    disconnect();
     if (document.visibilityState === "hidden") return;
     invalidateAll();
-    leave = attend(sessionId, null);
+    disconnect = connect(sessionId, null);
   };
   document.addEventListener("visibilitychange", onVisibility);
   liveness.set("connecting");
-  // All that a page shows at first was answered after the tag: whether anything changed since, the service says.
-  if (document.visibilityState !== "hidden") leave = attend(sessionId, storeTag.get());
+  // All data of the page is newer than the tag, so the service can tell whether anything changed since.
+  if (document.visibilityState !== "hidden") disconnect = connect(sessionId, storeTag.get());
   return () => {
     document.removeEventListener("visibilitychange", onVisibility);
-    leave();
+    disconnect();
   };
 }
 
-/** One stretch of time in which the window is seen. */
-function attend(sessionId: string, since: string | null): () => void {
-  const attendance = new AbortController();
-  const { signal } = attendance;
+/** Receives events until the returned function is called. */
+function connect(sessionId: string, since: string | null): () => void {
+  const controller = new AbortController();
+  const { signal } = controller;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isVerifying = false;
-  let heardAtMs = performance.now();
-  const events = hearEvents({ sessionId, since, signal, hear, onFailure: verifyNow });
+  let eventAtMs = performance.now();
+  const events = subscribeToEvents({ sessionId, since, signal, onEvent, onFailure: verifyNow });
 
-  function hear(event: ServiceEvent): void {
+  function onEvent(event: ServiceEvent): void {
     if (signal.aborted) return;
-    heardAtMs = performance.now();
+    eventAtMs = performance.now();
     if (reached.get()) {
-      found("live");
-      verifyIn(QUIET_MS);
+      setReachable("live");
+      verifyIn(SILENCE_MS);
     } else verifyNow();
     if (event.kind === "ended") void readSession();
     if (event.kind !== "changed") return;
@@ -57,11 +57,11 @@ function attend(sessionId: string, since: string | null): () => void {
     else invalidate(event.topics);
   }
 
-  function found(state: "live" | "connecting"): void {
-    const wasLost = isLost();
-    lastSignMs.set(serviceNow());
+  function setReachable(state: "live" | "connecting"): void {
+    const wasUnreachable = isUnreachable();
+    lastAnswerMs.set(serviceNow());
     liveness.set(state);
-    if (wasLost) invalidateAll();
+    if (wasUnreachable) invalidateAll();
   }
 
   function verifyIn(waitMs: number): void {
@@ -80,16 +80,16 @@ function attend(sessionId: string, since: string | null): () => void {
     if (outcome.state === "aborted") return;
     const problem = outcome.state === "failed" ? outcome.problem : null;
     if (problem?.kind === "unauthorized") return sessionEnded();
-    if (problem !== null && isSilence(problem)) {
+    if (problem !== null && isUnanswered(problem)) {
       liveness.set(navigator.onLine ? "waiting" : "offline");
       verifyIn(RETRY_MS * (0.5 + Math.random() / 2));
       return;
     }
-    const wasLost = isLost();
-    const isHeard = liveness.get() === "live" && performance.now() - heardAtMs < HELD_BACK_MS;
-    found(isHeard ? "live" : "connecting");
-    verifyIn(QUIET_MS);
-    events.revive(wasLost);
+    const wasUnreachable = isUnreachable();
+    const isHeard = liveness.get() === "live" && performance.now() - eventAtMs < STREAM_TIMEOUT_MS;
+    setReachable(isHeard ? "live" : "connecting");
+    verifyIn(SILENCE_MS);
+    events.reconnect(wasUnreachable);
   }
 
   const onReached = () => {
@@ -97,15 +97,15 @@ function attend(sessionId: string, since: string | null): () => void {
   };
   const stopReached = reached.subscribe(onReached);
   for (const name of ["online", "offline"] as const) addEventListener(name, verifyNow, { signal });
-  verifyIn(QUIET_MS);
+  verifyIn(SILENCE_MS);
   return () => {
     stopReached();
     clearTimeout(timer);
-    attendance.abort();
+    controller.abort();
   };
 }
 
-/** A proxy answers 502 or 504 for a service that is gone, and a service that stops 503. Too many requests (429) is an answer. */
-function isSilence(problem: Problem): boolean {
+/** A proxy answers 502 or 504 for an unreachable service; a stopping service answers 503. A 429 shows that the service runs. */
+function isUnanswered(problem: Problem): boolean {
   return problem.kind === "unreachable" || (problem.kind === "refused" && problem.status >= 500);
 }

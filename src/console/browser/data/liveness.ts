@@ -1,19 +1,19 @@
-/** Whether what the page shows is as it is now. */
+/** Whether the page shows current data. */
 import { createStore } from "../store.ts";
 
 /**
- * `connecting`: the service answers, and its events do not come (yet). `waiting`: the service does not answer. `offline`: neither
- * can it, because this computer has no network.
+ * `connecting`: the service answers, but no events arrive yet. `waiting`: the service does not answer. `offline`: this computer has no
+ * network.
  */
 export type Liveness = "connecting" | "live" | "waiting" | "offline";
 
 export const liveness = createStore<Liveness>("connecting");
 
-/** When the service last gave a sign of life, in milliseconds since the epoch by its own clock. */
-export const lastSignMs = createStore(0);
+/** When the service last answered or sent an event, in milliseconds since the epoch by its own clock. */
+export const lastAnswerMs = createStore(0);
 
-/** Whether the service is out of reach: the page then shows the past. */
-export function isLost(): boolean {
+/** Whether the service cannot be reached: the page then shows old data. */
+export function isUnreachable(): boolean {
   const state = liveness.get();
   return state === "waiting" || state === "offline";
 }

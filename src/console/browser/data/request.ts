@@ -1,14 +1,13 @@
 import type { ValidationError } from "../../../api/wire/errors.ts";
 import { createStore } from "../store.ts";
-import { heedDate } from "./service-clock.ts";
+import { updateClockOffset } from "./service-clock.ts";
 
-/** Without an answer for so long, there will be none: the console says so and asks again later. */
 const TIMEOUT_MS = 15_000;
 
-/** Sent along so that no other site's page can make the browser ask in the person's name: only this page can set it. */
+/** Protects against cross-site request forgery: pages of other sites cannot set this header. */
 const CONSOLE_HEADER = "x-robot-policy-console";
 
-/** Why there is no answer, or what the service refused. Each carries what a person is told. */
+/** Why a request failed, with a text for people. */
 export type Problem =
   | { readonly kind: "unreachable"; readonly detail: string }
   | { readonly kind: "unauthorized"; readonly detail: string }
@@ -20,16 +19,16 @@ export type Problem =
 export type Outcome<T> =
   | { readonly state: "answered"; readonly value: T }
   | { readonly state: "failed"; readonly problem: Problem }
-  /** Nobody waits for it any more. */
+  /** By the caller's signal. */
   | { readonly state: "aborted" };
 
-/** What the store was, in an answer that tells whose session this is. */
+/** The store tag, in answers of `GET /v1/me/session` and `POST /console/session`. */
 const STORE_HEADER = "x-robot-policy-store";
 
-/** Of the last such answer; null before. For the events, which tell what changed since. */
+/** The last one received. The event stream reports what changed since (`?since=`). */
 export const storeTag = createStore<string | null>(null);
 
-/** Whether the service answered the last request that anybody waited for. */
+/** Whether the service answered the last request that was not aborted. */
 export const reached = createStore(true);
 
 export interface RequestOptions {
@@ -40,12 +39,12 @@ export interface RequestOptions {
 }
 
 /**
- * One request to the service that served the page.
+ * Sends one request to the service that served the page.
  *
- * Its answers are taken by their types: they come from the same program as this page. What is not JSON comes from something in
- * between, and is a failure.
+ * Answers are not validated: they come from the same program as this page. An answer that is not JSON comes from a proxy, and counts as
+ * a failure.
  *
- * @param path with its query; from the root.
+ * @param path absolute, with its query.
  */
 export async function request<T>(
   method: "GET" | "POST" | "DELETE",
@@ -68,7 +67,7 @@ export async function request<T>(
       signal: controller.signal,
     });
     reached.set(true);
-    heedDate(response.headers.get("date"));
+    updateClockOffset(response.headers.get("date"));
     const tag = response.headers.get(STORE_HEADER);
     if (tag !== null) storeTag.set(tag);
     if (response.ok) return { state: "answered", value: await response.json() };
@@ -104,7 +103,7 @@ async function readProblem(response: Response): Promise<Problem> {
   return { kind: "refused", status, detail: `Too many requests. ${wait}` };
 }
 
-/** A message of a finding as a sentence, without the words of the validator. */
+/** A validation message as a sentence, without the validator's prefix. */
 export function sentence(message: string): string {
   const text = message.replace(/^(?:Value|Assertion) error, /, "").trim();
   const first = text.charAt(0).toUpperCase() + text.slice(1);

@@ -8,18 +8,18 @@ import { request } from "./request.ts";
 
 export type SessionView = z.output<typeof sessionViewSchema>;
 
-/** Who uses the console. `unknown` until the service has said. */
+/** The session of the browser; `unknown` before the first answer. */
 export type Session =
   | { readonly state: "unknown" }
   | { readonly state: "signed-out" }
   | { readonly state: "signed-in"; readonly view: SessionView }
-  /** The service ended it: what the person was at waits until they are back. */
+  /** The service ended it. The page keeps its state until the person signs in again. */
   | { readonly state: "ended"; readonly view: SessionView }
   | { readonly state: "failed"; readonly problem: Problem };
 
 export const session = createStore<Session>({ state: "unknown" });
 
-/** Pages of a browser share its cookie: when one signs in or out, the others look who they are now, before they act as somebody else. */
+/** All windows share the cookie: when one signs in or out, the others read the session again. */
 const others = new BroadcastChannel("robot-policy-session");
 others.addEventListener("message", () => void readSession());
 
@@ -29,7 +29,7 @@ function tellOthers(): void {
   others.postMessage(null);
 }
 
-/** Asks the service whether the browser has a session. */
+/** Reads the browser's session from the service. */
 export async function readSession(): Promise<void> {
   const outcome = await request<SessionView>("GET", "/v1/me/session");
   const { state } = session.get();
@@ -41,7 +41,7 @@ export async function readSession(): Promise<void> {
   else if (isNew) session.set(problem.kind === "unauthorized" ? { state: "signed-out" } : { state: "failed", problem });
 }
 
-/** @returns what is wrong with the key; null when the person is in. */
+/** @returns why signing in failed; null on success. */
 export async function signIn(apiKey: string): Promise<Problem | null> {
   const outcome = await request<SessionView>("POST", "/console/session", { body: { api_key: apiKey } });
   if (outcome.state === "aborted") return null;
@@ -51,7 +51,7 @@ export async function signIn(apiKey: string): Promise<Problem | null> {
   return null;
 }
 
-/** Ends the session at the service; where that cannot be reached, tells so and stays signed in. */
+/** Ends the session at the service. @returns why that failed; the person then stays signed in. */
 export async function signOut(): Promise<Problem | null> {
   const outcome = await request<unknown>("DELETE", "/console/session");
   if (outcome.state === "failed" && outcome.problem.kind !== "unauthorized") return outcome.problem;
@@ -60,19 +60,19 @@ export async function signOut(): Promise<Problem | null> {
   return null;
 }
 
-/** For every answer that says that the session is over. */
+/** Call it for every answer that says that the session has ended. */
 export function sessionEnded(): void {
   const current = session.get();
   if (current.state === "signed-in") session.set({ state: "ended", view: current.view });
 }
 
-/** Who is at the page, or was until their session ended; null where nobody is known. */
+/** The current session, or the one that ended last; null if there was none. */
 export function sessionView(): SessionView | null {
   const current = session.get();
   return current.state === "signed-in" || current.state === "ended" ? current.view : null;
 }
 
-/** Whether the person's key may do this; the service decides, the page only does not offer what would be refused. */
+/** Whether the session has the scope. The page hides what the service would refuse. */
 export function mayDo(scope: ApiKeyScope): boolean {
   const scopes = sessionView()?.credential?.scopes ?? null;
   return scopes === null || scopes.includes(scope);

@@ -4,16 +4,16 @@ import type { Known, Topic } from "./cache.ts";
 import { known, reload, watch } from "./cache.ts";
 import type { Problem } from "./request.ts";
 
-/** Where an answer stands. `ready` with a problem: shown is what was known before it. */
+/** The state of an answer. `ready` with a problem: the last refresh failed, and the value is older. */
 export type Data<T> =
   | { readonly state: "loading" }
   | { readonly state: "failed"; readonly problem: Problem; retry(): void }
   | { readonly state: "ready"; readonly value: T; readonly problem: Problem | null };
 
 /**
- * What the service says at an address, as long as the component is there, and again whenever one of its topics changed.
+ * Fetches a URL while the component is mounted, and again whenever one of the topics changes.
  *
- * @param path null asks nothing (and is loading).
+ * @param path null sends no request and stays `loading`.
  */
 export function useData<T>(path: string | null, topics: readonly Topic[]): Data<T> {
   const [, renderAgain] = useState(0);
@@ -22,10 +22,10 @@ export function useData<T>(path: string | null, topics: readonly Topic[]): Data<
     if (path === null) return undefined;
     const update = () => renderAgain((count) => count + 1);
     const stop = watch(path, topics, update);
-    // Another part of the page may have been answered between the rendering and this effect.
+    // The answer may have arrived between rendering and this effect.
     if (known(path, topics) !== rendered) update();
     return stop;
-    // Topics are written out where this is called and never change.
+    // Topics are constant at each call site.
   }, [path]);
   if (path === null) return { state: "loading" };
   return readData(path, topics);
@@ -38,7 +38,7 @@ function readData<T>(path: string, topics: readonly Topic[]): Data<T> {
   return { state: "loading" };
 }
 
-/** The caller names the type of what the service answers at its path (src/api). */
+/** The caller names the type of the answer (src/api); see request.ts on validation. */
 function isKnown<T>(value: unknown): value is T {
   return value !== undefined;
 }

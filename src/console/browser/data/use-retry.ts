@@ -8,8 +8,8 @@ import { session } from "./session.ts";
 const RETRY_MS = 20_000;
 
 /**
- * For what is not asked through the cache: asks again by itself after a failure that may pass, as long as somebody looks, when the
- * service is back, and once somebody whose session had ended is back.
+ * Retries requests that bypass the cache: periodically after a temporary failure while the page is visible, when the service is
+ * reachable again, and when the person has signed in again.
  */
 export function useRetry(problem: Problem | null, retry: () => void): void {
   const isSignedIn = useStore(session).state === "signed-in";

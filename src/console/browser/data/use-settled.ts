@@ -5,8 +5,8 @@ import type { Data } from "./use-data.ts";
 const PATIENCE_MS = 1000;
 
 /**
- * Whether all of these are answered or failed, so that they can be shown at once: parts that come one by one move each other under
- * the hand of the person. Whatever is not there after a second is not waited for.
+ * Whether all of these have answered or failed, so that they appear together and do not shift the layout one by one. After a second
+ * it stops waiting for the rest.
  */
 export function useSettled(parts: readonly Data<unknown>[]): boolean {
   const [isLate, setLate] = useState(false);

@@ -1,28 +1,27 @@
 import { useState } from "preact/hooks";
 
-import { useHeldPlace } from "../router.ts";
+import { useLeaveGuard } from "../router.ts";
 import type { Problem } from "./request.ts";
 import { request } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
-/** Something that a person has the service do. */
 export interface Write<T> {
-  /** Under way: whoever asked stays where they are, and does not ask for it twice. */
+  /** A request is running: forms disable their buttons. */
   readonly isBusy: boolean;
-  /** What became of the last try, where that was nothing. */
+  /** Why the last request failed. */
   readonly problem: Problem | null;
-  /** @returns the answer; null where there is none, and where one is still under way. */
+  /** @returns the answer; null if it failed, or if another request is still running. */
   send(method: "POST" | "DELETE", path: string, body?: unknown): Promise<T | null>;
 }
 
 /**
- * Writes to the service. As long as a write is under way the page is not left: its answer would be lost, and with it that it failed,
- * or a key that is shown once.
+ * Sends writes to the service. While one runs, the page cannot be left: that would lose its answer, such as an error or a key that is
+ * shown only once.
  */
 export function useWrite<T>(): Write<T> {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isBusy, setBusy] = useState(false);
-  useHeldPlace(isBusy ? stay : null);
+  useLeaveGuard(isBusy ? stay : null);
   const send = async (method: "POST" | "DELETE", path: string, body?: unknown) => {
     if (isBusy) return null;
     setBusy(true);
@@ -31,7 +30,7 @@ export function useWrite<T>(): Write<T> {
     if (outcome.state === "answered") return outcome.value;
     if (outcome.state === "failed") {
       if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(withDoubt(outcome.problem));
+      setProblem(withUnknownOutcome(outcome.problem));
     }
     return null;
   };
@@ -40,8 +39,8 @@ export function useWrite<T>(): Write<T> {
 
 function stay(): void {}
 
-/** A request without an answer may have come there all the same. */
-function withDoubt(problem: Problem): Problem {
+/** A write without an answer may have taken effect. */
+function withUnknownOutcome(problem: Problem): Problem {
   if (problem.kind !== "unreachable") return problem;
-  return { ...problem, detail: `${problem.detail} Whether it was done is not known: look before you try again.` };
+  return { ...problem, detail: `${problem.detail} The change may have been made: check before you try again.` };
 }

@@ -12,12 +12,12 @@ export function deploymentPath(id: string): string {
   return `/deployments/${encodeURIComponent(id)}`;
 }
 
-/** Whether it is what its robot runs, or is to run. A failed one is: it comes back when its cause is mended. */
+/** Whether it is its robot's current deployment. A failed one is: it becomes active again when its cause is fixed. */
 export function isCurrent({ status }: DeploymentView): boolean {
   return status !== "retired";
 }
 
-/** The states of deployments, from the one that needs a person most. */
+/** Statuses, most urgent first. */
 const SEVERITY: readonly string[] = ["failed", "preparing", "active", "retired"];
 
 export function severityOf({ status }: DeploymentView): number {

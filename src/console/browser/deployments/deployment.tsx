@@ -20,7 +20,7 @@ import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
 import { isCurrent } from "./data.ts";
 
-/** `/deployments/ID`: one model on one robot, how it is, and the way to end it. */
+/** `/deployments/ID`: one deployment, with its status and the button to retire it. */
 export function Deployment({ name: id }: PageParameters) {
   const path = `/v1/me/deployments/${encodeURIComponent(id)}`;
   const deployment = useData<DeploymentView>(path, ["deployments"]);
@@ -104,7 +104,7 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
   );
 }
 
-/** What its endpoint answers, where that is why the robot is not served. */
+/** Why the deployment's endpoint fails, if it does. */
 function EndpointFailure({ deployment: { subject_id: subjectId, region } }: { readonly deployment: DeploymentView }) {
   const endpoints = useEndpoints();
   if (endpoints.state !== "ready") return null;
@@ -155,15 +155,14 @@ function Retire({ deployment, close }: RetireProps) {
       <p>
         {status === "active" ? (
           <>
-            <b>{robot}</b> is served by {model} now, and no longer as soon as you confirm: bring the robot to a halt
-            first.
+            {model} serves <b>{robot}</b> now and stops as soon as you confirm: stop the robot first.
           </>
         ) : (
           <>
-            <b>{robot}</b> will not be served by {model}, even when what keeps it from that is mended.
+            {model} will not serve <b>{robot}</b>, even after its problem is fixed.
           </>
         )}{" "}
-        The robot stays registered. A retired deployment does not come back; deploy again for a new one.
+        The robot stays registered. A retired deployment cannot be restored; create a new one instead.
       </p>
       {problem === null ? null : <FieldError text={problem.detail} />}
     </Confirm>

@@ -11,7 +11,7 @@ import type { Column } from "../parts/table/column.ts";
 import { DataTable } from "../parts/table/data-table.tsx";
 import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import type { Over } from "../parts/table/over-table.tsx";
+import type { Archive } from "../parts/table/archive-table.tsx";
 import { deploymentPath, isCurrent, severityOf, useDeployments } from "./data.ts";
 import { DeployDialog } from "./new.tsx";
 
@@ -26,9 +26,9 @@ const FILTERING: Filtering<DeploymentView> = {
     [id, status, model, subjectId, robot, region, lastErrorCode].filter(Boolean).join(" "),
 };
 
-const RETIRED: Over<DeploymentView> = { word: "retired", holds: (deployment) => !isCurrent(deployment) };
+const RETIRED: Archive<DeploymentView> = { word: "retired", contains: (deployment) => !isCurrent(deployment) };
 
-/** `/deployments`: which robot runs what, those that failed first; `?show=retired`: what robots ran before. */
+/** `/deployments`: current deployments, failed ones first; `?show=retired`: the retired ones. */
 export function Deployments() {
   const deployments = useDeployments();
   const [isDeploying, setDeploying] = useState(false);
@@ -45,7 +45,7 @@ export function Deployments() {
       <DataTable
         data={deployments}
         empty={<NoDeployments />}
-        over={RETIRED}
+        archive={RETIRED}
         caption="Deployments"
         noun="deployment"
         columns={COLUMNS}
@@ -66,8 +66,8 @@ function NoDeployments() {
   return (
     <EmptyState title="Nothing is deployed yet">
       <p>
-        A deployment has one robot run one model. Robots of fleets need none to be ready; one is created here, or with{" "}
-        <code>robot-policy deploy MODEL --robot NAME</code>, when a robot is to work.
+        A deployment runs one model on one robot. Robots of a fleet are ready without one. To start a robot, create its
+        deployment here or with <code>robot-policy deploy MODEL --robot NAME</code>.
       </p>
     </EmptyState>
   );
@@ -149,7 +149,6 @@ function Reason({ text }: { readonly text: string | null }) {
   return text === null ? null : <span title={text}>{text}</span>;
 }
 
-/** Within a state the newest is looked for. */
 function newestFirst(deployments: readonly DeploymentView[]): readonly DeploymentView[] {
   return [...deployments].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));
 }

@@ -18,14 +18,14 @@ import { navigate } from "../router.ts";
 import { deploymentPath, isCurrent, useDeployments } from "./data.ts";
 
 interface DeployDialogProps {
-  /** Chosen already: the slug of the page it was asked for on. */
+  /** Slug of the preselected model. */
   readonly model?: string;
-  /** The same for the page of a robot: its name. */
+  /** Name of the preselected robot. */
   readonly robot?: string;
   close(): void;
 }
 
-/** Has a robot run a model; before that, says whether it can, and what it runs now. */
+/** Deploys a model to a robot; shows beforehand whether the robot can run it, and what it runs now. */
 export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", close }: DeployDialogProps) {
   const [model, setModel] = useState(firstModel);
   const [robot, setRobot] = useState(firstRobot);
@@ -66,7 +66,7 @@ export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", c
   );
 }
 
-/** Names that the browser offers; beyond that a person knows which robot they mean. */
+/** Most robot names that the field suggests. */
 const OFFERED_MAXIMUM = 2000;
 
 interface RobotFieldProps {
@@ -75,7 +75,7 @@ interface RobotFieldProps {
   readonly error: string | undefined;
 }
 
-/** A robot by its name or id; the browser offers the names it has. */
+/** A robot by its name or id, with names as suggestions. */
 function RobotField({ value, change, error }: RobotFieldProps) {
   const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
   const list = useId();
@@ -104,7 +104,7 @@ interface ProspectProps {
   readonly model: string;
 }
 
-/** What will come of it. Its room is there from the start, and a reader hears it when it changes. */
+/** Whether the robot can run the model, and what the deployment replaces. Its space is reserved, and it is a live region. */
 function Prospect({ robot, model }: ProspectProps) {
   const isAsked = robot !== "" && model !== "" && mayDo("robots:read");
   const preview = usePreview(isAsked ? { robots: [robot], subject: model } : null);
@@ -134,7 +134,7 @@ function Prospect({ robot, model }: ProspectProps) {
       {isAsked && preview.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
       {replaced === undefined || isRefused ? null : (
         <p>
-          {robot} has {replaced.model} now ({replaced.status}); that is retired in the same moment.
+          {robot} has {replaced.model} now ({replaced.status}); the new deployment retires it.
         </p>
       )}
     </div>

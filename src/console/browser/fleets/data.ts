@@ -10,7 +10,7 @@ import { fleetRows } from "./rows.ts";
 export interface Fleets {
   readonly fleets: Data<readonly FleetView[]>;
   readonly needs: Data<{ readonly items: readonly FleetNeeds[] }>;
-  /** The fleets with their needs, as far as both are known. */
+  /** The fleets with their needs, as far as they are loaded. */
   readonly rows: readonly FleetRow[];
 }
 

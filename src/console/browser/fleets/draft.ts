@@ -1,12 +1,12 @@
 import type { PreviewBody } from "./preview.tsx";
 
-/** A window as its two fields hold it: local times, without a zone. */
+/** A window as its two fields hold it: local times without a time zone. */
 export interface WindowDraft {
   readonly starts_at: string;
   readonly ends_at: string;
 }
 
-/** A fleet as a form holds it: texts, as they were written. */
+/** The fields of the form, as typed. */
 export interface FleetDraft {
   readonly name: string;
   readonly subject: string;
@@ -38,15 +38,15 @@ export const EMPTY_DRAFT: FleetDraft = {
 };
 
 export const READINESS_MODES = [
-  { value: "always_ready", word: "Always ready", hint: "Capacity is there at any time." },
-  { value: "scheduled", word: "Scheduled", hint: "Capacity is there within operating windows." },
-  { value: "on_demand", word: "On demand", hint: "Capacity comes when the first robot becomes active." },
+  { value: "always_ready", word: "Always ready", hint: "Capacity is available at any time." },
+  { value: "scheduled", word: "Scheduled", hint: "Capacity is available within operating windows." },
+  { value: "on_demand", word: "On demand", hint: "Capacity is prepared when the first robot becomes active." },
 ] as const;
 
-/** OPERATING_WINDOWS_COUNT of src/api/fleets.ts, whose schemas are no part of the page. */
+/** OPERATING_WINDOWS_COUNT of src/api/fleets.ts, whose schemas are not bundled into the page. */
 export const WINDOWS_MAXIMUM = 366;
 
-/** Paths in the body that the form has fields for. */
+/** Paths of the request body that have a field in the form. */
 export const FLEET_FIELDS: readonly string[] = [
   "name",
   "subject",
@@ -67,21 +67,21 @@ export const FLEET_FIELDS: readonly string[] = [
   ]).flat(),
 ];
 
-/** The body of `POST /v1/fleets`. What is not filled in is sent as it is: the service says what is wrong with it, in one place for all clients. */
+/** The body of `POST /v1/fleets`. The form does not validate: the service does, with the same messages for all clients. */
 export function bodyOf(draft: FleetDraft) {
   const { name, subject, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode, windows } = draft;
   return {
     name: name.trim(),
     subject,
     selection: selectionOf(draft),
-    // "" would be refused as no number, where nothing was written.
+    // Left out, an empty field is reported as missing, not as an invalid number.
     ...(peakActiveRobots.trim() === "" ? {} : { peak_active_robots: Number(peakActiveRobots) }),
     readiness_mode: readinessMode,
     ...(readinessMode === "scheduled" ? { operating_windows: windows.map(zoned) } : {}),
   };
 }
 
-/** What to ask which robots it would be; null while nothing is chosen. */
+/** The body of `POST /v1/fleets/preview`; null while nothing is chosen. */
 export function previewOf(draft: FleetDraft): PreviewBody | null {
   const selection = selectionOf(draft);
   const isEmpty = "robots" in selection ? selection.robots.length === 0 : Object.keys(selection.selector).length === 0;
@@ -113,12 +113,12 @@ function pairOf(line: string): readonly [string, string] {
   return at === -1 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 }
 
-/** A window would mean another time on a service elsewhere: it is sent with the zone of the person. */
+/** Adds the person's time zone. */
 function zoned({ starts_at, ends_at }: WindowDraft): WindowDraft {
   return { starts_at: instant(starts_at), ends_at: instant(ends_at) };
 }
 
-/** What is no time stays as it is, for the service to refuse beside its field. */
+/** Leaves an invalid time unchanged: the service refuses it, and the error appears at its field. */
 function instant(local: string): string {
   const ms = new Date(local).getTime();
   return Number.isNaN(ms) ? local : new Date(ms).toISOString();

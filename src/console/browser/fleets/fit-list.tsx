@@ -6,11 +6,11 @@ import { RobotNames } from "../robots/names.tsx";
 
 interface FitListProps {
   readonly groups: readonly FitGroup[];
-  /** Beside a form that must not be left. */
+  /** Opens links in a new tab, so that a form is not left. */
   readonly opensElsewhere?: boolean;
 }
 
-/** Robots by whether a model suits them and whether they could run it now, with why not. */
+/** Robots by whether they can run a model now, and why not. */
 export function FitList({ groups, opensElsewhere = false }: FitListProps) {
   return (
     <ul class="groups">

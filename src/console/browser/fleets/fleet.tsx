@@ -14,7 +14,7 @@ import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { toneOf } from "../parts/status-badge.tsx";
-import { counted, spoken } from "../parts/text.ts";
+import { counted, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { FleetBadge } from "./badge.tsx";
 import { useFleet, useFleetDetails } from "./data.ts";
@@ -26,7 +26,7 @@ import { estimateText, fleetRow, robotCounts } from "./rows.ts";
 import { UpdateModel } from "./update.tsx";
 import { WindowsTimeline } from "./windows-timeline.tsx";
 
-/** `/fleets/ID`: one fleet; first of all why it is not ready, then who can run what, and when. */
+/** `/fleets/ID`: one fleet: why it is not ready, its robots, endpoints, models and operating windows. */
 export function Fleet({ name: id }: PageParameters) {
   const fleet = useFleet(id);
   const details = useFleetDetails(id);
@@ -62,7 +62,7 @@ export function Fleet({ name: id }: PageParameters) {
               <CountBar counts={robotCounts(row)} noun="robot" />
             )}
           </Section>
-          <Section title="Members" note="Taken when the fleet was created; it does not change by itself">
+          <Section title="Members" note="Fixed when the fleet was created">
             <Loaded data={details} what="the members of this fleet" lines={5}>
               {({ members }) => <MembersByReason members={members} />}
             </Loaded>
@@ -93,20 +93,20 @@ function NoFleet({
   );
 }
 
-/** What it needs from a person, and what it is on its way to, before anything else. */
+/** What the operator must do, and what is in progress. */
 function Needs({ row: { fleet, needs } }: { readonly row: FleetRow }) {
   const { status, update, readiness_estimate: readinessEstimate } = fleet;
   const estimate = readinessEstimate ?? null;
   return (
     <>
       {needs.length === 0 ? null : (
-        <Notice tone={status === "blocked" ? "blocked" : "degraded"} title="This fleet needs a person">
+        <Notice tone={status === "blocked" ? "blocked" : "degraded"} title="This fleet needs attention">
           <NeedTexts needs={needs} />
         </Notice>
       )}
       {update === null || update === undefined ? null : (
         <Notice tone={toneOf(update.status)} title={`Update to ${update.subject} is ${update.status}`}>
-          <p>The fleet works with its present model until the new one is ready.</p>
+          <p>The fleet keeps its current model until the new one is ready.</p>
         </Notice>
       )}
       {estimate === null ? null : (
@@ -149,7 +149,7 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
       <Section title="Facts">
         <Facts
           facts={[
-            ["Mode", fleet === null ? null : spoken(fleet.readiness_mode)],
+            ["Mode", fleet === null ? null : withSpaces(fleet.readiness_mode)],
             ["Created", <RelativeTime at={details.created_at} />],
             ["Model changed", <RelativeTime at={details.updated_at} />],
             ["Members chosen by", selectionText(details.selection)],

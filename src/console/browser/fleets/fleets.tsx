@@ -7,7 +7,7 @@ import type { Column } from "../parts/table/column.ts";
 import { DataTable } from "../parts/table/data-table.tsx";
 import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { number, spoken } from "../parts/text.ts";
+import { number, withSpaces } from "../parts/text.ts";
 import { FleetBadge } from "./badge.tsx";
 import { fleetPath, useFleets } from "./data.ts";
 import { NeedTexts } from "./needs.tsx";
@@ -22,14 +22,14 @@ const FILTERING: Filtering<FleetRow> = {
       id: "mode",
       label: "Mode",
       valuesOf: ({ fleet: { readiness_mode: readinessMode } }) => [readinessMode],
-      wordOf: spoken,
+      wordOf: withSpaces,
     },
   ],
   textOf: ({ fleet, needs }) =>
     [fleet.name, fleet.id, fleet.subject, fleet.status, ...needs.map(({ reason }) => reason)].join(" "),
 };
 
-/** `/fleets`: which are ready, and why the others are not. */
+/** `/fleets`: all fleets, with why some are not ready. */
 export function Fleets() {
   const { fleets, needs, rows } = useFleets();
   const isSettled = useSettled([fleets, needs]);
@@ -66,8 +66,8 @@ function NoFleets() {
   return (
     <EmptyState title="There is no fleet yet">
       <p>
-        A fleet is a group of robots that share one model. The service keeps capacity ready for them, and says which of
-        them can run it and which cannot.
+        A fleet is a group of robots that share one model. The service keeps capacity ready for them, and shows which
+        robots cannot run the model.
       </p>
     </EmptyState>
   );
@@ -129,7 +129,7 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     name: "Mode",
     track: "7rem",
     from: "wide",
-    cell: ({ fleet }) => spoken(fleet.readiness_mode),
+    cell: ({ fleet }) => withSpaces(fleet.readiness_mode),
     sortBy: ({ fleet }) => fleet.readiness_mode,
   },
   {

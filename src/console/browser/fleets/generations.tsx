@@ -3,7 +3,7 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 
-/** Every model that the fleet was given. */
+/** All generations of a fleet: its current model, earlier ones, and updates. */
 export function GenerationTable({ generations }: { readonly generations: readonly FleetGenerationView[] }) {
   return (
     <SmallTable label="Model generations" heads={["Model", "State", "Given", "Active since"]}>

@@ -5,15 +5,15 @@ import { StatusBadge } from "../parts/status-badge.tsx";
 import { compareTexts, number } from "../parts/text.ts";
 import { RobotNames } from "../robots/names.tsx";
 
-/** Members that are alike. */
+/** Members in the same state for the same reason. */
 interface Group extends Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
   readonly members: readonly FleetMemberView[];
 }
 
-/** Who waits for a person stands first. */
+/** Most urgent first. */
 const ORDER: readonly string[] = ["blocked", "waiting", "active", "ready"];
 
-/** The members of a fleet, by what keeps them from working: forty robots that miss one camera are one thing to do, not forty. */
+/** The members of a fleet, grouped by reason: forty robots that lack the same camera are one task, not forty. */
 export function MembersByReason({ members }: { readonly members: readonly FleetMemberView[] }) {
   return (
     <ul class="groups">

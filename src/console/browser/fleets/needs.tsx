@@ -14,7 +14,7 @@ interface SummaryProps {
   readonly lines: number;
 }
 
-/** How all fleets are, and those that need a person, with why and what to do. */
+/** Fleets by status, and those that need attention, with why and what to do. */
 export function FleetSummary({ rows, lines }: SummaryProps) {
   if (rows.length === 0) {
     return (
@@ -26,22 +26,22 @@ export function FleetSummary({ rows, lines }: SummaryProps) {
   return (
     <>
       <CountBar counts={stateCounts(rows)} noun="fleet" />
-      <NeedingList groups={groupByNeeds(rows)} lines={lines} />
+      <FleetsNeedingAttention groups={groupByNeeds(rows)} lines={lines} />
     </>
   );
 }
 
-interface NeedingListProps {
+interface FleetsNeedingAttentionProps {
   readonly groups: readonly NeedingFleets[];
   readonly lines: number;
 }
 
-function NeedingList({ groups, lines }: NeedingListProps) {
-  if (groups.length === 0) return <p class="needs">No fleet needs a person.</p>;
+function FleetsNeedingAttention({ groups, lines }: FleetsNeedingAttentionProps) {
+  if (groups.length === 0) return <p class="needs">No fleets need attention.</p>;
   const rest = groups.slice(lines).reduce((sum, { rows }) => sum + rows.length, 0);
   return (
     <>
-      <ul class="needs" aria-label="Fleets that need a person">
+      <ul class="needs" aria-label="Fleets that need attention">
         {groups.slice(0, lines).map(({ needs, rows }) => (
           <li key={rows[0]?.fleet.id}>
             {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
@@ -54,14 +54,14 @@ function NeedingList({ groups, lines }: NeedingListProps) {
       </ul>
       {rest === 0 ? null : (
         <p class="table-more">
-          <a href="/fleets">{counted(rest, "more fleet")}</a> {rest === 1 ? "needs" : "need"} a person.
+          <a href="/fleets">{counted(rest, "more fleet")}</a> {rest === 1 ? "needs" : "need"} attention.
         </p>
       )}
     </>
   );
 }
 
-/** Names of a group that are shown; the rest is on the page of fleets. */
+/** Most names shown per group. */
 const NAMES_SHOWN = 4;
 
 function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
@@ -85,11 +85,11 @@ function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
 
 interface NeedTextsProps {
   readonly needs: readonly FleetNeed[];
-  /** Long reasons are cut; what to do never is. */
+  /** Cuts long reasons to two lines, never the remedy. */
   readonly isBrief?: boolean;
 }
 
-/** Each need: what is the matter, and what to do. */
+/** Each need: the reason and the remedy. */
 export function NeedTexts({ needs, isBrief = false }: NeedTextsProps) {
   return (
     <>

@@ -21,7 +21,7 @@ import { PreviewList, usePreview } from "./preview.tsx";
 import { SelectionFields } from "./selection-fields.tsx";
 import { WindowsEditor } from "./windows-editor.tsx";
 
-/** `/fleets/new`: creates a fleet; beside the form, which robots it would have. */
+/** `/fleets/new`: creates a fleet, with a preview of its robots. */
 export function NewFleet() {
   const [draft, setDraft] = useState(EMPTY_DRAFT);
   const { send, isBusy, problem } = useWrite<FleetView>();
@@ -36,7 +36,7 @@ export function NewFleet() {
     navigate(fleetPath(made.id));
   };
   const errors = useFormErrors(problem, FLEET_FIELDS, bodyOf(draft));
-  // Beside the form where there is room; else where the robots are chosen, before the button that creates the fleet.
+  // Without room beside the form, the preview follows the fields that select robots.
   const hasSide = WIDTHS[useWidth()] >= WIDTHS.medium;
   return (
     <Page title="New fleet" up={{ href: "/fleets", word: "Fleets" }}>
@@ -60,7 +60,7 @@ export function NewFleet() {
           {hasSide ? null : <PreviewSection preview={preview} />}
           <TextField
             label="Peak of active robots"
-            hint="Capacity is kept for so many robots at once."
+            hint="The number of robots that capacity is kept for at one time."
             type="number"
             value={draft.peak_active_robots}
             change={(peakActiveRobots) => change({ peak_active_robots: peakActiveRobots })}
@@ -99,7 +99,7 @@ export function NewFleet() {
 
 function PreviewSection({ preview }: { readonly preview: Preview }) {
   return (
-    <Section title="Robots it would have" note="Taken when the fleet is created">
+    <Section title="Preview of its robots" note="Fixed when the fleet is created">
       <PreviewList preview={preview} hint="Choose robots to see them here before the fleet is created." />
     </Section>
   );
@@ -111,7 +111,7 @@ function windowError(errors: FormErrors, index: number, member: keyof WindowDraf
   return errors.of(`${path}.${member}`) ?? whole;
 }
 
-/** What no field shows. */
+/** Errors that belong to no field. */
 function Refusal({ errors: { rest } }: { readonly errors: FormErrors }) {
   if (rest.length === 0) return null;
   return (
@@ -125,7 +125,7 @@ function Refusal({ errors: { rest } }: { readonly errors: FormErrors }) {
   );
 }
 
-/** Where the person has something to do; once the errors are on the page. */
+/** Runs once the errors are rendered. */
 function focusFirstError(): void {
   requestAnimationFrame(() => {
     const field = document.querySelector('form [aria-invalid="true"]');

@@ -24,10 +24,10 @@ export type Preview =
   | { readonly state: "failed"; readonly problem: Problem }
   | { readonly state: "ready"; readonly value: FleetPreviewed };
 
-/** After the last change of the form. */
+/** Debounce after the last change of the form. */
 const DELAY_MS = 250;
 
-/** Which robots a selection takes, and whether they can run the model: asked whenever the body changes. */
+/** Which robots a selection matches, and whether they can run the model; requested whenever the body changes. */
 export function usePreview(body: PreviewBody | null): Preview {
   const key = body === null ? null : JSON.stringify(body);
   const [preview, setPreview] = useState<Preview>({ state: "none" });
@@ -59,11 +59,11 @@ export function usePreview(body: PreviewBody | null): Preview {
 
 interface PreviewListProps {
   readonly preview: Preview;
-  /** What the person is to choose, before there is anything to show. */
+  /** Shown while nothing is chosen. */
   readonly hint: string;
 }
 
-/** The robots of a preview: first those that cannot run the model. */
+/** The robots of a preview, those that cannot run the model first. */
 export function PreviewList({ preview, hint }: PreviewListProps) {
   switch (preview.state) {
     case "none":
@@ -79,7 +79,7 @@ export function PreviewList({ preview, hint }: PreviewListProps) {
 
 const PREVIEW_FIELDS = ["robots", "selector", "subject"] as const;
 
-/** What the selection itself is refused for: told here, before the form is sent. */
+/** Why the service refuses the selection, before the form is submitted. */
 function Refused({ problem }: { readonly problem: Problem }) {
   const { of, rest } = formErrors(problem, PREVIEW_FIELDS);
   const texts = [...PREVIEW_FIELDS.map((field) => of(field)), ...rest].filter((text) => text !== undefined);

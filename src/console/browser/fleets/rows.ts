@@ -3,21 +3,21 @@ import type { FleetView } from "../../../api/fleets.ts";
 import { OVER_THE_PEAK, waitingOf } from "../../../api/words/fleets.ts";
 import { shortDuration } from "../../../platform/text/relative-time.ts";
 
-/** A fleet, and what it needs from a person. */
+/** A fleet with what it needs from an operator. */
 export interface FleetRow {
   readonly fleet: FleetView;
   readonly needs: readonly FleetNeed[];
-  /** Null where the service has not told, or told it at a moment when other robots waited. */
+  /** Null if not loaded, or if it does not match the view's count of waiting robots. */
   readonly waiting: WaitingCounts | null;
 }
 
-/** What the service tells of a fleet beside its view. */
+/** The part of a fleet's needs or details that complements its view. */
 interface Told {
   readonly needs: readonly FleetNeed[];
   readonly waiting?: WaitingCounts | null | undefined;
 }
 
-/** @param told undefined before the service has told; the blockers of the view are the most urgent needs. */
+/** @param told undefined before it is loaded: then the blockers of the view stand in. */
 export function fleetRow(fleet: FleetView, told: Told | undefined): FleetRow {
   return { fleet, needs: told?.needs ?? blockersOf(fleet), waiting: waitingOf(fleet.robots, told?.waiting) };
 }
@@ -33,7 +33,7 @@ function blockersOf({ blocker, update }: FleetView): readonly FleetNeed[] {
   return reasons.flatMap((reason) => (reason === null ? [] : [{ reason, action: "" }]));
 }
 
-/** From the fleet that needs a person most: first those that serve nobody; `ready` with needs has an update that cannot go on. */
+/** Most urgent first: fleets that serve no robot lead. `ready with needs`: an update is blocked. */
 const SEVERITY: readonly string[] = ["blocked", "stuck", "degraded", "ready with needs", "preparing", "ready"];
 
 export function severityOf(row: FleetRow): number {
@@ -41,12 +41,12 @@ export function severityOf(row: FleetRow): number {
   return SEVERITY.indexOf(state === "ready" && row.needs.length > 0 ? "ready with needs" : state);
 }
 
-/** The state in words: a fleet that is never ready unless somebody does something is not just preparing. */
+/** The status to show: a preparing fleet with needs is `stuck`, because it does not become ready by itself. */
 export function stateWord({ fleet: { status }, needs }: FleetRow): string {
   return status === "preparing" && needs.length > 0 ? "stuck" : status;
 }
 
-/** What there is to say of a fleet that needs nobody; null for one that runs. */
+/** Progress of a fleet that needs no attention; null once it is ready. */
 export function progressOf({ status, readiness_estimate: readinessEstimate }: FleetView): string | null {
   if (readinessEstimate !== null && readinessEstimate !== undefined) return estimateText(readinessEstimate);
   return status === "preparing" ? "Preparing; how long it takes is not known yet." : null;
@@ -61,13 +61,13 @@ export function estimateText({
   return lower === upper ? `Ready in about ${upper}.` : `Ready in ${lower} to ${upper}.`;
 }
 
-/** Fleets that need the same: ten that one dead endpoint keeps from working are one thing to do, not ten. */
+/** Fleets with the same needs: ten fleets with one failing endpoint are one task, not ten. */
 export interface NeedingFleets {
   readonly needs: readonly FleetNeed[];
   readonly rows: readonly FleetRow[];
 }
 
-/** Those that need a person, the most urgent first. */
+/** Fleets that need attention, the most urgent first. */
 export function groupByNeeds(rows: readonly FleetRow[]): readonly NeedingFleets[] {
   const needing = rows.filter(({ needs }) => needs.length > 0);
   needing.sort((left, right) => severityOf(left) - severityOf(right));
@@ -82,8 +82,8 @@ export function groupByNeeds(rows: readonly FleetRow[]): readonly NeedingFleets[
 }
 
 /**
- * The robots of a fleet by state. Those beyond the peak are told apart from those that wait for an endpoint or a window, as soon as the
- * service has said which are which.
+ * The robots of a fleet by state. Once the waiting counts are loaded, robots over the peak are counted separately from those that wait
+ * for an endpoint or a window.
  */
 export function robotCounts({ fleet: { robots }, waiting }: FleetRow) {
   const beyondPeak = waiting?.peak ?? 0;

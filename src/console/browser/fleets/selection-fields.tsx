@@ -13,7 +13,7 @@ interface SelectionFieldsProps {
   readonly errors: FormErrors;
 }
 
-/** Which robots belong to a fleet: those that are alike in something, or these. */
+/** Which robots belong to a fleet: by a selector, or by name. */
 export function SelectionFields({ draft, change, errors }: SelectionFieldsProps) {
   const whole = errors.of("selection") ?? errors.of("selection.selector");
   return (

@@ -13,12 +13,12 @@ import { PreviewList, usePreview } from "./preview.tsx";
 
 interface UpdateModelProps {
   readonly fleet: FleetView;
-  /** Null while they are not known. */
+  /** Null before they are loaded. */
   readonly members: readonly FleetMemberView[] | null;
   close(): void;
 }
 
-/** Gives a fleet another model; before that, says which of its robots could not run it. */
+/** Updates the model of a fleet; shows beforehand which of its robots cannot run it. */
 export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const [subject, setSubject] = useState("");
   const { send, isBusy, problem } = useWrite<FleetView>();

@@ -8,16 +8,16 @@ interface WindowsEditorProps {
   readonly windows: readonly WindowDraft[];
   change(windows: readonly WindowDraft[]): void;
   readonly error: string | undefined;
-  /** What is wrong with a window as a whole is told at its start. */
+  /** An error of the whole window is shown at its start. */
   errorAt(index: number, member: keyof WindowDraft): string | undefined;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A plan of shifts is mostly the same every day of a week. */
+/** Shift plans usually repeat every day of a week. */
 const REPEATED_DAYS = 6;
 
-/** When a scheduled fleet works. */
+/** The operating windows of a scheduled fleet. */
 export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditorProps) {
   const last = windows.at(-1);
   const add = () => change([...windows, last === undefined ? tomorrow() : later(last, 1)]);
@@ -81,7 +81,7 @@ function tomorrow(): WindowDraft {
   return { starts_at: localText(start), ends_at: localText(new Date(start.getTime() + 8 * HOUR_MS)) };
 }
 
-/** The same hours of the clock so many days later, whatever summer time does in between. */
+/** The same local times so many days later, also across a change to or from summer time. */
 function later({ starts_at, ends_at }: WindowDraft, days: number): WindowDraft {
   return { starts_at: shifted(starts_at, days), ends_at: shifted(ends_at, days) };
 }
@@ -93,7 +93,7 @@ function shifted(local: string, days: number): string {
   return localText(date);
 }
 
-/** `2026-11-21T08:00`, which is what such a field holds. */
+/** `2026-11-21T08:00`, the value format of `datetime-local` fields. */
 function localText(date: Date): string {
   const [year, ...rest] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
   const day = [String(year), ...rest.map(twoDigits)].join("-");

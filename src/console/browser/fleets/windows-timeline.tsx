@@ -15,14 +15,13 @@ interface Span {
 }
 
 const DAY_MS = 86_400_000;
-/** Two weeks is what a plan of shifts is looked at for. */
 const DAYS_SHOWN = 14;
 const HEIGHT = 56;
 const BAR = { y: 8, height: 22 } as const;
 
 const WEEKDAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric" });
 
-/** Two weeks of operating windows from yesterday on, with now; and all of them as a table. */
+/** Two weeks of operating windows, from yesterday on, and all windows as a table. */
 export function WindowsTimeline({ windows }: { readonly windows: readonly OperatingWindow[] }) {
   const nowMs = useNow();
   const spans = spansOf(windows);
@@ -50,7 +49,7 @@ interface DrawingProps {
   readonly nowMs: number;
 }
 
-/** Laid out in per cent, so that it is as wide as there is room, and its words are not stretched. */
+/** Positions are percentages, so that the drawing fills the width without stretching its text. */
 function Drawing({ spans, frame, nowMs }: DrawingProps) {
   const step = useWidth() === "phone" ? 4 : 1;
   const days = Array.from({ length: DAYS_SHOWN }, (_, day) => frame.fromMs + day * DAY_MS);

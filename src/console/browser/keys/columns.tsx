@@ -6,18 +6,16 @@ import type { Column } from "../parts/table/column.ts";
 import type { KeyState } from "./data.ts";
 import { keyText, labelOf, momentOf } from "./data.ts";
 
-/** A key in the list of keys. */
 export interface KeyRow {
   readonly key: ApiKeyView;
   readonly state: KeyState;
   readonly isOwn: boolean;
-  /** With which key it was made, in words. */
+  /** The key that created it, in words. */
   readonly maker: string;
 }
 
 const STATES: readonly KeyState[] = ["active", "expired", "revoked"];
 
-/** What the list tells of each key. */
 export const COLUMNS: readonly Column<KeyRow>[] = [
   {
     id: "label",
@@ -110,7 +108,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
   },
 ];
 
-/** What can be done with a key, for who may. */
+/** The column with the button to revoke a key. */
 export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
   return {
     id: "actions",

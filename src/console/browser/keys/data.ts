@@ -10,7 +10,7 @@ export function useKeys(): Data<z.output<typeof apiKeyListSchema>> {
   return useData("/v1/me/api-keys", ["keys"]);
 }
 
-/** What a key may be allowed, each in words. */
+/** The scopes of keys, in words. */
 export const SCOPES = {
   "robots:setup": "Register robots",
   "robots:read": "See robots",
@@ -33,12 +33,12 @@ export function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKey
   return "active";
 }
 
-/** The start and the end of the key itself, which is all that is kept of it. */
+/** Prefix and last four characters: the service stores no more of the key in plain text. */
 export function keyText({ key_prefix: keyPrefix, key_last4: keyLast4 }: ApiKeyView): string {
   return `${keyPrefix ?? ""}…${keyLast4 ?? ""}`;
 }
 
-/** A key by its label; one without any by what is left of the key itself. */
+/** The label of a key, or else its prefix and last four characters. */
 export function labelOf(key: ApiKeyView): string {
   const { label } = key;
   return label === null || label === undefined || label.trim() === "" ? keyText(key) : label;
@@ -49,7 +49,7 @@ export function isOwn({ id }: ApiKeyView): boolean {
   return sessionView()?.credential?.api_key_id === id;
 }
 
-/** Null for a person who may do everything. */
+/** The scopes of the session; null if it may do everything. */
 export function ownScopes(): readonly string[] | null {
   return sessionView()?.credential?.scopes ?? null;
 }

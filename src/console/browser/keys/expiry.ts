@@ -2,7 +2,7 @@ import { serviceNow } from "../data/service-clock.ts";
 
 const DAY_MS = 86_400_000;
 
-/** When a key may end: after so many days, or `at` a time that the person names. */
+/** When a key expires: after so many days, or `at` a given time. */
 export const EXPIRIES = [
   { value: "", word: "Never" },
   { value: "30", word: "In 30 days" },

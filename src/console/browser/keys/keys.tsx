@@ -9,7 +9,7 @@ import { useNow } from "../parts/relative-time.tsx";
 import { DataTable } from "../parts/table/data-table.tsx";
 import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import type { Over } from "../parts/table/over-table.tsx";
+import type { Archive } from "../parts/table/archive-table.tsx";
 import type { KeyRow } from "./columns.tsx";
 import { actions, COLUMNS } from "./columns.tsx";
 import { isOwn, keyText, labelOf, momentOf, stateOf, useKeys } from "./data.ts";
@@ -25,17 +25,17 @@ const FILTERING: Filtering<KeyRow> = {
     [labelOf(key), keyText(key), key.id, state, maker, ...(key.scopes ?? ["everything"])].join(" "),
 };
 
-/** An expired key is not over before somebody has revoked it: robots that still have it no longer register. */
-const REVOKED: Over<KeyRow> = { word: "revoked", holds: ({ state }) => state === "revoked" };
+/** Expired keys stay among the current ones until they are revoked: robots that still use them cannot register. */
+const REVOKED: Archive<KeyRow> = { word: "revoked", contains: ({ state }) => state === "revoked" };
 
-/** `/keys`: who may do what at this service, keys that work first; `?show=revoked`: who might once. */
+/** `/keys`: API keys with their scopes, active ones first; `?show=revoked`: the revoked ones. */
 export function Keys() {
   const keys = useKeys();
   const nowMs = useNow();
   const [isMaking, setMaking] = useState(false);
   const [revoked, setRevoked] = useState<ApiKeyView | null>(null);
   const items = keys.state === "ready" ? keys.value.items : undefined;
-  // Not again at each tick, but when it makes a key expire.
+  // The rows change only when a key expires, not at each tick of the clock.
   const states = items?.map((key) => stateOf(key, nowMs)).join(" ");
   const rows = useMemo(() => {
     const byId = new Map(items?.map((key) => [key.id, key]));
@@ -58,7 +58,7 @@ export function Keys() {
       <DataTable
         data={keys}
         empty={<NoKeys />}
-        over={REVOKED}
+        archive={REVOKED}
         caption="Keys"
         noun="key"
         columns={columns}
@@ -85,12 +85,11 @@ export function Keys() {
 function NoKeys() {
   return (
     <EmptyState title="There is no key">
-      <p>Robots and programs sign their requests with keys. Create one for each, so that each can be revoked alone.</p>
+      <p>Robots and programs authenticate with keys. Create one for each, so that each can be revoked alone.</p>
     </EmptyState>
   );
 }
 
-/** Within a state the newest is looked for. */
 function newestFirst(keys: readonly ApiKeyView[]): readonly ApiKeyView[] {
   return [...keys].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));
 }

@@ -12,7 +12,7 @@ import { EXPIRIES, expiryOf } from "./expiry.ts";
 import { KeyShownOnce } from "./shown-once.tsx";
 import type { CreatedKey } from "./shown-once.tsx";
 
-/** Creates a key, and shows it the one time that it can be shown. */
+/** Creates a key and shows it once. */
 export function NewKeyDialog({ keys, close }: NewKeyProps) {
   const [created, setCreated] = useState<CreatedKey | null>(null);
   return created === null ? (
@@ -23,21 +23,21 @@ export function NewKeyDialog({ keys, close }: NewKeyProps) {
 }
 
 interface NewKeyProps {
-  /** All there are. */
+  /** All keys. */
   readonly keys: readonly ApiKeyView[];
   close(): void;
 }
 
-/** Code points, as the service counts them at the most; the browser counts no fewer. */
+/** The service's limit in code points; the browser counts UTF-16 units, of which there are at least as many. */
 const LABEL_LENGTH = 256;
-/** As the service has it. */
+/** The service's limit of `max_robots`. */
 const MAX_ROBOTS = 1_000_000;
 
-/** `robot` is what a robot needs, and nothing else. */
+/** `robot` allows only to register robots. */
 type Allowance = "robot" | "some" | "everything";
 
 interface KeyFormProps {
-  /** The key that the person is signed in by, as far as it is known. */
+  /** The key that the person signed in with, if it is listed. */
   readonly own: ApiKeyView | undefined;
   made(key: CreatedKey): void;
   close(): void;
@@ -83,7 +83,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
       <form class="form" onSubmit={submit}>
         <TextField
           label="Label"
-          hint="Who or what will use it, so that it is known later which to revoke."
+          hint="Who or what will use the key. It shows later which key to revoke."
           value={label}
           change={setLabel}
           error={errors.of("label")}
@@ -108,7 +108,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
             />
             <TextField
               label="New robots at most"
-              hint="Empty: as many as the service lets a key add."
+              hint="Leave it empty for the service's own limit."
               type="number"
               value={maxRobots}
               change={setMaxRobots}
@@ -160,21 +160,21 @@ interface EndingProps {
   change(independent: boolean): void;
 }
 
-/** A key ends with the one the person is signed in by. Only who may do everything, for ever, makes one that does not. */
+/** A key ends with the key that created it. Only an unrestricted key without expiry may create an independent one. */
 function Ending({ ownKey, independent, change }: EndingProps) {
   if (ownKey === undefined) return null;
   const mayChoose = ownKey.scopes === null && ownKey.expires_at === null;
-  if (!mayChoose) return <p class="field-hint">It ends with your own key, {labelOf(ownKey)}.</p>;
+  if (!mayChoose) return <p class="field-hint">It ends when your own key, {labelOf(ownKey)}, ends.</p>;
   return (
     <label class="choice">
       <input type="checkbox" checked={independent} onChange={({ currentTarget: { checked } }) => change(checked)} />
       <span>Independent</span>
-      <span class="field-hint">Goes on when your own key, {labelOf(ownKey)}, is revoked.</span>
+      <span class="field-hint">It keeps working when your own key, {labelOf(ownKey)}, is revoked.</span>
     </label>
   );
 }
 
-/** What the key is bound to, of what the person filled in. */
+/** The members of the request that restrict the key to robots. */
 function bindingOf(robot: string, maxRobots: string) {
   return {
     ...(robot.trim() === "" ? {} : { robots: [robot.trim()] }),
@@ -184,7 +184,7 @@ function bindingOf(robot: string, maxRobots: string) {
 
 const ALLOWANCES: readonly Allowance[] = ["robot", "some", "everything"];
 
-/** Nobody gives what they do not have: the service refuses it, so it is not offered. */
+/** Offers only what the person's own key allows: the service refuses the rest. */
 function allowancesOf(own: readonly string[] | null) {
   return [
     ...(mayGive(own, "robots:setup")

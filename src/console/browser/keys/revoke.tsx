@@ -19,10 +19,10 @@ interface RevokeKeyProps {
   close(): void;
 }
 
-/** Longer than anybody types. */
+/** A longer label is not asked for. */
 const TYPED_LENGTH = 40;
 
-/** Ends a key for good; says what stops with it, and asks for its name, because two labels are soon mistaken for each other. */
+/** Revokes a key; shows what stops working, and asks to type the label, because labels are easily confused. */
 export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
   const [typed, setTyped] = useState("");
   const { send, isBusy, problem } = useWrite<ApiKeyView>();
@@ -48,19 +48,19 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
           </li>
           {ending.length > 0 ? (
             <li>
-              <b>With it end {keysInWords(ending.length)}:</b> {labelsOf(ending)}.
+              <b>This also ends {keysInWords(ending.length)}:</b> {labelsOf(ending)}.
             </li>
           ) : null}
           {[key, ...ending].some(registers) ? (
-            <li>Robots that register with it go on as they are, but no longer register when they change.</li>
+            <li>Robots that use it keep running, but cannot register changes.</li>
           ) : null}
-          <li>Whoever signed in with it, here or at a command line, is signed out.</li>
+          <li>Everybody who signed in with it, here or at a command line, is signed out.</li>
           {endsOwn ? (
             <li>
-              <b>That is you: you are signed in by {isOwn(key) ? "this key" : "one of these keys"}.</b>
+              <b>This includes you: you signed in with {isOwn(key) ? "this key" : "one of these keys"}.</b>
             </li>
           ) : null}
-          <li>It cannot be taken back.</li>
+          <li>This cannot be undone.</li>
         </ul>
         <TextField
           label={`Type ${name} to confirm`}
@@ -91,7 +91,6 @@ function LastUse({ apiKey: { last_used_at: lastUsedAt } }: Pick<RevokeKeyProps, 
   );
 }
 
-/** Of the keys that end with one. */
 const LABELS_SHOWN = 5;
 
 function labelsOf(keys: readonly ApiKeyView[]): string {
@@ -99,7 +98,7 @@ function labelsOf(keys: readonly ApiKeyView[]): string {
   return keys.length > LABELS_SHOWN ? `${labels} and ${keys.length - LABELS_SHOWN} more` : labels;
 }
 
-/** The label, where it can be typed as it is seen; else the key's last four characters. */
+/** The label if it can be typed exactly as shown, else the key's last four characters. */
 function nameToType(key: ApiKeyView): string {
   const label = key.label ?? "";
   const isSeen = label === visible(label) && !/\s\s|[\t\n]/.test(label);

@@ -6,7 +6,7 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { Dialog } from "../parts/form/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { useHeldPlace } from "../router.ts";
+import { useLeaveGuard } from "../router.ts";
 
 export type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
 
@@ -16,18 +16,18 @@ interface KeyShownOnceProps {
 }
 
 /**
- * The key itself, which nobody can show again: only the button that says it is stored closes this. It is held by this component
- * alone and goes with it.
+ * Shows a new key, which cannot be shown again: only the button that confirms that it is stored closes the dialog. No other component
+ * holds the key.
  */
 export function KeyShownOnce({ created, close }: KeyShownOnceProps) {
   const [isRefused, setRefused] = useState(false);
   const { api_key: apiKey, label, expires_at: expiresAt } = created;
   const refuse = () => setRefused(true);
-  useHeldPlace(refuse);
+  useLeaveGuard(refuse);
   return (
     <Dialog title={`The key ${label ?? ""}`} close={refuse} stays>
       <p>
-        Copy it to where it will be used. It is shown this once; the service keeps no more of it than its last four
+        Copy it to where it will be used. It is shown only once: the service stores just its hash and last four
         characters.
       </p>
       <p class="key-once">
@@ -36,7 +36,7 @@ export function KeyShownOnce({ created, close }: KeyShownOnceProps) {
       </p>
       {expiresAt === null || expiresAt === undefined ? null : <p>It works until {absoluteTime(expiresAt)}.</p>}
       <div role="status">
-        {isRefused ? <Notice tone="degraded" title="Not closed: store the key first, or it is lost." /> : null}
+        {isRefused ? <Notice tone="degraded" title="Store the key first: it cannot be shown again." /> : null}
       </div>
       <div class="buttons">
         <button type="button" class="button button-main" onClick={close}>

@@ -6,7 +6,7 @@ import { request } from "../data/request.ts";
 import { sessionEnded } from "../data/session.ts";
 import { ProblemNotice } from "../parts/notice.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
-import { usePlace } from "../router.ts";
+import { useLocation } from "../router.ts";
 import { goToProgram } from "./callback.ts";
 import type { Delivery, WaitingLogin } from "./question.tsx";
 import { Question } from "./question.tsx";
@@ -27,9 +27,9 @@ type Shown =
   | { readonly step: "decided"; readonly status: "approved" | "denied" }
   | { readonly step: "failed"; readonly problem: Problem };
 
-/** `/login?exchange=ID`: a command line asks to be let in, and a person says whether it may. Nothing happens without a click. */
+/** `/login?exchange=ID`: a person approves or denies the sign-in of a command line. */
 export function LoginApproval() {
-  const exchange = usePlace().query.get("exchange") ?? "";
+  const exchange = useLocation().query.get("exchange") ?? "";
   const [shown, setShown] = useState<Shown>({ step: "reading" });
   useLayoutEffect(() => {
     document.title = "Approve a sign-in · Robot policy";
@@ -106,8 +106,8 @@ function Step({ shown, exchange, retry, decide }: StepProps): ComponentChildren 
         <>
           <h1>Denied</h1>
           <p role="status">
-            Nobody was signed in. If you did not start this yourself, somebody sent you the link: tell whoever runs the
-            service.
+            Nobody was signed in. If you did not start this sign-in, somebody else sent you its link: tell the
+            administrator of the service.
           </p>
         </>
       );

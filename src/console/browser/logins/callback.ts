@@ -1,9 +1,9 @@
-/** Takes the code to the program, which waits at the address that the person was shown, and nowhere else. */
+/** Redirects to the waiting program with the code, but only to the callback address that the person was shown. */
 export function goToProgram(redirectUrl: string, callbackUrl: string): void {
   if (isListening(callbackUrl) && originOf(redirectUrl) === originOf(callbackUrl)) location.assign(redirectUrl);
 }
 
-/** A program that cannot listen asks the service itself; it names the port of the discard service (RFC 863), or none. */
+/** A program that cannot listen polls the service instead; its callback has the discard port (RFC 863), or none. */
 const NO_PORTS: ReadonlySet<string> = new Set(["", "0", "9"]);
 
 export function isListening(callbackUrl: string): boolean {

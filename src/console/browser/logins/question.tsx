@@ -9,17 +9,16 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { useStore } from "../store.ts";
 import { isListening, originOf } from "./callback.ts";
 
-/** What the service tells of a login that waits for a person. */
+/** Answer of `GET /console/logins/{exchange_id}`. */
 export interface WaitingLogin {
   readonly state: string;
-  /** Shown by the terminal too. */
+  /** The terminal shows it too. */
   readonly user_code: string;
   readonly callback_url: string;
   readonly client_address: string;
   readonly client_program: string | null;
-  /** Whether this browser has the same address, as the service sees it. */
+  /** Whether the service sees this browser at the same address. */
   readonly is_own_address: boolean;
-  /** How long the program would be signed in. */
   readonly session_days: number;
   readonly created_at: string;
   readonly expires_at: string;
@@ -33,10 +32,10 @@ interface QuestionProps {
   decide(decision: "approve" | "deny", delivery: Delivery): void;
 }
 
-/** How the program gets its token: by this browser, to a program on this computer, or by asking the service, wherever it runs. */
+/** How the program gets its token: this browser redirects to it on this computer, or it polls the service from any computer. */
 export type Delivery = "redirect" | "poll";
 
-/** Who asks, for what, and where the answer goes; and the two answers. */
+/** Shows who asks to sign in, and lets the person approve or deny. */
 export function Question({ login, isBusy, problem, exchange, decide }: QuestionProps) {
   const current = useStore(session);
   const organization = current.state === "signed-in" ? current.view.active_organization.name : "";
@@ -56,8 +55,8 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
         facts={[
           ["Code", <b class="mono">{login.user_code}</b>],
           ["Asked by", <Asker login={login} />],
-          ["It may do", `everything that you may, for ${login.session_days} days`],
-          ["Its answer goes to", <Receiver callback_url={login.callback_url} isElsewhere={isElsewhere} />],
+          ["Access", `everything that you may do, for ${login.session_days} days`],
+          ["Token goes to", <Receiver callback_url={login.callback_url} isElsewhere={isElsewhere} />],
           ["Asked", <RelativeTime at={login.created_at} />],
           ["Expires", <RelativeTime at={login.expires_at} />],
           ["Login", <span class="mono">{exchange}</span>],
@@ -66,7 +65,8 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
       {isRestricted ? (
         <Notice tone="blocked" title="Your key cannot approve this.">
           <p>
-            It is restricted to some scopes, and a command line may do everything. Sign in with an unrestricted key.
+            It is restricted to some scopes, but the command line would get all of them. Sign in with an unrestricted
+            key.
           </p>
         </Notice>
       ) : null}
@@ -83,8 +83,8 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
       {isElsewhere ? (
         <Notice tone="waiting" title={`Does your terminal show ${login.user_code}?`}>
           <p>
-            Whoever started this sign-in, from wherever, will be signed in as you. Compare the code with the one in your
-            own terminal; a program that shows none shows the address of this page, which ends with the login above.
+            Whoever started this sign-in will be signed in as you. Compare the code with the one in your own terminal.
+            If your terminal shows no code, compare the address that it shows: it ends with the login above.
           </p>
           <label class="choice">
             <input type="checkbox" checked={isSame} onChange={({ currentTarget: { checked } }) => setSame(checked)} />
@@ -116,7 +116,7 @@ function Asker({
   return (
     <>
       <span class="mono">{visible(clientProgram ?? "a program")}</span> at <span class="mono">{clientAddress}</span>
-      {isOwnAddress ? ", the address that you have too" : ", which is not the address that you have"}
+      {isOwnAddress ? ", the same address as yours" : ", a different address from yours"}
     </>
   );
 }

@@ -5,11 +5,11 @@ import { sentence } from "../data/request.ts";
 import { signIn } from "../data/session.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { usePlace } from "../router.ts";
+import { useLocation } from "../router.ts";
 
-/** Asks for an API key. The key goes to the service and is forgotten; what stays is a cookie that scripts cannot read. */
+/** Exchanges an API key for a session in an HttpOnly cookie. The page does not keep the key. */
 export function SignIn({ isAgain }: { readonly isAgain: boolean }) {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const [key, setKey] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -22,7 +22,7 @@ export function SignIn({ isAgain }: { readonly isAgain: boolean }) {
   }, []);
   const submit = async (event: Event) => {
     event.preventDefault();
-    // The field is busy, not gone: what has the focus keeps it.
+    // The field stays enabled while busy, so that it keeps the focus.
     if (isBusy || key.trim() === "") return;
     setBusy(true);
     const refused = await signIn(key.trim());

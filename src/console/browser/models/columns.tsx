@@ -6,13 +6,12 @@ import type { Column } from "../parts/table/column.ts";
 import { number } from "../parts/text.ts";
 import { checkpointsOf, nameOf } from "./data.ts";
 
-/** A model with its endpoints; null while those are not known. */
+/** A model with its endpoints; null before they are loaded. */
 export interface OfferedModel {
   readonly model: ModelView;
   readonly endpoints: readonly EndpointView[] | null;
 }
 
-/** What the list tells of each model. */
 export const COLUMNS: readonly Column<OfferedModel>[] = [
   {
     id: "name",
@@ -81,7 +80,7 @@ export const COLUMNS: readonly Column<OfferedModel>[] = [
   },
 ];
 
-/** What a model's endpoints come to, from what needs a person most. */
+/** Combined states of a model's endpoints, most urgent first. */
 const STATES: readonly string[] = ["unhealthy", "none", "unknown", "healthy"];
 
 export function stateOf(endpoints: readonly EndpointView[] | null): string {

@@ -11,7 +11,7 @@ export function useModels(): Data<z.output<typeof modelListSchema>> {
   return useData("/v1/models", ["models"]);
 }
 
-/** How the endpoints of the whole catalog are. */
+/** All endpoints of the catalog with their health. */
 export function useEndpoints(): Data<{ readonly items: readonly EndpointView[] }> {
   return useData("/v1/endpoints", ["models", "fleets"]);
 }
@@ -24,7 +24,7 @@ export function nameOf({ display_name: displayName, slug }: ModelView): string {
   return displayName ?? slug;
 }
 
-/** Newest first: what was trained last is what one looks for. */
+/** Newest first. */
 export function checkpointsOf({ checkpoints }: ModelView): readonly Checkpoint[] {
   return [...(checkpoints ?? [])].sort(
     (left, right) => Date.parse(right.created_at ?? "") - Date.parse(left.created_at ?? "") || 0,

@@ -8,13 +8,13 @@ type Endpoint = Omit<FleetEndpointView, "generation_id">;
 interface EndpointTableProps<E extends Endpoint> {
   readonly label: string;
   readonly endpoints: readonly E[];
-  /** Where they are not all of one model: which it is. */
+  /** Adds a column with the model, if the endpoints belong to several. */
   modelOf?(endpoint: E): string;
 }
 
-/** Where a model answers, and whether it does. */
+/** Endpoints with their health. */
 export function EndpointTable<E extends Endpoint>({ label, endpoints, modelOf }: EndpointTableProps<E>) {
-  const heads = ["Region", "State", "Since", ...(modelOf === undefined ? [] : ["Model"]), "Looked at"];
+  const heads = ["Region", "State", "Since", ...(modelOf === undefined ? [] : ["Model"]), "Checked"];
   return (
     <SmallTable label={label} heads={heads}>
       {endpoints.map((endpoint, index) => (

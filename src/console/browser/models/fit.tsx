@@ -14,9 +14,9 @@ import { Skeleton } from "../parts/skeleton.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { counted, number } from "../parts/text.ts";
 
-/** Robots that the service judges in one answer (SELECTION_ROBOTS_COUNT of its interface). */
+/** Most robots in one request (SELECTION_ROBOTS_COUNT of src/api/fleets.ts). */
 const ROBOTS_AT_ONCE = 1000;
-/** Answers that are asked for; beyond that a page says how many robots it did not look at. */
+/** Most requests; the page then says how many robots it did not check. */
 const ANSWERS_MAXIMUM = 20;
 
 type Fit =
@@ -24,7 +24,7 @@ type Fit =
   | { readonly state: "failed"; readonly problem: Problem }
   | { readonly state: "ready"; readonly robots: readonly PreviewedRobot[] };
 
-/** Every robot of the organization, by whether a checkpoint suits it, and if not why: as the service itself judges. */
+/** Every robot of the organization, by whether it can run a checkpoint, and why not. The service decides. */
 export function RobotsThatFit({ subject }: { readonly subject: string }) {
   const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
   const [attempt, setAttempt] = useState(0);
@@ -72,13 +72,13 @@ function useFit(subject: string, ids: readonly string[] | null, attempt: number)
     void ask();
     return () => controller.abort();
   }, [subject, key, attempt]);
-  // What is known of another checkpoint says nothing of this one.
+  // The last answer may be for another checkpoint.
   return fit.subject === subject ? fit : { state: "asking" };
 }
 
 interface GroupsProps {
   readonly robots: readonly PreviewedRobot[];
-  /** Robots that were not looked at. */
+  /** Number of robots that were not checked. */
   readonly beyond: number;
 }
 
@@ -94,7 +94,7 @@ function Groups({ robots, beyond }: GroupsProps) {
         />
       </p>
       <FitList groups={groups} />
-      {beyond <= 0 ? null : <p class="muted">{counted(beyond, "more robot")} not looked at.</p>}
+      {beyond <= 0 ? null : <p class="muted">{counted(beyond, "more robot")} not checked.</p>}
     </>
   );
 }

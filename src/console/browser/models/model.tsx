@@ -14,7 +14,7 @@ import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
-import { setQuery, usePlace } from "../router.ts";
+import { setQuery, useLocation } from "../router.ts";
 import type { PageParameters } from "../router.ts";
 import type { Checkpoint } from "./data.ts";
 import { checkpointsOf, nameOf, useEndpoints } from "./data.ts";
@@ -22,7 +22,7 @@ import { EndpointTable } from "./endpoint-table.tsx";
 import { RobotsThatFit } from "./fit.tsx";
 import { RequirementsView } from "./requirements.tsx";
 
-/** `/models/SLUG`: one model; of each checkpoint what a robot must bring, where it answers, and which robots it suits. */
+/** `/models/SLUG`: one model with its checkpoints: their requirements, endpoints, and the robots that can run them. */
 export function Model({ name: slug }: PageParameters) {
   const model = useData<ModelView>(`/v1/models/${encodeURIComponent(slug)}`, ["models"]);
   const endpoints = useEndpoints();
@@ -111,9 +111,9 @@ function ModelFacts({ model }: { readonly model: ModelView }) {
   );
 }
 
-/** Which robots the checkpoint suits that the address names, or else the default one. */
+/** Which robots can run the checkpoint that the URL names, or else the default one. */
 function Fit({ model }: { readonly model: ModelView }) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const checkpoints = checkpointsOf(model);
   const asked = query.get("checkpoint");
   const chosen =

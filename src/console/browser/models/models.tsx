@@ -29,7 +29,7 @@ const FILTERING: Filtering<OfferedModel> = {
     ].join(" "),
 };
 
-/** `/models`: what the catalog offers, where, and whether it answers. */
+/** `/models`: the catalog, with regions and health of the endpoints. */
 export function Models() {
   const models = useModels();
   const endpoints = useEndpoints();
@@ -62,8 +62,8 @@ function NoModels() {
   return (
     <EmptyState title="The catalog is empty">
       <p>
-        Models stand in the file that <code>models</code> of the service's configuration names. Whoever runs the service
-        writes them there and applies them with <code>robot-policy-service models apply</code>.
+        The administrator of the service lists models in a catalog file, names that file as <code>models</code> in the
+        service's configuration, and applies it with <code>robot-policy-service models apply</code>.
       </p>
     </EmptyState>
   );

@@ -1,7 +1,7 @@
 import { axesInWords, textsIn } from "../../../api/words/requirements.ts";
 import { Facts } from "../parts/page.tsx";
 
-/** What a checkpoint asks of a robot, in words. What it asks nothing of is said to be any. */
+/** What a checkpoint requires of a robot. */
 export function RequirementsView({ requirements }: { readonly requirements: Readonly<Record<string, unknown>> }) {
   return (
     <Facts

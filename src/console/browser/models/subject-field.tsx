@@ -10,7 +10,7 @@ interface SubjectFieldProps {
   readonly error: string | undefined;
 }
 
-/** A model, which stands for its default checkpoint, or one of its checkpoints. Who may not see the catalog writes the name. */
+/** Chooses a model (its default checkpoint) or a checkpoint. Without the scope to read the catalog it is a text field. */
 export function SubjectField({ value, change, error }: SubjectFieldProps) {
   const models = useData<z.output<typeof modelListSchema>>("/v1/models", ["models"]);
   if (models.state === "failed") {

@@ -6,10 +6,10 @@ export interface Bar {
   readonly href: string | null;
 }
 
-/** The largest are what one looks for; the rest is counted together. */
+/** Most bars shown; the rest is summed up. */
 const BARS_SHOWN = 8;
 
-/** How many there are of each, the most first: words and numbers, with bars that only help the eye. */
+/** Counts by name, largest first. The bars are decoration for the numbers. */
 export function Bars({ bars }: { readonly bars: readonly Bar[] }) {
   const sorted = [...bars].sort((left, right) => right.count - left.count);
   const most = sorted[0]?.count ?? 1;

@@ -9,11 +9,11 @@ interface CopyButtonProps {
   readonly text: string;
   /** "digest" */
   readonly what: string;
-  /** In each of a thousand rows it is for the mouse alone: keys go from row to row, and the page of a row has it again. */
+  /** In a list the button is not a tab stop: the detail page has one that is. */
   readonly isInList?: boolean;
 }
 
-/** Puts a text where it can be pasted from. */
+/** Copies a text to the clipboard. */
 export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -27,7 +27,7 @@ export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
       showToast(`Copied ${what}.`);
     } else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
   };
-  // The message may lie behind a dialog.
+  // A toast may be hidden behind a dialog, so the label changes too.
   const label = isCopied ? `Copied ${what}` : `Copy ${what}`;
   return (
     <button
@@ -43,7 +43,7 @@ export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
   );
 }
 
-/** @returns whether it went. Browsers give the clipboard only to pages over TLS or of the same computer; else the old way. */
+/** @returns whether it worked. The clipboard API needs a secure context; the fallback is execCommand. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -58,7 +58,7 @@ function copyBySelection(text: string): boolean {
   const field = document.createElement("textarea");
   field.value = text;
   field.className = "visually-hidden";
-  // A dialog keeps the focus within itself.
+  // A modal dialog keeps the focus inside, so the field must be inside it too.
   (before?.closest("dialog") ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand("copy");

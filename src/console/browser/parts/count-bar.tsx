@@ -8,19 +8,19 @@ export interface Count {
   readonly count: number;
 }
 
-/** Of the drawing; it is stretched to the width there is. */
+/** In units of the drawing, which is stretched to the available width. */
 const WIDTH = 1000;
 const GAP = 3;
 
 interface CountBarProps {
   readonly counts: readonly Count[];
-  /** What is counted: "robot". */
+  /** "robot" */
   readonly noun: string;
-  /** In a row of a table: the bar alone, which is then read out. */
+  /** In a table row: only the bar, with its text as the label. */
   readonly isSmall?: boolean;
 }
 
-/** How many of a whole are in which state: a bar, and below it the same in words. */
+/** Counts by state: a bar, and the same in words below. */
 export function CountBar({ counts, noun, isSmall = false }: CountBarProps) {
   const present = counts.filter(({ count }) => count > 0);
   const total = present.reduce((sum, { count }) => sum + count, 0);
@@ -50,7 +50,7 @@ export function CountBar({ counts, noun, isSmall = false }: CountBarProps) {
   );
 }
 
-/** In proportion, but none so thin that it is overlooked: one blocked robot of a thousand is why somebody looks. */
+/** Proportional, with a minimum width: one blocked robot of a thousand must be visible. */
 function segments(counts: readonly Count[], total: number) {
   const least = WIDTH / 60;
   const room = WIDTH - GAP * (counts.length - 1);

@@ -1,6 +1,6 @@
 import { CopyButton } from "./copy-button.tsx";
 
-/** Characters of a digest that a person compares at a glance. */
+/** Characters of a digest that are shown. */
 const SHOWN = 12;
 
 interface DigestChipProps {
@@ -8,7 +8,7 @@ interface DigestChipProps {
   readonly isInList?: boolean;
 }
 
-/** The start of a digest; the whole of it on hover, for readers, and to copy. */
+/** The start of a digest; the full digest is the title, the text for screen readers, and what the button copies. */
 export function DigestChip({ digest, isInList = false }: DigestChipProps) {
   const hex = digest.replace(/^sha256:/, "");
   return (

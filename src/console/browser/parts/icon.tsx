@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-/** Drawn on 16 × 16, by strokes of 1.5. States differ in their outline, so that they are told apart without colour. */
+/** On a grid of 16 × 16 with strokes of 1.5. The icons of states differ in shape, not only in colour. */
 const ICONS = {
   ready: (
     <>
@@ -86,7 +86,7 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS;
 
-/** A picture beside a word that says the same: nothing to read out. */
+/** Hidden from screen readers: the text beside it says the same. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg

@@ -1,10 +1,10 @@
 interface LabelsProps {
   readonly labels: Readonly<Record<string, string>>;
-  /** All of them, on as many lines as they need; otherwise one line. */
+  /** Shows all labels, on several lines if needed; otherwise a few on one line. */
   readonly isWhole?: boolean;
 }
 
-/** Labels in a line of a table, more than which nobody reads there. */
+/** Most labels on one line. */
 const IN_LINE = 4;
 
 export function Labels({ labels, isWhole = false }: LabelsProps) {

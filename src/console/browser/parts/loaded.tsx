@@ -6,15 +6,14 @@ import { Skeleton } from "./skeleton.tsx";
 
 interface LoadedProps<T> {
   readonly data: Data<T>;
-  /** What it is: "the history of this robot". */
+  /** "the history of this robot" */
   readonly what: string;
-  /** About how many lines it will be. */
+  /** Expected number of lines, for the placeholder. */
   readonly lines?: number;
-  /** What to show of it. */
   children(value: T): ComponentChildren;
 }
 
-/** Something of the service, or why it is not there. */
+/** Data from the service, its placeholder, or why it failed. */
 export function Loaded<T>({ data, what, lines = 4, children }: LoadedProps<T>) {
   switch (data.state) {
     case "loading":

@@ -11,7 +11,6 @@ interface NoticeProps {
   readonly children?: ComponentChildren;
 }
 
-/** Something a person must know before the rest of the page. */
 export function Notice({ tone, title, children }: NoticeProps) {
   return (
     <div class="notice" data-tone={tone}>
@@ -24,12 +23,12 @@ export function Notice({ tone, title, children }: NoticeProps) {
 
 interface ProblemNoticeProps {
   readonly problem: Problem;
-  /** What there was to be shown: "the robots". */
+  /** What could not be shown: "the robots". */
   readonly what: string;
   retry?: () => void;
 }
 
-/** Why something is not there: what, why, and what to do. */
+/** What could not be shown, why, and what to do. */
 export function ProblemNotice({ problem, what, retry }: ProblemNoticeProps) {
   const tone = problem.kind === "unreachable" ? "degraded" : "blocked";
   return (
@@ -49,10 +48,10 @@ export function ProblemNotice({ problem, what, retry }: ProblemNoticeProps) {
   );
 }
 
-/** Above something that is shown although it may be out of date. */
+/** Above data that may be out of date. */
 export function StaleNotice({ problem, what }: Pick<ProblemNoticeProps, "problem" | "what">) {
   return (
-    <Notice tone="degraded" title={`This is what was last known of ${what}.`}>
+    <Notice tone="degraded" title={`This is the last known state of ${what}.`}>
       <p>{sentence(problem.detail)} The page asks again by itself.</p>
     </Notice>
   );

@@ -5,18 +5,18 @@ import { visible } from "../../../platform/text/visible.ts";
 
 interface PageProps {
   readonly title: string;
-  /** Beside the title, quietly. */
+  /** Shown beside the title. */
   readonly count?: string | undefined;
-  /** The page above, for pages of one thing. */
+  /** The list page, on pages of a single resource. */
   readonly up?: { readonly href: string; readonly word: string };
-  /** After the title: a state. */
+  /** A status after the title. */
   readonly badge?: ComponentChildren;
-  /** What can be done here. */
+  /** Buttons. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A page: its title in the heading and in the browser's own, what can be done, and the rest. */
+/** A page with its heading, document title and actions. */
 export function Page({ title, count, up, badge, actions, children }: PageProps) {
   useLayoutEffect(() => {
     document.title = `${visible(title)} · Robot policy`;
@@ -63,7 +63,7 @@ interface FactsProps {
   readonly facts: readonly (readonly [term: string, what: ComponentChildren])[];
 }
 
-/** Terms and what they are. */
+/** A list of terms with their values. */
 export function Facts({ facts }: FactsProps) {
   return (
     <dl class="facts">

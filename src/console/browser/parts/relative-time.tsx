@@ -1,21 +1,21 @@
 import { relativeTime } from "../../../platform/text/relative-time.ts";
-import { isLost } from "../data/liveness.ts";
-import { aheadMs, serviceNow } from "../data/service-clock.ts";
+import { isUnreachable } from "../data/liveness.ts";
+import { clockOffsetMs, serviceNow } from "../data/service-clock.ts";
 import { createStore, useStore } from "../store.ts";
 
-/** The time now, for everything that tells how long ago something was. Coarse, so that a page that nothing happens on rests. */
+/** Shared clock of all relative times. It ticks rarely, so that an idle page rarely renders. */
 const TICK_MS = 10_000;
 const nowMs = createStore(serviceNow());
 const tick = () => nowMs.set(serviceNow());
 
 setInterval(() => {
-  // Without the service the page shows the past, and time stands still there.
-  if (document.visibilityState === "visible" && !isLost()) tick();
+  // While the service is unreachable the page shows old data, so relative times stand still too.
+  if (document.visibilityState === "visible" && !isUnreachable()) tick();
 }, TICK_MS);
 document.addEventListener("visibilitychange", tick);
-aheadMs.subscribe(tick);
+clockOffsetMs.subscribe(tick);
 
-/** Milliseconds since the Unix epoch, on time to a few seconds. */
+/** Milliseconds since the Unix epoch, at most ten seconds old. */
 export function useNow(): number {
   return useStore(nowMs);
 }
@@ -51,7 +51,7 @@ export function RelativeTime({ at }: { readonly at: string | null | undefined })
 
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/;
 
-/** What the service says, with the moments in it in the person's own time. */
+/** A text of the service, with its timestamps as relative times. */
 export function Sentence({ text }: { readonly text: string }) {
   const parts = text.split(MOMENT);
   return (

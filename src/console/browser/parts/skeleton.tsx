@@ -1,4 +1,4 @@
-/** Holds the room of lines that are on their way. Readers hear one word instead. */
+/** A placeholder for lines that are loading. */
 export function Skeleton({ lines, what }: { readonly lines: number; readonly what: string }) {
   return (
     <div role="status">

@@ -1,9 +1,9 @@
 import { Icon } from "./icon.tsx";
 
-/** What a state means to a person, whatever it is the state of. */
+/** How urgent a state is. */
 export type Tone = "ready" | "active" | "preparing" | "waiting" | "degraded" | "blocked";
 
-/** States of fleets, their members and generations, deployments and endpoints, and what each means. */
+/** The states of fleets, their members and generations, deployments and endpoints. */
 const TONES: Readonly<Record<string, Tone>> = {
   ready: "ready",
   healthy: "ready",
@@ -22,12 +22,12 @@ const TONES: Readonly<Record<string, Tone>> = {
   unhealthy: "blocked",
 };
 
-/** A state of a service that is newer than this page is shown by its word. */
+/** A newer service may send states that this page does not know. */
 export function toneOf(status: string): Tone {
   return TONES[status] ?? "waiting";
 }
 
-/** A state as icon, word and colour: each says it alone. */
+/** A state as icon, word and colour, each sufficient alone. */
 export function StatusBadge({ status, word = status }: { readonly status: string; readonly word?: string }) {
   const tone = toneOf(status);
   return (

@@ -3,7 +3,7 @@ export function counted(count: number, noun: string): string {
   return `${number(count)} ${count === 1 ? noun : `${noun}s`}`;
 }
 
-/** With separators of thousands. */
+/** With thousands separators. */
 export function number(value: number): string {
   return NUMBER.format(value);
 }
@@ -16,14 +16,14 @@ export function listed(words: readonly string[]): string {
   return `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 }
 
-/** Compared as people read: case aside, `r2` before `r10`. */
+/** Natural order: case-insensitive, `r2` before `r10`. */
 export function compareTexts(left: string, right: string): number {
   return COLLATOR.compare(left, right);
 }
 
 const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** What a program calls `on_demand`. */
-export function spoken(word: string): string {
+/** `on demand` for `on_demand`. */
+export function withSpaces(word: string): string {
   return word.replaceAll("_", " ");
 }

@@ -10,13 +10,13 @@ interface Toast {
 }
 
 const TOASTS_MAXIMUM = 3;
-/** Long enough to read; a problem stays until it is sent away. */
+/** A problem stays until it is dismissed. */
 const SHOWN_MS = 6000;
 
 const toasts = createStore<readonly Toast[]>([]);
 let lastId = 0;
 
-/** Says what happened, in passing. Whatever a person must act on belongs on the page itself. */
+/** Shows a short message. Anything that needs action belongs on the page itself. */
 export function showToast(text: string, tone: Toast["tone"] = "done"): void {
   lastId += 1;
   toasts.set([...toasts.get(), { id: lastId, text, tone }].slice(-TOASTS_MAXIMUM));
@@ -26,7 +26,7 @@ function dismiss(id: number): void {
   toasts.set(toasts.get().filter((toast) => toast.id !== id));
 }
 
-/** Stands in the shell, once. The region is there before anything is said in it, or readers would miss the first. */
+/** The live region for toasts. It is always rendered: screen readers miss the first message of a new region. */
 export function Toasts() {
   const shown = useStore(toasts);
   return (

@@ -4,11 +4,11 @@ import type { RobotContract } from "../../../api/contract.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Facts } from "../parts/page.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
-import { counted, number, spoken } from "../parts/text.ts";
+import { counted, number, withSpaces } from "../parts/text.ts";
 
 type Axis = RobotContract["action_axes"][number];
 
-/** How a robot is built and driven, as tables a person reads before it moves; and as it was sent. */
+/** The contract of a robot as tables, and as the raw JSON. */
 export function ContractView({ contract }: { readonly contract: Readonly<Record<string, unknown>> | null }) {
   if (contract === null) {
     return <p>Its type is one of the catalog, which says how it is built: the robot sent no contract of its own.</p>;
@@ -25,7 +25,7 @@ export function ContractView({ contract }: { readonly contract: Readonly<Record<
   );
 }
 
-/** The service lets nothing call itself so that is not. */
+/** The service validates every contract with this schema name. */
 function isKnown(contract: unknown): contract is RobotContract {
   return (
     typeof contract === "object" && contract !== null && "schema" in contract && contract.schema === "robot-contract/v1"
@@ -46,8 +46,8 @@ function ContractTables({ contract }: { readonly contract: RobotContract }) {
       <Facts
         facts={[
           ...(displayName === undefined ? [] : [["Name", displayName] as const]),
-          ["Topology", spoken(topology)],
-          ["Actions", spoken(actionSemantics)],
+          ["Topology", withSpaces(topology)],
+          ["Actions", withSpaces(actionSemantics)],
           ["Gripper", gripper],
           ["Control rate", `${number(controlRateHz)} Hz`],
           ["Groups", groups.map(({ name, kind }) => `${name} (${kind})`).join(", ")],
@@ -136,7 +136,7 @@ function RawContract({ contract }: { readonly contract: unknown }) {
   );
 }
 
-/** As contract --explain of the agent writes it: canonical = scale × native + offset. */
+/** Same form as `robot-policy-agent contract --explain`: canonical = scale × native + offset. */
 function nativeText({ unit, scale, offset }: NonNullable<Axis["native"]>): string {
   const product = `${exact(scale)} × ${unit}`;
   if (offset === 0) return product;
@@ -147,7 +147,7 @@ function None() {
   return <span class="muted">–</span>;
 }
 
-/** Limits of a robot are shown as they are: to six digits, which is a micrometre in a metre. */
+/** Six digits: a micrometre in a metre. */
 function exact(value: number): string {
   return String(Number(value.toPrecision(6)));
 }

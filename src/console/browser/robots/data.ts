@@ -5,11 +5,11 @@ import type { RobotView } from "../../../api/robot-views.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
 
-/** A robot, and of its last registration what a list shows: undefined before the service has told, null where it does not tell. */
+/** A robot with the listed parts of its last registration: undefined before they are loaded, null if they cannot be. */
 export interface RegisteredRobot extends RobotView {
   readonly configurationDigest: string | null | undefined;
   readonly changedAt: string | null | undefined;
-  /** Since when two computers register its name in turn; null while none is seen to. */
+  /** Since when two computers register its name in turn; null if they do not. */
   readonly contestedSince: string | null;
 }
 
@@ -17,7 +17,7 @@ interface Registrations {
   readonly items: readonly RegistrationSummary[];
 }
 
-/** All robots of the organization, with the digest of each. They are shown without digests before those are there. */
+/** All robots of the organization. Their digests load separately. */
 export function useRobots(): Data<readonly RegisteredRobot[]> {
   const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
   const registrations = useData<Registrations>("/v1/me/registrations", ["robots"]);
@@ -28,7 +28,7 @@ export function useRobots(): Data<readonly RegisteredRobot[]> {
   return robots.state === "ready" ? { ...robots, value: joined } : robots;
 }
 
-/** The page of a robot: by its name, which people know, but where an address cannot have that as a part of its path, by its id. */
+/** The page of a robot, by its name; by its id if the name is `.` or `..`, which URLs normalize away. */
 export function robotPath(name: string, id: string): string {
   const isDots = name === "." || name === "..";
   return `/robots/${encodeURIComponent(isDots ? id : name)}`;

@@ -11,14 +11,14 @@ export interface NamedRobot {
 
 interface RobotNamesProps {
   readonly robots: readonly NamedRobot[];
-  /** Beside a form that must not be left. */
+  /** Opens links in a new tab, so that a form is not left. */
   readonly opensElsewhere?: boolean;
 }
 
-/** Names that are shown at once; the rest is behind a word. */
+/** Names shown at once; a button shows the rest. */
 const SHOWN = 24;
 
-/** Robots by their names, in as many columns as there is room for; the rest of what is known of each in its title. */
+/** Names of robots in columns, with type, site and region in the title. */
 export function RobotNames({ robots, opensElsewhere = false }: RobotNamesProps) {
   const rest = robots.slice(SHOWN);
   return (

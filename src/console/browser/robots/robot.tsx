@@ -28,7 +28,7 @@ import { listed } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { ContractView } from "./contract-view.tsx";
 
-/** `/robots/NAME`: one robot, what it is registered with, and how it came to that. */
+/** `/robots/NAME`: one robot, with its registration and history. */
 export function Robot({ name }: PageParameters) {
   const path = `/v1/robots/${encodeURIComponent(name)}`;
   const robot = useData<RobotView>(path, ["robots"]);
@@ -70,7 +70,7 @@ export function Robot({ name }: PageParameters) {
         <div class="sections">
           {known === null ? null : <Contest registration={known} />}
           {refused.length === 0 ? null : (
-            <Section title="Refused since it registered last" note="Newest first">
+            <Section title="Refused since the last registration" note="Newest first">
               <Refusals refusals={refused} />
             </Section>
           )}
@@ -100,7 +100,7 @@ type RegionList = z.output<typeof regionListSchema>;
 
 const NO_REFUSALS: readonly RefusalView[] = [];
 
-/** Where computers register one name in turn, the page shows now the one and now the other. */
+/** While computers register one name in turn, the page alternates between them. */
 function Contest({ registration }: { readonly registration: RegistrationView }) {
   const contest = contestInWords(registration);
   if (contest === null) return null;
@@ -144,19 +144,19 @@ function Registration({ robot, registration }: RegistrationProps) {
   );
 }
 
-/** Where it is; models serve a robot only where they have an endpoint. */
+/** Models serve a robot only if they have an endpoint in its region. */
 function Region({ robot: { region } }: Pick<RegistrationProps, "robot">) {
   const regions = useData<RegionList>("/v1/regions", ["models"]);
   const known = regions.state === "ready" ? regions.value.regions : [];
   if (known.length === 0 || known.includes(region)) return <>{region}</>;
   return (
     <>
-      {region} <span class="muted">(no endpoint is there)</span>
+      {region} <span class="muted">(no endpoint in this region)</span>
     </>
   );
 }
 
-/** What serves the robot now, or is to. */
+/** The robot's current deployment. */
 function Running({ robot: { id } }: Pick<RegistrationProps, "robot">) {
   const deployments = useDeployments();
   if (deployments.state === "failed") return <span class="muted">{sentence(deployments.problem.detail)}</span>;
@@ -174,7 +174,7 @@ function Running({ robot: { id } }: Pick<RegistrationProps, "robot">) {
   );
 }
 
-/** Members of a registration, as people speak of them. */
+/** Members of a registration, in words. */
 const MEMBERS: Readonly<Record<string, string>> = {
   configuration_digest: "configuration files",
   robot_type_id: "type",

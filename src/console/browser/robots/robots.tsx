@@ -1,5 +1,5 @@
 import { mayDo } from "../data/session.ts";
-import { Coming } from "../parts/coming.tsx";
+import { PendingValue } from "../parts/pending-value.tsx";
 import { DigestChip } from "../parts/digest-chip.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Labels } from "../parts/labels.tsx";
@@ -29,7 +29,7 @@ const FILTERING: Filtering<RegisteredRobot> = {
     [name, id, robotTypeId, region, site ?? "", ...labelTexts(labels), configurationDigest ?? ""].join(" "),
 };
 
-/** `/robots`: who is registered, with what, since when. */
+/** `/robots`: all registered robots. */
 export function Robots() {
   const robots = useRobots();
   const list = robots.state === "ready" ? robots.value : NO_ROBOTS;
@@ -109,7 +109,7 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     track: "9.5rem",
     from: "medium",
     cell: ({ configurationDigest }) => (
-      <Coming value={configurationDigest}>{(digest) => <DigestChip digest={digest} isInList />}</Coming>
+      <PendingValue value={configurationDigest}>{(digest) => <DigestChip digest={digest} isInList />}</PendingValue>
     ),
     sortBy: ({ configurationDigest }) => configurationDigest ?? null,
   },
@@ -117,7 +117,7 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     id: "changed",
     name: "Changed",
     track: "7rem",
-    cell: ({ changedAt }) => <Coming value={changedAt}>{(at) => <RelativeTime at={at} />}</Coming>,
+    cell: ({ changedAt }) => <PendingValue value={changedAt}>{(at) => <RelativeTime at={at} />}</PendingValue>,
     sortBy: ({ changedAt }) => (typeof changedAt === "string" ? Date.parse(changedAt) : null),
     first: "down",
   },

@@ -9,13 +9,11 @@ import { LoginApproval } from "../logins/approval.tsx";
 import { SignIn } from "../logins/sign-in.tsx";
 import { ProblemNotice } from "../parts/notice.tsx";
 import { Toasts } from "../parts/toast.tsx";
-import { usePlace } from "../router.ts";
+import { useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
 import { Shell } from "./shell.tsx";
 
-/**
- * The whole page. Who is not signed in is asked for a key wherever they are, and is there again afterwards: the address stays.
- */
+/** The whole page. Signing in keeps the URL, so the person returns to the same page. */
 export function Application() {
   useEffect(() => void readSession(), []);
   return (
@@ -28,14 +26,14 @@ export function Application() {
 
 function Content() {
   const current = useStore(session);
-  const { path } = usePlace();
+  const { path } = useLocation();
   switch (current.state) {
     case "unknown":
       return <p class="visually-hidden">Loading the console…</p>;
     case "failed":
       return (
         <main class="alone">
-          <Unanswered problem={current.problem} />
+          <ServiceUnreachable problem={current.problem} />
         </main>
       );
     case "signed-out":
@@ -49,15 +47,14 @@ function Content() {
   }
 }
 
-/** Who may see the same: only they find again what was on the page when the session ended. */
+/** Equal for sessions with the same access: only such a session restores the page after signing in again. */
 function accessOf({ active_organization: activeOrganization, credential }: SessionView): string {
   return JSON.stringify([activeOrganization.id, credential?.scopes ?? null]);
 }
 
 const RETRY_MS = 2000;
 
-/** The page is there, the service is not. */
-function Unanswered({ problem }: { readonly problem: Problem }) {
+function ServiceUnreachable({ problem }: { readonly problem: Problem }) {
   useEffect(() => {
     const timer = setInterval(() => void readSession(), RETRY_MS);
     return () => clearInterval(timer);
@@ -75,7 +72,7 @@ interface SignedInProps {
   readonly hasEnded: boolean;
 }
 
-/** The console itself. When the session ends it is out of sight, with forms as far as they are filled, until the person is back. */
+/** The console. When the session ends it is hidden, and keeps filled-in forms until the person signs in again. */
 function SignedIn({ view, hasEnded }: SignedInProps) {
   const sessionId = view.credential?.id ?? "";
   useEffect(() => (hasEnded ? undefined : startLive(sessionId)), [hasEnded, sessionId]);
@@ -98,7 +95,7 @@ function SignedIn({ view, hasEnded }: SignedInProps) {
   );
 }
 
-/** Over everything, dialogs too, which a page out of sight would keep the keyboard in. Nothing but a key closes it. */
+/** A modal dialog on top of everything, including other dialogs, which would otherwise keep the focus. Only signing in closes it. */
 function SignInAgain() {
   const dialog = useRef<HTMLDialogElement>(null);
   const show = () => dialog.current?.showModal();

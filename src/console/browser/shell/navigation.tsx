@@ -7,16 +7,16 @@ import { Dialog } from "../parts/form/dialog.tsx";
 import type { IconName } from "../parts/icon.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { showToast } from "../parts/toast.tsx";
-import { usePlace } from "../router.ts";
+import { useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
 import type { NavigationEntry } from "./pages.tsx";
 import { NAVIGATION } from "./pages.tsx";
 import { theme, toggleTheme } from "./theme.ts";
 
-/** Tabs that fit under a thumb; the rest is behind the last of them. */
+/** Tabs on a phone; the last one opens the rest. */
 const TABS = 4;
 
-/** From 900 px on: a column at the side. */
+/** Side navigation, from 900 px on. */
 export function Side() {
   return (
     <header class="side">
@@ -31,7 +31,7 @@ export function Side() {
         </ul>
       </nav>
       <div class="side-foot">
-        <LiveWord />
+        <LiveStatus />
         <div class="side-tools">
           <Tools hasWords />
         </div>
@@ -40,13 +40,13 @@ export function Side() {
   );
 }
 
-/** On a phone: who and how fresh above, where to go below. */
+/** Top bar on a phone; `Tabs` is the navigation below. */
 export function Bar() {
   return (
     <header class="bar">
       <Brand />
       <div class="bar-tools">
-        <LiveWord />
+        <LiveStatus />
         <Tools hasWords={false} />
       </div>
     </header>
@@ -55,7 +55,7 @@ export function Bar() {
 
 export function Tabs() {
   const [isOpen, setOpen] = useState(false);
-  const { path } = usePlace();
+  const { path } = useLocation();
   const rest = NAVIGATION.slice(TABS);
   const isInRest = rest.some((entry) => isCurrent(entry, path));
   return (
@@ -97,7 +97,7 @@ export function Tabs() {
 }
 
 function Entry({ entry, className }: { readonly entry: NavigationEntry; readonly className: string }) {
-  const { path } = usePlace();
+  const { path } = useLocation();
   return (
     <a class={className} href={entry.path} aria-current={isCurrent(entry, path) ? "page" : undefined}>
       <Icon name={entry.icon} />
@@ -135,11 +135,10 @@ const LIVE_ICONS: Readonly<Record<Liveness, IconName>> = {
   offline: "degraded",
 };
 
-/** Whether what the page shows is as it is now. */
-function LiveWord() {
+function LiveStatus() {
   const state = useStore(liveness);
   return (
-    <span class="live-word" data-state={state} role="status">
+    <span class="live-status" data-state={state} role="status">
       <Icon name={LIVE_ICONS[state]} />
       {LIVE_WORDS[state]}
     </span>

@@ -19,10 +19,10 @@ import { useWidth } from "../parts/use-width.ts";
 import type { RegisteredRobot } from "../robots/data.ts";
 import { robotPath, useRobots } from "../robots/data.ts";
 
-/** Lines of each list here, as there is room; the pages have the rest. */
+/** Lines of each list; the pages have the rest. */
 const LINES = { wall: 16, wide: 8, medium: 8, narrow: 6, phone: 5 } as const;
 
-/** `/`: what needs a person now, and then how everything is. */
+/** `/`: what needs attention, then a summary of robots, fleets and endpoints. */
 export function Overview() {
   const lines = LINES[useWidth()];
   const { fleets, needs, rows } = useFleets();
@@ -104,7 +104,7 @@ interface EndpointsProps {
 
 function Endpoints({ endpoints, lines }: EndpointsProps) {
   const failing = endpoints.filter(({ status }) => status === "unhealthy");
-  if (endpoints.length === 0) return <p class="muted">The catalog names none.</p>;
+  if (endpoints.length === 0) return <p class="muted">The catalog has no endpoints.</p>;
   if (failing.length === 0) return <p>None; the catalog has {counted(endpoints.length, "endpoint")}.</p>;
   return (
     <>
@@ -133,7 +133,7 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
 
 interface RobotBarsProps {
   readonly robots: readonly RegisteredRobot[];
-  /** Of the filter on the page of robots. */
+  /** Name of the filter on the page of robots. */
   readonly parameter: string;
   valueOf(robot: RegisteredRobot): string | null;
 }
@@ -152,7 +152,7 @@ function RobotBars({ robots, parameter, valueOf }: RobotBarsProps) {
   return <Bars bars={bars} />;
 }
 
-/** Each computer replaces what the other registered, so that neither is what the service holds. */
+/** Robots whose name several computers register in turn, each replacing the other's registration. */
 function Contested({ robots, lines }: ChangesProps) {
   return (
     <ul class="changes">

@@ -18,7 +18,7 @@ import type { PageParameters } from "../router.ts";
 import { Usage } from "../usage/usage.tsx";
 import { Overview } from "./overview.tsx";
 
-/** The pages of the console, by their paths. What stands for `:name` is given to the page under that name. */
+/** The pages of the console by path. The page receives the value of `:name`. */
 const PAGES: readonly (readonly [pattern: string, page: FunctionComponent<PageParameters>])[] = [
   ["/", Overview],
   ["/robots", Robots],
@@ -41,7 +41,7 @@ export interface NavigationEntry {
   readonly icon: IconName;
 }
 
-/** In the order of how often an operator needs them: a phone shows the first four at once. */
+/** Most used first: a phone shows only the first four. */
 export const NAVIGATION: readonly NavigationEntry[] = [
   { path: "/", word: "Overview", icon: "overview" },
   { path: "/robots", word: "Robots", icon: "robots" },

@@ -1,17 +1,17 @@
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 
 import { Notice } from "../parts/notice.tsx";
-import { followLinks, usePlace } from "../router.ts";
-import { LostBanner } from "./lost-banner.tsx";
+import { followLinks, useLocation } from "../router.ts";
+import { UnreachableBanner } from "./unreachable-banner.tsx";
 import { Bar, Side, Tabs } from "./navigation.tsx";
 import { pageAt } from "./pages.tsx";
 
-/** What stands around every page: the way past the navigation, the navigation, and the page. */
+/** The frame of every page: skip link, navigation and content. */
 export function Shell() {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const main = useRef<HTMLElement>(null);
   const lastPath = useRef(path);
-  // Before the page is painted: a link that is followed by the browser loads all of it again.
+  // Before the first paint: without the listener, a click on a link would reload the whole page.
   useLayoutEffect(() => {
     document.addEventListener("click", followLinks);
     return () => document.removeEventListener("click", followLinks);
@@ -19,7 +19,7 @@ export function Shell() {
   useEffect(() => {
     if (lastPath.current === path) return;
     lastPath.current = path;
-    // Readers say the new page's heading, and the keyboard goes on from there.
+    // Screen readers announce the new heading, and the keyboard continues from there.
     main.current?.querySelector("h1")?.focus({ preventScroll: true });
   }, [path]);
   return (
@@ -30,7 +30,7 @@ export function Shell() {
       <Bar />
       <Side />
       <main ref={main} class="main" id="main" tabIndex={-1}>
-        <LostBanner />
+        <UnreachableBanner />
         <Guarded key={path} path={path} />
       </main>
       <Tabs />
@@ -38,14 +38,14 @@ export function Shell() {
   );
 }
 
-/** A page that cannot be drawn (a bug, or an answer nobody expected) takes nothing else with it. */
+/** An error while rendering a page (a bug, or an unexpected answer) leaves the rest of the console working. */
 function Guarded({ path }: { readonly path: string }) {
   const [error, reset] = useErrorBoundary();
   if (error === undefined) return pageAt(path);
   return (
     <>
       <h1 tabIndex={-1}>This page cannot be shown</h1>
-      <Notice tone="blocked" title="The console failed to draw it.">
+      <Notice tone="blocked" title="The console failed to render it.">
         <p>{error instanceof Error ? error.message : String(error)}</p>
         <p class="buttons">
           <button type="button" class="button" onClick={reset}>

@@ -1,6 +1,6 @@
 import { createStore } from "../store.ts";
 
-/** As the computer says, until the person chooses. */
+/** Follows the system until the person chooses. */
 export type Theme = "light" | "dark";
 
 const KEY = "robot-policy-theme";
@@ -8,7 +8,7 @@ const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
 export const theme = createStore<Theme>(readTheme());
 
-/** Puts the theme on the page and keeps it there. */
+/** Applies the theme, and again when it changes. */
 export function startTheme(): void {
   const show = () => {
     document.documentElement.dataset["theme"] = theme.get();
@@ -22,11 +22,11 @@ export function toggleTheme(): void {
   const chosen = theme.get() === "dark" ? "light" : "dark";
   theme.set(chosen);
   try {
-    // What the computer says anyway is no choice: it may say otherwise tonight.
+    // Choosing the system's theme means to follow the system again.
     if (chosen === systemTheme()) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, chosen);
   } catch {
-    // Storage may be forbidden; then the choice lasts as long as the page.
+    // Without storage the choice lasts until the page is closed.
   }
 }
 

@@ -4,27 +4,27 @@ import type { Usage, UsageDay } from "./data.ts";
 import { hours } from "./hours.ts";
 import { lengthOf } from "./range.ts";
 
-/** One bar: a day, or the days of a week where the range is long. */
+/** One bar: a day, or a week in a long range. */
 interface Bucket {
   readonly label: string;
   readonly seconds: number;
   readonly parts: readonly { readonly name: string; readonly seconds: number; readonly tone: number }[];
 }
 
-/** Names with a colour of their own; what lies beyond is one. More than these nobody tells apart. */
+/** Names with their own colour; the rest is one colour, because more cannot be told apart. */
 export const SERIES_SHOWN = 6;
-/** More bars than these are too thin to point at. */
+/** More bars are too thin to point at. */
 const BARS_MAXIMUM = 92;
 const HEIGHTS = { wall: 320, wide: 260, medium: 220, narrow: 220, phone: 220 } as const;
 const FOOT = 22;
 const HEAD = 8;
-/** Of the room that a bar has; the rest is between it and the next. */
+/** As a fraction of the distance between bars. */
 const BAR_WIDTH = 0.82;
 /** Between the parts of a bar. */
 const GAP = 1;
 const LABELS = { wall: 14, wide: 10, medium: 8, narrow: 6, phone: 4 } as const;
 
-/** Hours by day, stacked by robot or model. Read out it is one sentence; the table below has every number of it. */
+/** Hours by day, stacked by robot or model. Its label is one sentence; the table below has all numbers. */
 export function UsageChart({ usage }: { readonly usage: Usage }) {
   const width = useWidth();
   const height = HEIGHTS[width];
@@ -68,7 +68,7 @@ interface DayLabelProps {
   readonly y: number;
 }
 
-/** Begins where its bar does; near the end, where there is no more room for that, it ends where its bar does. */
+/** Aligned to the start of its bar; near the right edge, to the end of its bar. */
 function DayLabel({ label, index, count, y }: DayLabelProps) {
   const isNearEnd = index / count > 0.88;
   const at = (index + (isNearEnd ? BAR_WIDTH : 0)) / count;
@@ -84,7 +84,7 @@ interface BarProps {
   readonly index: number;
   readonly count: number;
   y(seconds: number): number;
-  /** Where the line of nothing is. */
+  /** y of the zero line. */
   readonly foot: number;
 }
 
@@ -110,7 +110,7 @@ function Bar({ bucket: { label, seconds, parts }, index, count, y, foot }: BarPr
           />
         );
       })}
-      {/* The whole column answers to the pointer, not the bar alone. */}
+      {/* The whole column shows the tooltip, not just the bar. */}
       <rect class="usage-hover" x={x} width={`${100 / count}%`} y="0" height={foot}>
         <title>{titleOf(label, seconds, parts)}</title>
       </rect>
@@ -123,19 +123,19 @@ function titleOf(label: string, seconds: number, parts: Bucket["parts"]): string
   return [`${label}: ${hours(seconds)} h`, ...(parts.length > 1 ? lines : [])].join("\n");
 }
 
-/** What its colour stands for; the last stands for all others. */
+/** Index of a colour; the last one stands for all other names. */
 export function toneOf(index: number): number {
   return Math.min(index, SERIES_SHOWN);
 }
 
-function bucketsOf({ days, series, has_names: hasNames }: Usage, daysPerBar: number): readonly Bucket[] {
+function bucketsOf({ days, series, hasNames }: Usage, daysPerBar: number): readonly Bucket[] {
   const tones = new Map(series.map(({ name }, index) => [name, toneOf(index)]));
   const named = series.slice(0, SERIES_SHOWN).map(({ name }) => name);
   const buckets: Bucket[] = [];
   for (let start = 0; start < days.length; start += daysPerBar) {
     const some = days.slice(start, start + daysPerBar);
     const sums = Array.from({ length: SERIES_SHOWN + 1 }, () => 0);
-    for (const { by_name: byName } of some) {
+    for (const { byName } of some) {
       for (const [name, seconds] of byName) {
         const tone = hasNames ? (tones.get(name) ?? SERIES_SHOWN) : 0;
         sums[tone] = (sums[tone] ?? 0) + seconds;
@@ -163,7 +163,7 @@ function shortDay(label: string): string {
   return SHORT_DAY.format(Date.parse(label.slice(0, "YYYY-MM-DD".length)));
 }
 
-/** Lines of 1, 2 or 5 times a power of ten, of seconds or of hours. */
+/** Grid lines at 1, 2 or 5 times a power of ten hours. */
 function scaleOf(most: number): { readonly top: number; readonly step: number } {
   const rough = Math.max(most, 36) / 3600 / 3;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,13 +1,13 @@
 import { csvLine } from "../../../platform/text/csv.ts";
 import type { Usage } from "./data.ts";
 
-/** Of a file that is downloaded; long after the browser has taken it. */
+/** Lifetime of the object URL, far longer than a download needs. */
 const KEPT_MS = 60_000;
 
-/** Everything the page knows, a line for each day and robot or model (RFC 4180). */
-export function usageCsv({ days, by, has_names: hasNames }: Usage): string {
+/** The usage as CSV (RFC 4180), a line for each day and robot or model. */
+export function usageCsv({ days, by, hasNames }: Usage): string {
   const head = hasNames ? ["day", by, "seconds", "hours"] : ["day", "seconds", "hours"];
-  const lines = days.flatMap(({ day, by_name: byName }) =>
+  const lines = days.flatMap(({ day, byName }) =>
     [...byName]
       .sort(([, left], [, right]) => right - left)
       .map(([name, seconds]) => {
@@ -15,11 +15,11 @@ export function usageCsv({ days, by, has_names: hasNames }: Usage): string {
         return what.concat(String(seconds), (seconds / 3600).toFixed(4));
       }),
   );
-  // Spreadsheets take UTF-8 for it only when it says so.
+  // Spreadsheets recognize UTF-8 by the byte order mark.
   return `\uFEFF${[head, ...lines].map((cells) => `${csvLine(cells)}\r\n`).join("")}`;
 }
 
-/** Hands a text to the browser as a file. */
+/** Downloads a text as a file. */
 export function download(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
   const link = document.createElement("a");

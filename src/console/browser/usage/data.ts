@@ -8,33 +8,33 @@ import { sessionEnded } from "../data/session.ts";
 import type { UsageRange } from "./range.ts";
 import { DAY_MS, dayOf, daysOf, lengthOf } from "./range.ts";
 
-/** What usage is told by, beside the day. */
+/** What usage is grouped by, besides the day. */
 export type UsageBy = "robot" | "model";
 
-/** A robot or a model, and what it came to. */
+/** The usage of one robot or model. */
 export interface UsageSeries {
   readonly name: string;
   readonly seconds: number;
-  /** Days with any. */
+  /** Days with usage. */
   readonly days: number;
 }
 
-/** A day in UTC, `2026-11-21`, with what each came to; days without use are there too. */
+/** A day in UTC, `2026-11-21`, with the usage by name; days without usage are included. */
 export interface UsageDay {
   readonly day: string;
   readonly seconds: number;
-  readonly by_name: ReadonlyMap<string, number>;
+  readonly byName: ReadonlyMap<string, number>;
 }
 
 export interface Usage {
   readonly range: UsageRange;
   readonly by: UsageBy;
   readonly seconds: number;
-  /** The most used first. */
+  /** Largest first. */
   readonly series: readonly UsageSeries[];
   readonly days: readonly UsageDay[];
-  /** Whether days tell of each robot or model; not where that were too many numbers to ask for. */
-  readonly has_names: boolean;
+  /** Whether days are broken down by name; false if that would take too many requests. */
+  readonly hasNames: boolean;
   readonly askedAtMs: number;
 }
 
@@ -43,16 +43,16 @@ export type UsageAnswer =
   | { readonly state: "failed"; readonly problem: Problem }
   | { readonly state: "ready"; readonly value: Usage; readonly isAsking: boolean; readonly problem: Problem | null };
 
-/** Sums that the service answers at once (USAGE_SUMS_MAXIMUM of its interface). */
+/** USAGE_SUMS_MAXIMUM of src/api/usage.ts. */
 const SUMS_MAXIMUM = 10_000;
-/** Answers that days by name may take; beyond that days come without names. */
+/** Most requests for days by name; beyond that, days are not broken down. */
 const ANSWERS_MAXIMUM = 40;
 
 /**
- * Usage of a range. Asked once, and again when `attempt` changes: the service reads its whole ledger for it, which is too much for
- * every event.
+ * The usage of a range. It is requested once, and again when `attempt` changes, but not on events: the service reads its whole ledger
+ * for it.
  *
- * @param range null asks nothing.
+ * @param range null sends no request.
  */
 export function useUsage(range: UsageRange | null, by: UsageBy, attempt: number): UsageAnswer {
   const [answer, setAnswer] = useState<UsageAnswer>({ state: "loading" });
@@ -75,7 +75,7 @@ export function useUsage(range: UsageRange | null, by: UsageBy, attempt: number)
   return answer.state !== "loading" && answeredKey !== key ? stale(answer) : answer;
 }
 
-/** The numbers of another range stay until those of this one are there: nothing jumps. A failure of another is none of this. */
+/** Shows the previous range until the new one is loaded, so that the layout does not jump. Its failure is not carried over. */
 function stale(answer: Exclude<UsageAnswer, { readonly state: "loading" }>): UsageAnswer {
   return answer.state === "ready" ? { ...answer, isAsking: true } : { state: "loading" };
 }
@@ -92,7 +92,7 @@ function next(
     : { state: "failed", problem };
 }
 
-/** First how many names there are, then days by name in as many parts as that takes. */
+/** Requests the sums by name first: their number decides how many requests the days by name take. */
 async function askUsage(range: UsageRange, by: UsageBy, signal: AbortSignal): Promise<Outcome<Usage>> {
   const names = await askSummary(range, by, signal);
   if (names.state !== "answered") return names;
@@ -102,18 +102,18 @@ async function askUsage(range: UsageRange, by: UsageBy, signal: AbortSignal): Pr
   const step = hasNames ? daysAtOnce : count;
   const sums: UsageSummary["items"] = [];
   for (let day = 0; day < count; day += step) {
-    const sinceMs = Math.max(range.since_ms, range.firstMs + day * DAY_MS);
-    const untilMs = Math.min(range.until_ms, range.firstMs + (day + step) * DAY_MS);
-    const part = await askSummary({ since_ms: sinceMs, until_ms: untilMs }, hasNames ? `day,${by}` : "day", signal);
+    const sinceMs = Math.max(range.sinceMs, range.firstMs + day * DAY_MS);
+    const untilMs = Math.min(range.untilMs, range.firstMs + (day + step) * DAY_MS);
+    const part = await askSummary({ sinceMs, untilMs }, hasNames ? `day,${by}` : "day", signal);
     if (part.state !== "answered") return part;
     sums.push(...part.value.items);
   }
   return { state: "answered", value: usageOf(range, by, { sums, hasNames, names: names.value.items }) };
 }
 
-type Stretch = Pick<UsageRange, "since_ms" | "until_ms">;
+type TimeSpan = Pick<UsageRange, "sinceMs" | "untilMs">;
 
-function askSummary({ since_ms: sinceMs, until_ms: untilMs }: Stretch, by: UsageGrouping, signal: AbortSignal) {
+function askSummary({ sinceMs, untilMs }: TimeSpan, by: UsageGrouping, signal: AbortSignal) {
   const query = new URLSearchParams({
     since: new Date(sinceMs).toISOString(),
     until: new Date(untilMs).toISOString(),
@@ -125,7 +125,7 @@ function askSummary({ since_ms: sinceMs, until_ms: untilMs }: Stretch, by: Usage
 interface Sums {
   readonly sums: UsageSummary["items"];
   readonly hasNames: boolean;
-  /** Summed up over all days. */
+  /** Sums over all days. */
   readonly names: UsageSummary["items"];
 }
 
@@ -139,12 +139,12 @@ function usageOf(range: UsageRange, by: UsageBy, { sums, hasNames, names }: Sums
   const days = Array.from({ length: daysOf(range) }, (_, index) => {
     const day = dayOf(range.firstMs + index * DAY_MS);
     const byName = byDay.get(day) ?? new Map<string, number>();
-    return { day, by_name: byName, seconds: [...byName.values()].reduce((total, seconds) => total + seconds, 0) };
+    return { day, byName, seconds: [...byName.values()].reduce((total, seconds) => total + seconds, 0) };
   });
   return {
     range,
     by,
-    has_names: hasNames,
+    hasNames,
     days,
     seconds: days.reduce((total, { seconds }) => total + seconds, 0),
     series: hasNames ? seriesOf(days) : withoutDays(names, by),
@@ -152,10 +152,10 @@ function usageOf(range: UsageRange, by: UsageBy, { sums, hasNames, names }: Sums
   };
 }
 
-/** From the days, so that a table and its chart come to the same while robots work. */
+/** Computed from the days, so that table and chart agree while usage grows. */
 function seriesOf(days: readonly UsageDay[]): readonly UsageSeries[] {
   const series = new Map<string, { seconds: number; days: number }>();
-  for (const { by_name: byName } of days) {
+  for (const { byName } of days) {
     for (const [name, seconds] of byName) {
       const known = series.get(name) ?? { seconds: 0, days: 0 };
       series.set(name, { seconds: known.seconds + seconds, days: known.days + 1 });

@@ -2,8 +2,8 @@ import { SERIES_SHOWN } from "./chart.tsx";
 import type { Usage } from "./data.ts";
 import { hours } from "./hours.ts";
 
-/** The numbers of the chart: a line for each day, a column for each that has a colour. */
-export function UsageDays({ usage: { days, series, has_names: hasNames } }: { readonly usage: Usage }) {
+/** The numbers of the chart: a row for each day, a column for each colour. */
+export function UsageDays({ usage: { days, series, hasNames } }: { readonly usage: Usage }) {
   const shown = hasNames ? series.slice(0, SERIES_SHOWN) : [];
   const hasOthers = hasNames && series.length > shown.length;
   return (
@@ -31,7 +31,7 @@ export function UsageDays({ usage: { days, series, has_names: hasNames } }: { re
             </tr>
           </thead>
           <tbody>
-            {newestFirst(days).map(({ day, seconds, by_name: byName }) => {
+            {newestFirst(days).map(({ day, seconds, byName }) => {
               const parts = shown.map(({ name }) => byName.get(name) ?? 0);
               return (
                 <tr key={day}>

@@ -1,9 +1,9 @@
 const FINE = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const COARSE = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
-/** Less is shown as less, not as nothing. */
+/** Smaller values are shown as `<0.01`, not as 0. */
 const LEAST_HOURS = 0.01;
-/** From so many hours on, minutes are noise. */
+/** From here on, one decimal is enough. */
 const COARSE_HOURS = 100;
 
 /** Seconds as hours, without the unit: `<0.01`, `0.25`, `1,234.5`. */

@@ -11,19 +11,19 @@ import type { Usage, UsageSeries } from "./data.ts";
 import { hours } from "./hours.ts";
 
 interface NameRow extends UsageSeries {
-  /** Of its colour in the chart; null where the chart does not tell them apart. */
+  /** Its colour in the chart; null if the chart has no colours by name. */
   readonly tone: number | null;
-  /** Of all, from 0 to 1. */
+  /** Share of the total, from 0 to 1. */
   readonly share: number;
-  /** With the most used, from 0 to 1. */
+  /** Relative to the largest, from 0 to 1. */
   readonly compared: number;
 }
 
 const FILTERING: Filtering<NameRow> = { filters: [], textOf: ({ name }) => name };
 
-/** Each robot or model with what it came to; the start of a line is its colour in the chart. */
+/** Usage of each robot or model, with its colour in the chart. */
 export function UsageNames({ usage }: { readonly usage: Usage }) {
-  const { by, series, seconds, has_names: hasNames } = usage;
+  const { by, series, seconds, hasNames } = usage;
   const rows = useMemo(
     () =>
       series.map((each, index) => {

@@ -1,6 +1,6 @@
 import { serviceNow } from "../data/service-clock.ts";
 import { Field, SelectField } from "../parts/form/fields.tsx";
-import { setQuery, usePlace } from "../router.ts";
+import { setQuery, useLocation } from "../router.ts";
 import type { UsageBy } from "./data.ts";
 import { DAY_MS, DAYS_STANDARD, dayOf, parseDay, readRange } from "./range.ts";
 
@@ -18,9 +18,9 @@ const TIMES = [
 
 const DATES = { value: "dates", word: "From a day to a day…" } as const;
 
-/** Which time, and by what; both are in the address. */
+/** Chooses the range and the grouping; both are in the URL. */
 export function UsagePicker({ by }: { readonly by: UsageBy }) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const hasDates = query.has("from") || query.has("to");
   const days = query.get("days") ?? String(DAYS_STANDARD);
   const times =
@@ -42,7 +42,7 @@ export function UsagePicker({ by }: { readonly by: UsageBy }) {
 }
 
 function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
-  const value = usePlace().query.get(parameter);
+  const value = useLocation().query.get(parameter);
   return (
     <Field
       label={label}
@@ -51,7 +51,7 @@ function DayField({ label, parameter }: { readonly label: string; readonly param
           {...wiring}
           type="date"
           class="input"
-          // Browsers complain of what is no day.
+          // Browsers log a warning for an invalid date.
           value={parseDay(value) === null ? "" : (value ?? "")}
           onChange={({ currentTarget }) => setParameter(parameter, currentTarget.value)}
         />
@@ -69,9 +69,9 @@ function chooseTime(value: string): void {
       if (value !== String(DAYS_STANDARD)) query.set("days", value);
       return;
     }
-    // Begins with what is shown.
-    const { since_ms: sinceMs, until_ms: untilMs } =
-      read.state === "read" ? read.range : { since_ms: nowMs - DAYS_STANDARD * DAY_MS, until_ms: nowMs };
+    // Starts with the range that is shown.
+    const { sinceMs, untilMs } =
+      read.state === "read" ? read.range : { sinceMs: nowMs - DAYS_STANDARD * DAY_MS, untilMs: nowMs };
     query.set("from", dayOf(sinceMs));
     query.set("to", dayOf(untilMs - 1));
   });

@@ -10,7 +10,7 @@ import { absoluteTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { EmptyState } from "../parts/table/empty-state.tsx";
 import { counted } from "../parts/text.ts";
-import { usePlace } from "../router.ts";
+import { useLocation } from "../router.ts";
 import { UsageChart } from "./chart.tsx";
 import { download, usageCsv } from "./csv.ts";
 import type { Usage as UsageOfRange, UsageDay } from "./data.ts";
@@ -23,7 +23,7 @@ import { dayOf, lengthOf, readRange } from "./range.ts";
 
 /** `/usage`: hours that robots were served, by day and robot or model, on the page and as a file. */
 export function Usage() {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const by = query.get("by") === "model" ? "model" : "robot";
   // Of the moment it was asked for: a page that stays open does not begin anew by itself.
   const [askedMs, setAskedMs] = useState(serviceNow());
@@ -86,7 +86,7 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
     (most, day) => (day.seconds > (most?.seconds ?? 0) ? day : most),
     undefined,
   );
-  const [since, askedAt] = [range.since_ms, usage.askedAtMs].map((ms) => absoluteTime(new Date(ms).toISOString()));
+  const [since, askedAt] = [range.sinceMs, usage.askedAtMs].map((ms) => absoluteTime(new Date(ms).toISOString()));
   const note = `Since ${since}, as of ${askedAt}; days in UTC`;
   return (
     <>
@@ -100,7 +100,7 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
           ]}
         />
         <UsageChart usage={usage} />
-        {usage.has_names ? null : (
+        {usage.hasNames ? null : (
           <p class="muted">
             These are too many {by}s for so many days to show them apart; choose a shorter time for that.
           </p>

@@ -78,7 +78,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     await dialog.getByRole("option", { name: /^pi0\.5 \(now/ }).waitFor({ state: "attached" });
     await page.keyboard.type("pi0.5 (now");
     await dialog.getByText(`${robot} can run it.`).waitFor();
-    await dialog.getByText(`${robot} has pi0.5 now (active); that is retired in the same moment.`).waitFor();
+    await dialog.getByText(`${robot} has pi0.5 now (active); the new deployment retires it.`).waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });

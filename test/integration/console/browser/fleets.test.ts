@@ -181,7 +181,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const reason =
       /^The endpoint of diffusion-pick in eu-central-1 has been unhealthy since .*: answered 503; \d+ of \d+ robots wait\.$/;
     const page = await open("/");
-    const entry = page.getByRole("list", { name: "Fleets that need a person" }).getByRole("listitem");
+    const entry = page.getByRole("list", { name: "Fleets that need attention" }).getByRole("listitem");
     await entry.filter({ hasText: "Stuck" }).getByText(reason).waitFor();
     await page.goto(`${demo.service.url}/fleets?q=bin+picking`);
     const row = page.getByRole("row", { name: /Bin picking 09/ });
@@ -189,13 +189,13 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await row.getByText(reason).waitFor();
     await row.getByText("Get it to answer again, or update the fleet to another model.").waitFor();
     await row.getByRole("link").click();
-    await page.locator(".notice", { hasText: "This fleet needs a person" }).getByText(reason).waitFor();
+    await page.locator(".notice", { hasText: "This fleet needs attention" }).getByText(reason).waitFor();
     expect(await violations(page)).toEqual([]);
   });
 
-  it("says on the overview what needs a person, and leads there", async () => {
+  it("says on the overview what needs attention, and links to it", async () => {
     const page = await open("/");
-    const list = page.getByRole("list", { name: "Fleets that need a person" });
+    const list = page.getByRole("list", { name: "Fleets that need attention" });
     await list.waitFor();
     const first = list.getByRole("listitem").first();
     const text = await first.innerText();
@@ -206,7 +206,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const name = await first.getByRole("link").first().innerText();
     await first.getByRole("link").first().click();
     await page.getByRole("heading", { level: 1, name }).waitFor();
-    await page.getByText("This fleet needs a person").waitFor();
+    await page.getByText("This fleet needs attention").waitFor();
   });
 });
 

@@ -54,7 +54,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     // Escape does not lose it.
     for (let time = 0; time < 2; time += 1) {
       await page.keyboard.press("Escape");
-      await page.getByText("Not closed: store the key first, or it is lost.").waitFor();
+      await page.getByText("Store the key first: it cannot be shown again.").waitFor();
       expect(await page.locator(".key-once code").innerText()).toBe(secret);
     }
     await page.getByRole("button", { name: "I have stored it" }).focus();
@@ -80,7 +80,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     const secret = await page.locator(".key-once code").innerText();
     for (let time = 0; time < 2; time += 1) {
       await page.evaluate("history.back()");
-      await page.getByText("Not closed: store the key first, or it is lost.").waitFor();
+      await page.getByText("Store the key first: it cannot be shown again.").waitFor();
       await expect.poll(() => page.url()).toBe(`${running.url}/keys`);
       expect(await page.locator(".key-once code").innerText()).toBe(secret);
     }
@@ -178,7 +178,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     const page = await open();
     await page.getByRole("button", { name: "Revoke hall 3" }).click();
     const dialog = page.getByRole("dialog", { name: "Revoke hall 3?" });
-    expect(await dialog.innerText()).toContain("no longer register when they change");
+    expect(await dialog.innerText()).toContain("cannot register changes");
     expect(await violationsInDialog(page)).toEqual([]);
     const button = dialog.getByRole("button", { name: "Revoke key" });
     await page.keyboard.type("hall 4");
@@ -207,7 +207,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     const page = await open();
     await page.getByRole("button", { name: "Revoke foreman" }).click();
     const dialog = page.getByRole("dialog", { name: "Revoke foreman?" });
-    expect(await dialog.innerText()).toContain("With it end 1 key made with it: arm of the foreman.");
+    expect(await dialog.innerText()).toContain("This also ends 1 key made with it: arm of the foreman.");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("next foreman");
@@ -224,7 +224,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await row.getByText("yours").waitFor();
     expect(await page.getByText("yours").count()).toBe(1);
     await row.getByRole("button", { name: "Revoke mine" }).click();
-    await page.getByText("That is you: you are signed in by this key.").waitFor();
+    await page.getByText("This includes you: you signed in with this key.").waitFor();
     await page.getByLabel("Type mine to confirm").fill("mine");
     await page.keyboard.press("Enter");
     await page.getByText("Your session has ended.").waitFor();

@@ -53,7 +53,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     const page = await open(login_url);
     await page.getByRole("heading", { name: "Let a command line in?" }).waitFor();
     const told = await page.locator("dl").innerText();
-    for (const fact of [program.url, userCode, "127.0.0.1, the address that you have too", "everything that you may"])
+    for (const fact of [program.url, userCode, "127.0.0.1, the same address as yours", "everything that you may do"])
       expect(told).toContain(fact);
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Approve" }).click();

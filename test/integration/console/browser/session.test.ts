@@ -289,7 +289,7 @@ async function heading(page: Page, name: string): Promise<void> {
 }
 
 async function liveness(page: Page, word: string): Promise<void> {
-  await page.locator(".live-word:visible").filter({ hasText: word }).waitFor();
+  await page.locator(".live-status:visible").filter({ hasText: word }).waitFor();
 }
 
 /** What the page puts out of sight where it finds out by itself, and before the click, that the session has ended. */

@@ -136,7 +136,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
 
   it.each([
     [`?from=${YESTERDAY}&to=2020-01-01`, "The last day is before the first."],
-    ["?from=2020-01-01&to=2025-01-01", "400 days at most; these are 1828."],
+    ["?from=2020-01-01&to=2025-01-01", "Choose at most 400 days; these are 1828."],
     ["?from=tomorrow", "Choose a first and a last day."],
   ])("%s: asks for another time beside the fields, and the service for nothing", async (query, problem) => {
     const before = running.requests.length;
@@ -192,7 +192,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
       route.fulfill({ status: 503, json: { detail: "The service is being moved" } }),
     );
     await page.getByRole("button", { name: "Ask again" }).click();
-    await page.getByText("This is what was last known of the usage.").waitFor();
+    await page.getByText("This is the last known state of the usage.").waitFor();
     await page.getByText("The service is being moved.").waitFor();
     await page.getByLabel("Time", { exact: true }).selectOption("Last 7 days");
     await page.getByText("Cannot show the usage.").waitFor();

@@ -59,8 +59,8 @@ interface Scene {
 }
 
 async function scene(store?: StoreLocation, configuration: Partial<ServiceConfiguration> = {}): Promise<Scene> {
-  let aheadMs = 0;
-  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  let clockOffsetMs = 0;
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + clockOffsetMs };
   const running = await startService({ store, clock, configuration: { consoleFolder: "/nowhere", ...configuration } });
   onTestFinished(() => running[Symbol.asyncDispose]());
   const ask: Scene["ask"] = async (method, path, headers = {}, body) => {
@@ -85,7 +85,7 @@ async function scene(store?: StoreLocation, configuration: Partial<ServiceConfig
     return apiKeyCreatedSchema.parse(await answer.json());
   };
   const turn = (ms: number) => {
-    aheadMs += ms;
+    clockOffsetMs += ms;
   };
   return { running, turn, ask, signIn, browse, makeKey };
 }

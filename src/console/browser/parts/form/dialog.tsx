@@ -3,18 +3,18 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
   readonly title: string;
-  /** Escape, or a button of its own. */
+  /** Called for Escape. */
   close(): void;
-  /** It stays, whatever the person does: `close` is told, and takes it away only by rendering it no more. */
+  /** Escape calls `close` but leaves the dialog open until it is no longer rendered. */
   readonly stays?: boolean;
-  /** It stays as long as what it asked for is under way. */
+  /** Escape does nothing while a request runs. */
   readonly isBusy?: boolean;
   readonly children: ComponentChildren;
 }
 
 /**
- * A question over the page, as long as it is rendered. The browser's own: it keeps the focus inside, closes by Escape, and the
- * focus goes back to where it came from.
+ * A modal dialog, open while it is rendered. It uses the browser's dialog element, which keeps the focus inside and closes on Escape;
+ * afterwards the focus returns to where it was.
  */
 export function Dialog({ title, close, stays = false, isBusy = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -23,12 +23,12 @@ export function Dialog({ title, close, stays = false, isBusy = false, children }
   const end = () => {
     if (!isOver.current && !isBusy) close();
   };
-  // Escape, before the browser acts on it: it says "close" only a moment after it closed, and by then the next dialog may be asked for.
+  // Escape is handled at "cancel": browsers fire "close" only later, when the next dialog may be open already.
   const onCancel = (event: Event) => {
     event.preventDefault();
     end();
   };
-  // Where a page holds on to a dialog, browsers say nothing of the next Escape and close it all the same.
+  // After one prevented "cancel", browsers close the dialog on the next Escape without another "cancel".
   const onClose = () => {
     if ((stays || isBusy) && !isOver.current) dialog.current?.showModal();
     end();
@@ -39,7 +39,7 @@ export function Dialog({ title, close, stays = false, isBusy = false, children }
     opened?.showModal();
     return () => {
       isOver.current = true;
-      // As long as it is open, nothing behind it takes the focus.
+      // Close it first: elements behind an open modal dialog cannot take the focus.
       opened?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
@@ -56,16 +56,16 @@ export function Dialog({ title, close, stays = false, isBusy = false, children }
 
 interface ConfirmProps {
   readonly title: string;
-  /** What the button says it does: "Revoke key". */
+  /** Text of the button: "Revoke key". */
   readonly verb: string;
   readonly isBusy: boolean;
   confirm(): void;
   close(): void;
-  /** What will happen. */
+  /** The consequences. */
   readonly children: ComponentChildren;
 }
 
-/** Asks before something that cannot be taken back. The way out comes first, and has the focus. */
+/** Confirms an action that cannot be undone. Cancel comes first and has the focus. */
 export function Confirm({ title, verb, isBusy, confirm, close, children }: ConfirmProps) {
   return (
     <Dialog title={title} close={close} isBusy={isBusy}>

@@ -4,7 +4,7 @@ import { useId } from "preact/hooks";
 
 import { Icon } from "../icon.tsx";
 
-/** What ties a control to its name, its hint and what is wrong with it. */
+/** Attributes that connect a control with its label, hint and error. */
 interface Wiring {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
@@ -19,7 +19,7 @@ interface FieldProps {
   control(wiring: Wiring): ComponentChildren;
 }
 
-/** A control with its name above, and below what is wrong with it. */
+/** A control with its label, hint and error. */
 export function Field({ label, hint, error, className = "field", control }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;
@@ -71,7 +71,6 @@ interface TextFieldProps extends Omit<FieldProps, "control"> {
   readonly value: string;
   change(value: string): void;
   readonly type?: "text" | "password" | "number" | "datetime-local";
-  /** What else the browser should know of it. */
   readonly input?: InputAttributes;
 }
 
@@ -80,7 +79,7 @@ export function TextField({ value, change, type = "text", input = {}, ...field }
     <Field
       {...field}
       control={(wiring) =>
-        // Not as an element: the types know each kind of input for itself, and no kind that is chosen later.
+        // JSX would need a literal `type`: its types differ for each kind of input.
         h("input", {
           autocomplete: "off",
           spellcheck: false,
@@ -132,7 +131,7 @@ interface ChoiceFieldProps {
   readonly error?: string | undefined;
 }
 
-/** One of a few, all of them in view. */
+/** Radio buttons. */
 export function ChoiceField({ legend, value, change, options, error }: ChoiceFieldProps) {
   const name = useId();
   return (

@@ -2,17 +2,17 @@ import type { ValidationError } from "../../../../api/wire/errors.ts";
 import type { Problem } from "../../data/request.ts";
 import { sentence } from "../../data/request.ts";
 
-/** What a refused form is told: beside the fields it has, and above it for everything else. */
+/** Errors of a refused form: by field, and the rest. */
 export interface FormErrors {
-  /** By the path in the body: `selection.selector.site`. A field above it in the path shows what is said further down. */
+  /** By the path in the body: `selection.selector.site`. An error without its own field belongs to the nearest field above. */
   of(path: string): string | undefined;
-  /** What no field of the form stands for. */
+  /** Errors that belong to no field. */
   readonly rest: readonly string[];
 }
 
 export const NO_ERRORS: FormErrors = { of: () => undefined, rest: [] };
 
-/** What a form held when it was refused, and what it holds now, each under the names that the body has for it. */
+/** The content of the form when it was refused, and now, with the member names of the body. */
 interface Drafts {
   readonly refused: unknown;
   readonly now: unknown;
@@ -21,7 +21,7 @@ interface Drafts {
 const UNCHANGED: Drafts = { refused: null, now: null };
 
 /**
- * Sorts what the service refused to the fields of a form. What was said of a part that has changed since is over.
+ * Assigns the service's validation errors to the fields of a form. Leaves out errors of parts that have changed since.
  *
  * @param fields paths in the body that the form has fields for.
  */
@@ -44,7 +44,7 @@ export function formErrors(
   return { of: (path) => joined(told.get(path) ?? []), rest };
 }
 
-/** Findings that are told of one field; who has mended these sees the others. */
+/** Most errors shown for one field. */
 const TOLD_MAXIMUM = 3;
 
 function joined(messages: readonly string[]): string | undefined {
@@ -53,14 +53,14 @@ function joined(messages: readonly string[]): string | undefined {
   return [...messages.slice(0, TOLD_MAXIMUM), ...(more > 0 ? [`And ${more} more.`] : [])].join(" ");
 }
 
-/** Of one of several things in a field: which it is. */
+/** Names the value, because a field may hold several. */
 function inputAndMessage(finding: ValidationError): string {
   const message = messageOf(finding);
   if (typeof finding.input !== "string") return message;
   return `${finding.input}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
 
-/** What is wrong, in the words of a form; the service speaks as validators of bodies do. */
+/** Shorter messages for frequent errors; otherwise the service's message. */
 function messageOf({ type, msg, ctx = {} }: ValidationError): string {
   const { min_length, max_length, ge, le } = { ...NO_CONTEXT, ...ctx };
   if (type === "missing" || (type === "string_too_short" && min_length === 1)) return "This is needed.";
@@ -79,7 +79,7 @@ const NO_CONTEXT: Readonly<Record<"min_length" | "max_length" | "ge" | "le", unk
   le: undefined,
 };
 
-/** The longest of the fields that the path begins with. */
+/** The longest field path that is a prefix of the path. */
 function nearestField(path: string, fields: readonly string[]): string | undefined {
   const above = fields.filter((field) => path === field || path.startsWith(`${field}.`));
   above.sort((left, right) => right.length - left.length);
@@ -90,7 +90,7 @@ function pathOf({ loc }: ValidationError): string {
   return loc.slice(1).join(".");
 }
 
-/** What stands in a draft where the finding says, as JSON; undefined where there is nothing. */
+/** The value at the finding's location, as JSON; undefined if there is none. */
 function partAt(draft: unknown, { loc }: ValidationError): string | undefined {
   let part = draft;
   for (const key of loc.slice(1)) {

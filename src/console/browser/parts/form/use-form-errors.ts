@@ -5,10 +5,10 @@ import type { FormErrors } from "./form-errors.ts";
 import { formErrors } from "./form-errors.ts";
 
 /**
- * What the service refused, beside the fields of a form, until the person changes what was refused.
+ * The service's validation errors for a form, each until the person changes the refused value.
  *
  * @param fields paths in the body that the form has fields for.
- * @param draft what the form holds now, under the names that the body has for it.
+ * @param draft the current content of the form, with the member names of the body.
  */
 export function useFormErrors(problem: Problem | null, fields: readonly string[], draft: unknown): FormErrors {
   const refusal = useRef({ problem, draft });

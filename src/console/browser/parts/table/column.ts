@@ -2,23 +2,23 @@ import type { ComponentChildren } from "preact";
 
 import type { Width } from "../use-width.ts";
 
-/** One column. The first of a table names the row, and links to its page. */
+/** One column. The first column names the row and links to its page. */
 export interface Column<Row> {
-  /** In the address, when the table is sorted by it. */
+  /** Names the column in the URL when the table is sorted by it. */
   readonly id: string;
   readonly name: string;
-  /** A track of a grid: "minmax(8rem, 2fr)". Never one that depends on what is in it. */
+  /** A grid track such as "minmax(8rem, 2fr)", never sized by its content: each row is a grid of its own. */
   readonly track: string;
-  /** The least room there must be for it; on a phone, whether it is on the card. */
+  /** The smallest width that shows it. With "phone" it is on the card too. */
   readonly from?: Width;
   readonly align?: "end";
-  /** Below the rest of the card, and as wide. */
+  /** Full width, below the rest of the card. */
   readonly isWideOnCard?: boolean;
-  /** What needs no name on the card: a state. */
+  /** Without its name on the card, such as a status. */
   readonly isPlainOnCard?: boolean;
   cell(row: Row): ComponentChildren;
-  /** What to sort by; null comes last either way. Without it the column does not sort. */
+  /** The sort key; null comes last in both directions. Without it the column is not sortable. */
   sortBy?(row: Row): string | number | null;
-  /** Times and numbers are looked at from the largest. */
+  /** The direction of the first click. */
   readonly first?: "down";
 }

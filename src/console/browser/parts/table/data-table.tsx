@@ -4,19 +4,19 @@ import type { Data } from "../../data/use-data.ts";
 import { ProblemNotice, StaleNotice } from "../notice.tsx";
 import type { FilteredTableProps } from "./filtered-table.tsx";
 import { FilteredTable } from "./filtered-table.tsx";
-import type { Over } from "./over-table.tsx";
-import { OverTable } from "./over-table.tsx";
+import type { Archive } from "./archive-table.tsx";
+import { ArchiveTable } from "./archive-table.tsx";
 
 interface DataTableProps<Row> extends FilteredTableProps<Row> {
-  /** What the rows are of. */
+  /** The answer that the rows come from. */
   readonly data: Data<unknown>;
-  /** Where there is none yet: what would be here, and how to get it. */
+  /** Shown if there are no rows at all. */
   readonly empty: ComponentChildren;
-  readonly over?: Over<Row>;
+  readonly archive?: Archive<Row>;
 }
 
-/** What a page of many shows: its table, what is there before the first, or why there is neither. */
-export function DataTable<Row>({ data, empty, over, ...props }: DataTableProps<Row>) {
+/** The content of a list page: its table, the empty state, or the problem. */
+export function DataTable<Row>({ data, empty, archive, ...props }: DataTableProps<Row>) {
   const { rows, noun, isLoading = data.state === "loading" } = props;
   const what = `the ${noun}s`;
   if (data.state === "failed") return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
@@ -24,10 +24,10 @@ export function DataTable<Row>({ data, empty, over, ...props }: DataTableProps<R
   return (
     <>
       {data.state === "ready" && data.problem !== null ? <StaleNotice problem={data.problem} what={what} /> : null}
-      {over === undefined ? (
+      {archive === undefined ? (
         <FilteredTable {...props} isLoading={isLoading} />
       ) : (
-        <OverTable {...props} isLoading={isLoading} over={over} />
+        <ArchiveTable {...props} isLoading={isLoading} archive={archive} />
       )}
     </>
   );

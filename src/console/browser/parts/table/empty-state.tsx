@@ -5,7 +5,7 @@ interface EmptyStateProps {
   readonly children: ComponentChildren;
 }
 
-/** Where there is nothing yet, or nothing that matches: says what would be here and how to get it. */
+/** Stands in for an empty list: says what would be here and how to get it. */
 export function EmptyState({ title, children }: EmptyStateProps) {
   return (
     <div class="empty">

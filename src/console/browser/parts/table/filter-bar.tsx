@@ -1,36 +1,36 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { visible } from "../../../../platform/text/visible.ts";
-import { setQuery, usePlace } from "../../router.ts";
+import { setQuery, useLocation } from "../../router.ts";
 import { Field, SelectField } from "../form/fields.tsx";
 import { compareTexts, number } from "../text.ts";
 import { useWidth } from "../use-width.ts";
 
-/** One thing to choose rows by. Its id is its name in the address. */
+/** A filter for rows. Its id is its name in the URL. */
 export interface Filter<Row> {
   readonly id: string;
   readonly label: string;
-  /** What the row has of it; a row may have several, or none. */
+  /** The row's values; a row may have several, or none. */
   valuesOf(row: Row): readonly string[];
-  /** A value as a person reads it. */
+  /** The display text of a value. */
   wordOf?(value: string): string;
 }
 
 export interface Filtering<Row> {
   readonly filters: readonly Filter<Row>[];
-  /** Everything a search looks through. */
+  /** The text that the search looks through. */
   textOf(row: Row): string;
 }
 
-/** More choices than these are nobody's idea of choosing; the search finds the rest. */
+/** Most options of one filter; the search finds the rest. */
 const OPTIONS_MAXIMUM = 200;
 const SEARCH_DELAY_MS = 150;
 const SEARCH_LENGTH = 200;
 
-/** The rows that the address asks for: every word of the search, and every filter. */
+/** The rows that match every word of the search and every filter in the URL. */
 export function useFiltered<Row>(rows: readonly Row[], { filters, textOf }: Filtering<Row>): readonly Row[] {
-  const { query } = usePlace();
-  // As they are shown: what is read off the page is found.
+  const { query } = useLocation();
+  // Compared as displayed, so that text copied from the page is found.
   const texts = useMemo(() => rows.map((row) => visible(textOf(row)).toLowerCase()), [rows]);
   const key = query.toString();
   return useMemo(() => {
@@ -56,13 +56,13 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
   readonly matching: number;
   /** "robot" */
   readonly noun: string;
-  /** What the search looks through. */
+  /** Placeholder of the search: what it looks through. */
   readonly hint: string;
 }
 
-/** A search and selects; what is chosen is in the address. What is found is said in a place that is there already: nothing moves. */
+/** A search field and filters, kept in the URL. The space for the number of matches is reserved, so that nothing moves. */
 export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
   const isPhone = useWidth() === "phone";
   const selects = filters.map((filter) => <FilterSelect key={filter.id} filter={filter} rows={rows} />);
@@ -99,16 +99,16 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
 }
 
 function SearchField({ label, hint }: { readonly label: string; readonly hint: string }) {
-  const inAddress = usePlace().query.get("q") ?? "";
+  const inAddress = useLocation().query.get("q") ?? "";
   const [text, setText] = useState(inAddress);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // By the way back, a link, or the button that clears; not where it says what was typed, with the blank before the next word.
+  // Follows the URL after "back", a link or the clear button, but keeps a trailing blank that is being typed.
   useLayoutEffect(() => setText((typed) => (typed.trim() === inAddress ? typed : inAddress)), [inAddress]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const change = (value: string) => {
     setText(value);
     clearTimeout(timer.current);
-    // Browsers refuse an address that changes with every key.
+    // Browsers limit how often the URL may change.
     timer.current = setTimeout(() => setParameter("q", value.trim()), SEARCH_DELAY_MS);
   };
   return (
@@ -133,9 +133,9 @@ function SearchField({ label, hint }: { readonly label: string; readonly hint: s
 
 function FilterSelect<Row>({ filter, rows }: { readonly filter: Filter<Row>; readonly rows: readonly Row[] }) {
   const { id, label } = filter;
-  const chosen = usePlace().query.get(id) ?? "";
+  const chosen = useLocation().query.get(id) ?? "";
   const options = useMemo(() => optionsOf(filter, rows), [rows]);
-  // A link may ask for what no row has any more.
+  // A link may filter by a value that no row has any more.
   const listed = chosen === "" || options.some(({ value }) => value === chosen);
   const all = [{ value: "", word: "All" }, ...options, ...(listed ? [] : [{ value: chosen, word: `${chosen} (0)` }])];
   return <SelectField label={label} value={chosen} options={all} change={(value) => setParameter(id, value)} />;

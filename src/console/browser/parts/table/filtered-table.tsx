@@ -6,13 +6,13 @@ import { Table } from "./table.tsx";
 
 export interface FilteredTableProps<Row> extends TableProps<Row> {
   readonly filtering: Filtering<Row>;
-  /** Where the rows are a part of what there is: "retired". */
+  /** If the rows are a subset: "retired". */
   readonly which?: string;
-  /** What the search looks through. */
+  /** Placeholder of the search: what it looks through. */
   readonly hint: string;
 }
 
-/** A table, with a search and filters above it. */
+/** A table with a search and filters above it. */
 export function FilteredTable<Row>({ filtering, which, hint, ...props }: FilteredTableProps<Row>) {
   const { rows, noun, isLoading = false } = props;
   const matching = useFiltered(rows, filtering);

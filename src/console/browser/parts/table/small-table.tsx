@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 
 interface SmallTableProps {
-  /** What the rows are, for readers. */
+  /** For screen readers. */
   readonly label: string;
   readonly heads: readonly string[];
   /** Rows. */
   readonly children: ComponentChildren;
 }
 
-/** A table inside a page. Where it is wider than the page it scrolls by itself, by the keyboard too. */
+/** A simple table inside a page. If it is wider than the page, it scrolls horizontally, by the keyboard too. */
 export function SmallTable({ label, heads, children }: SmallTableProps) {
   return (
     <div class="scroll-x" tabIndex={0} role="group" aria-label={label}>

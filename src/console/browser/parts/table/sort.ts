@@ -1,4 +1,4 @@
-/** How a table is sorted: what the address asks for, and the rows in that order. */
+/** Sorting of tables, by the column and direction in the URL. */
 import { compareTexts } from "../text.ts";
 import type { Column } from "./column.ts";
 

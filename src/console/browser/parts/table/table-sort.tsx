@@ -1,4 +1,4 @@
-/** The headings of a table and the field that change how it is sorted. */
+/** Controls that sort a table: column headings, and on cards a select. */
 import { useId } from "preact/hooks";
 
 import { setQuery } from "../../router.ts";
@@ -10,7 +10,7 @@ interface HeadingProps<Row> {
   readonly column: Column<Row>;
   readonly sort: Sort<Row> | null;
   readonly standard: string | undefined;
-  /** Not in sight: cards have no headings, and sort by a field above them. */
+  /** Plain text without a button: cards hide the headings and use `SortSelect` instead. */
   readonly isStatic: boolean;
 }
 
@@ -47,7 +47,7 @@ interface SortSelectProps<Row> {
   readonly standard: string | undefined;
 }
 
-/** What the headings of a table are, for cards. */
+/** Replaces the headings where rows are cards. */
 export function SortSelect<Row>({ columns, sort, standard }: SortSelectProps<Row>) {
   const id = useId();
   const value = sort === null ? "" : nameOf(sort.column.id, sort.direction);
@@ -69,7 +69,7 @@ export function SortSelect<Row>({ columns, sort, standard }: SortSelectProps<Row
         value={value}
         onChange={({ currentTarget }) => setSort(currentTarget.value, standard)}
       >
-        {sort === null ? <option value="">as they come</option> : null}
+        {sort === null ? <option value="">unsorted</option> : null}
         {options.map(({ value: each, word }) => (
           <option key={each} value={each}>
             {word}

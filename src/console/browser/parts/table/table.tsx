@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
-import { usePlace } from "../../router.ts";
+import { useLocation } from "../../router.ts";
 import { counted, number } from "../text.ts";
 import { useWidth, WIDTHS } from "../use-width.ts";
 import type { Column } from "./column.ts";
@@ -9,40 +9,40 @@ import { readSort, sortRows } from "./sort.ts";
 import { Heading, SortSelect } from "./table-sort.tsx";
 
 export interface TableProps<Row> {
-  /** What the rows are, for readers: "Robots". */
+  /** "Robots"; for screen readers. */
   readonly caption: string;
   /** "robot" */
   readonly noun: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   keyOf(row: Row): string;
-  /** The page of a row. */
+  /** URL of a row's page. */
   hrefOf?(row: Row): string;
-  /** Column and direction when the address says nothing: "name", "-changed". Without it, as they come. */
+  /** Default sort: "name", "-changed". Without it the rows keep their order. */
   readonly sort?: string;
-  /** Rows on their way: their room is kept. */
+  /** Shows placeholder rows. */
   readonly isLoading?: boolean;
-  /** When cells have two lines. */
+  /** For cells of two lines. */
   readonly rowHeight?: string;
-  /** Rows are higher where what is in them needs it. */
+  /** Rows grow with their content. */
   readonly hasGrowingRows?: boolean;
-  /** On a phone, what a card needs. */
+  /** Height of a card on a phone. */
   readonly cardHeight?: string;
 }
 
-/** More at once than anybody scrolls through; the rest comes on demand, so that a page of 100,000 rows still opens. */
+/** Rows rendered at first; a button shows more, so that a list of 100,000 rows still opens. */
 const ROWS_SHOWN = 1000;
 const LOADING_ROWS = 12;
 
 /**
- * Rows to look through: sorted by the address, as many columns as there is room for, cards on a phone. All rows are in the page,
- * so that the browser finds in them and readers count them; those out of sight are not laid out.
+ * A table, sorted by the URL, with as many columns as fit; on a phone each row is a card. All shown rows are in the document, so that
+ * the browser's search and screen readers reach them; CSS skips the layout of rows outside the viewport.
  */
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, isLoading = false, rowHeight, cardHeight } = props;
   const width = useWidth();
   const [limit, setLimit] = useState(ROWS_SHOWN);
-  const { query } = usePlace();
+  const { query } = useLocation();
   const sort = readSort(query.get("sort") ?? props.sort, columns);
   const shown = useMemo(() => columns.filter(({ from = "phone" }) => WIDTHS[width] >= WIDTHS[from]), [columns, width]);
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort?.column, sort?.direction]);
@@ -98,7 +98,7 @@ interface RowProps<Row> {
   hrefOf: ((row: Row) => string) | undefined;
 }
 
-/** A row whose data is the same object is not compared again: a thousand of them are looked at on every key of a search. */
+/** Memoized by the row object: each key of a search renders up to a thousand rows. */
 function BodyRow<Row>({ row, columns, hrefOf }: RowProps<Row>) {
   return useMemo(
     () => (

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from "preact";
 
-interface ComingProps {
-  /** Undefined as long as it is asked for, null where there is none. */
+interface PendingValueProps {
+  /** Undefined while it loads, null if there is none. */
   readonly value: string | null | undefined;
   children(value: string): ComponentChildren;
 }
 
-/** A value in a list that comes later than the list: its room first, then the value, or a dash where there is none. */
-export function Coming({ value, children }: ComingProps) {
+/** A value that loads later than its row: a placeholder, then the value, or a dash if there is none. */
+export function PendingValue({ value, children }: PendingValueProps) {
   if (value === undefined) {
     return (
       <span class="skeleton skeleton-word">
