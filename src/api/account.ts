@@ -4,7 +4,7 @@ import { deploymentViewSchema } from "./deployments.ts";
 import { apiKeyViewSchema } from "./keys.ts";
 import type { Operation } from "./wire/operation.ts";
 
-/** Deployments, and keys, that an overview shows: whoever wants all of them asks for their lists. */
+/** Maximum number of deployments, and of keys, in an overview. Their own lists have all of them. */
 export const ACCOUNT_ITEMS_MAXIMUM = 100;
 
 export const accountViewSchema = z
@@ -13,20 +13,20 @@ export const accountViewSchema = z
     deployments: z
       .array(deploymentViewSchema)
       .describe(
-        `The newest ${ACCOUNT_ITEMS_MAXIMUM} that are not retired; none for a credential that lacks deployments:read.`,
+        `The newest ${ACCOUNT_ITEMS_MAXIMUM} deployments that are not retired; empty if the credential lacks deployments:read.`,
       ),
     api_keys: z
       .array(apiKeyViewSchema)
       .describe(
-        `The newest ${ACCOUNT_ITEMS_MAXIMUM} that are neither revoked nor expired; none for a credential that lacks api-keys:read.`,
+        `The newest ${ACCOUNT_ITEMS_MAXIMUM} keys that are neither revoked nor expired; empty if the credential lacks api-keys:read.`,
       ),
-    deployment_count: z.int().describe("All that are not retired."),
-    api_key_count: z.int().describe("All that are neither revoked nor expired."),
+    deployment_count: z.int().describe("Number of all deployments that are not retired."),
+    api_key_count: z.int().describe("Number of all keys that are neither revoked nor expired."),
   })
   .meta({ id: "AccountView" });
 
 export const getAccount = {
-  summary: "Tell what the organization has",
+  summary: "Get an overview of the organization",
   tag: "customer-auth",
   method: "GET",
   path: "/v1/me/account",

@@ -21,10 +21,10 @@ export const auditEntrySchema = z
     ),
     subject_model: nullableText.describe("Model of a deployment; null for everything else."),
     actor: actorSchema.describe(
-      "Credential that made the change. label: of the key, or of the key a session goes back to.",
+      "Credential that made the change. label: label of the key, or of the key with which the session was created.",
     ),
     request_id: nullableText,
-    details: z.record(z.string(), z.unknown()).describe("What else is known of the change; never a secret."),
+    details: z.record(z.string(), z.unknown()).describe("Further details of the change; never a secret."),
   })
   .meta({ id: "AuditEntry" });
 

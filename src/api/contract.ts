@@ -78,7 +78,7 @@ const cameraSchema = z.strictObject({
 export const robotContractSchema = z
   .strictObject({
     schema: z.literal(CONTRACT_SCHEMA),
-    robot_type_id: text({ ...TYPE_ID_LENGTH, pattern: TYPE_ID }).describe("That of the request."),
+    robot_type_id: text({ ...TYPE_ID_LENGTH, pattern: TYPE_ID }).describe("Same as robot_type_id of the request."),
     display_name: printableSchema.optional(),
     topology: z.enum(terms.TOPOLOGIES),
     action_semantics: z.enum(terms.ACTION_SEMANTICS),
@@ -101,7 +101,7 @@ export const robotContractSchema = z
   .meta({
     id: "RobotContract",
     description:
-      "How a custom robot type is built and driven. Names of groups, axes and cameras are unique; an axis is called <group>.<element>.<quantity>, after a group of the contract.",
+      "Structure and control interface of a custom robot type. Names of groups, axes and cameras are unique. The name of an axis is <group>.<element>.<quantity>, with a group of the contract.",
   });
 
 export type RobotContract = Immutable<z.output<typeof robotContractSchema>>;
@@ -111,7 +111,7 @@ export const otherContractSchema = z
   .record(z.string(), z.unknown())
   .refine((contract) => contract["schema"] !== CONTRACT_SCHEMA, `a contract of ${CONTRACT_SCHEMA} must be one`)
   .meta({ properties: { schema: { not: { const: CONTRACT_SCHEMA } } } })
-  .meta({ id: "OtherContract", description: "A contract of any other kind, stored as it comes." });
+  .meta({ id: "OtherContract", description: "A contract of any other kind, stored unchanged." });
 
 type Immutable<T> = T extends object ? { readonly [member in keyof T]: Immutable<T[member]> } : T;
 

@@ -28,26 +28,28 @@ export const deploymentViewSchema = z
     status: z
       .string()
       .describe(
-        "preparing: the server in the robot's region is not known to be healthy yet. active: the robot is served. failed: last_error_code says why; it heals by itself once that is mended. retired: the model was taken from the robot or replaced, for good. There may be others later.",
+        "preparing: the endpoint in the robot's region is not known to be healthy yet. active: the robot is served. failed: last_error_code says why; the deployment recovers by itself once that is fixed. retired: the deployment was ended or replaced; this is final. More values may be added.",
       ),
     model: z.string().nullish().describe("Slug of the model."),
     subject_id: z.string().nullish().describe("Id of the checkpoint."),
     robot: z.string().nullish().describe("Name of the robot."),
     robot_id: z.string().nullish(),
-    region: z.string().nullish().describe("Whose server serves the robot."),
+    region: z.string().nullish().describe("Region of the endpoint that serves the robot."),
     endpoint_url: z
       .string()
       .nullish()
-      .describe("Where the robot sends its observations; null for a retired deployment. Use it while active."),
+      .describe(
+        "URL to which the robot sends its observations while the deployment is active; null for a retired deployment.",
+      ),
     active_generation_id: z.string().nullish().describe("Null unless the status is active."),
     last_error_code: z
       .string()
       .nullish()
       .describe(
-        "robot_incompatible: the robot lacks what the checkpoint needs, since it registered again or the catalog changed. no_endpoint_in_region: the checkpoint answers nowhere in the robot's region. preparation_timeout: the server did not become healthy in time. endpoint_failing: the server was healthy, and is not any more. Null where nothing is wrong; a retired deployment keeps what it had. There may be others later.",
+        "robot_incompatible: the robot registered again or the catalog changed, and the robot no longer meets the requirements of the checkpoint. no_endpoint_in_region: the checkpoint has no endpoint in the robot's region. preparation_timeout: the endpoint did not become healthy in time. endpoint_failing: the endpoint was healthy and no longer is. Null if there is no error; a retired deployment keeps its last code. More values may be added.",
       ),
     created_at: z.string().nullish(),
-    activated_at: z.string().nullish().describe("When it became active for the first time."),
+    activated_at: z.string().nullish().describe("When the deployment first became active."),
     retired_at: z.string().nullish(),
   })
   .meta({ id: "DeploymentView" });

@@ -14,10 +14,10 @@ export const endpointViewSchema = z
     model_slug: z.string(),
     checkpoint_id: z.string(),
     region: z.string(),
-    status: z.enum(ENDPOINT_STATUSES).describe("unknown: no probe has told yet."),
-    since: moment.nullable().describe("When it became so; null while unknown."),
+    status: z.enum(ENDPOINT_STATUSES).describe("unknown: the probes have no result yet."),
+    since: moment.nullable().describe("When the endpoint got this status; null while unknown."),
     checked_at: moment.nullable().describe("When it was last probed."),
-    detail: nullableText.describe("Why the last probe failed; null where it did not."),
+    detail: nullableText.describe("Why the last probe failed; null if it did not fail."),
   })
   .meta({ id: "EndpointView" });
 
@@ -30,7 +30,7 @@ export const endpointListSchema = z.object({ items: z.array(endpointViewSchema) 
 export const regionListSchema = z.object({ regions: z.array(z.string()) }).meta({ id: "RegionList" });
 
 export const listEndpoints = {
-  summary: "List how the endpoints of the catalog are",
+  summary: "List the health of the endpoints of the catalog",
   tag: "catalog",
   method: "GET",
   path: "/v1/endpoints",

@@ -9,24 +9,24 @@ import { pageQuerySchema } from "./wire/pages.ts";
 export const FLEET_MEMBER_STATES = ["ready", "active", "waiting", "blocked"] as const;
 export const SELECTION_KINDS = ["robots", "selector"] as const;
 
-/** Generations that details show at most: the newest, and what the fleet works with. */
+/** Maximum number of generations in the details: the newest, and always the active one. */
 export const GENERATIONS_SHOWN = { maximum: 100 } as const;
 
 export const fleetMemberViewSchema = z
   .object({
     robot_id: z.string(),
-    robot: z.string().describe("Its name."),
+    robot: z.string().describe("Name of the robot."),
     robot_type_id: z.string(),
     region: z.string(),
     site: nullableText,
-    state: z.enum(FLEET_MEMBER_STATES).describe("As in the counts of the fleet."),
+    state: z.enum(FLEET_MEMBER_STATES).describe("Same values as in the robot counts of the fleet."),
     waiting_for: z
       .enum(["endpoint", "window", "peak"])
       .nullable()
       .describe(
-        "What a waiting robot waits for: its endpoint, the fleet's operating window, or room below the fleet's peak. Null in the other states.",
+        "What a waiting robot waits for: its endpoint, the fleet's operating window, or peak_active_robots. Null in the other states.",
       ),
-    reason: nullableText.describe("What keeps it from being ready, in a sentence; null where nothing does."),
+    reason: nullableText.describe("Why the robot is not ready, in one sentence; null if nothing prevents it."),
   })
   .meta({ id: "FleetMemberView" });
 
@@ -39,12 +39,12 @@ export const fleetGenerationViewSchema = z
     status: z
       .string()
       .describe(
-        "Of what the fleet works with and of its update as in the view of the fleet; superseded: another took its place. There may be others later.",
+        "For active_model and update, the same status as in the fleet view. superseded: another generation replaced it. More values may be added.",
       ),
     created_at: moment,
     activated_at: moment
       .nullable()
-      .describe("When its servers were all healthy for the first time; null where they never were."),
+      .describe("When all of its endpoints were healthy for the first time; null if they never were."),
     blocker: nullableText.describe("What a person has to do, in a sentence; null unless the status is blocked."),
   })
   .meta({ id: "FleetGenerationView" });
@@ -53,18 +53,18 @@ export type FleetGenerationView = z.output<typeof fleetGenerationViewSchema>;
 
 export const fleetEndpointViewSchema = z
   .object({
-    generation_id: z.string().describe("Which generation needs it."),
+    generation_id: z.string().describe("The generation that needs the endpoint."),
     region: z.string(),
-    status: z.enum(ENDPOINT_STATUSES).describe("unknown: no probe has told yet."),
-    since: moment.nullable().describe("When it became so; null while unknown."),
+    status: z.enum(ENDPOINT_STATUSES).describe("unknown: the probes have no result yet."),
+    since: moment.nullable().describe("When the endpoint got this status; null while unknown."),
     checked_at: moment.nullable().describe("When it was last probed."),
-    detail: nullableText.describe("Why the last probe failed; null where it did not."),
+    detail: nullableText.describe("Why the last probe failed; null if it did not fail."),
   })
   .meta({ id: "FleetEndpointView" });
 
 export type FleetEndpointView = z.output<typeof fleetEndpointViewSchema>;
 
-/** The filters of a selector, all of them; a reader ignores others that may come. */
+/** All filters of a selector. Readers ignore filters that are added later. */
 const selectorViewSchema = z.object({
   site: nullableText,
   region: nullableText,
@@ -72,20 +72,22 @@ const selectorViewSchema = z.object({
   labels: z.record(z.string(), z.string()),
 });
 
-/** What the members of a fleet were chosen by, when it was made. */
+/** How the members of a fleet were selected when it was created. */
 export const fleetSelectionViewSchema = z
   .object({
-    kind: z.enum(SELECTION_KINDS).describe("robots: they were named. selector: they matched."),
-    selector: selectorViewSchema.nullable().describe("Null where they were named."),
+    kind: z
+      .enum(SELECTION_KINDS)
+      .describe("robots: the request named the robots. selector: the robots matched the selector."),
+    selector: selectorViewSchema.nullable().describe("Null for the kind robots."),
   })
   .meta({ id: "FleetSelectionView" });
 
 export type FleetSelectionView = z.output<typeof fleetSelectionViewSchema>;
 
-/** Something that a person has to see to: what is the matter, and what to do, a sentence each. */
+/** A problem that needs a person: what it is and what to do, one sentence each. */
 export const fleetNeedSchema = z
   .object({
-    reason: z.string().describe("What is the matter."),
+    reason: z.string().describe("What the problem is."),
     action: z.string().describe("What a person can do."),
   })
   .meta({ id: "FleetNeed" });
@@ -111,7 +113,7 @@ export const fleetNeedsSchema = z
     needs: z
       .array(fleetNeedSchema)
       .describe(
-        "Most urgent first; empty where no person is needed: the fleet or its update is blocked, robots lack what the model needs, an endpoint that was healthy fails, or one fails for longer than preparing takes.",
+        "Problems that need a person, most urgent first; may be empty. The fleet or its update is blocked, robots do not meet the model's requirements, an endpoint that was healthy fails, or an endpoint fails for longer than a preparation takes.",
       ),
     waiting: waitingCountsSchema,
   })
@@ -122,22 +124,22 @@ export type FleetNeeds = z.output<typeof fleetNeedsSchema>;
 /** Answer of `GET /v1/me/fleet-needs`. */
 export const fleetNeedsListSchema = z.object({ items: z.array(fleetNeedsSchema) }).meta({ id: "FleetNeedsList" });
 
-/** Answer of `GET /v1/fleets/{fleet_id}/details`: why a fleet is as its view says. */
+/** Answer of `GET /v1/fleets/{fleet_id}/details`: why a fleet has its status. */
 export const fleetDetailsSchema = z
   .object({
     created_at: moment,
-    updated_at: moment.nullable().describe("When its model was last changed; null where it has its first."),
-    operating_windows: z.array(z.object({ starts_at: moment, ends_at: moment })).describe("In their order, in UTC."),
-    selection: fleetSelectionViewSchema.describe("How its members were chosen."),
+    updated_at: moment.nullable().describe("When the fleet's model was last changed; null if it was never changed."),
+    operating_windows: z.array(z.object({ starts_at: moment, ends_at: moment })).describe("Sorted by time, in UTC."),
+    selection: fleetSelectionViewSchema.describe("How the members of the fleet were selected."),
     generations: z
       .array(fleetGenerationViewSchema)
-      .describe("Newest first, 100 at most; what the fleet works with is among them."),
-    members: z.array(fleetMemberViewSchema).describe("In the order they were registered."),
+      .describe("At most 100, newest first. The active generation is always included."),
+    members: z.array(fleetMemberViewSchema).describe("In the order of registration."),
     endpoints: z
       .array(fleetEndpointViewSchema)
-      .describe("Of its model and of its update, in regions that it has robots in."),
-    needs: z.array(fleetNeedSchema).describe("What a person has to see to, most urgent first."),
-    waiting: waitingCountsSchema.describe("What its waiting robots wait for."),
+      .describe("Endpoints of the active model and of the update, in the regions of the fleet's robots."),
+    needs: z.array(fleetNeedSchema).describe("Problems that need a person, most urgent first."),
+    waiting: waitingCountsSchema.describe("What the waiting robots wait for."),
   })
   .meta({ id: "FleetDetails" });
 
@@ -151,9 +153,12 @@ export const previewedRobotSchema = z
     region: z.string(),
     site: nullableText,
     labels: z.record(z.string(), z.string()),
-    fits: z.boolean().nullable().describe("Whether it has what the subject needs; null without a subject."),
+    fits: z
+      .boolean()
+      .nullable()
+      .describe("Whether the robot meets the requirements of the subject; null if no subject was given."),
     reason: nullableText.describe(
-      "What it lacks, or, where it fits, why it could not run it now: its endpoint is not healthy.",
+      "What the robot lacks. If it fits: why it cannot run the subject now, because its endpoint is not healthy.",
     ),
   })
   .meta({ id: "PreviewedRobot" });
@@ -164,14 +169,14 @@ export type PreviewedRobot = z.output<typeof previewedRobotSchema>;
 export const fleetPreviewedSchema = z
   .object({
     robots: z.array(previewedRobotSchema),
-    total: z.int().min(0).describe("How many robots there are; all of them are shown."),
+    total: z.int().min(0).describe("Number of robots. The list contains all of them."),
   })
   .meta({ id: "FleetPreviewed" });
 
 export type FleetPreviewed = z.output<typeof fleetPreviewedSchema>;
 
 export const getFleetDetails = {
-  summary: "Tell why a robot fleet is as it is",
+  summary: "Explain the status of a robot fleet",
   tag: "fleets",
   method: "GET",
   path: "/v1/fleets/{fleet_id}/details",

@@ -32,7 +32,7 @@ export const robotSelectorSchema = z
     robot_type_id: text(ROBOT_TYPE_ID_LENGTH).nullish(),
     labels: labelsSchema(SELECTOR_LABELS_COUNT.maximum).optional(),
   })
-  .meta({ id: "RobotSelector", description: "All filters that are given must match; at least one is." });
+  .meta({ id: "RobotSelector", description: "At least one filter. A robot must match all given filters." });
 
 const selectionMembers = {
   robots: z
@@ -69,10 +69,10 @@ export const fleetPreviewSchema = z
     ...selectionMembers,
     subject: text(SUBJECT_LENGTH)
       .nullish()
-      .describe("A model or checkpoint to judge the robots by; without one nobody is judged."),
+      .describe("A model or checkpoint to check the robots against. Without it, no robot is checked."),
   })
   .refine(isOneWay, ONE_WAY)
-  .meta({ id: "FleetPreview", description: "A selection as a fleet takes it: exactly one of robots and selector." });
+  .meta({ id: "FleetPreview", description: "A selection as for a new fleet: exactly one of robots and selector." });
 
 export type FleetPreview = z.output<typeof fleetPreviewSchema>;
 
@@ -85,19 +85,19 @@ export const fleetCreateSchema = z
   .strictObject({
     name: text(FLEET_NAME_LENGTH),
     subject: text(SUBJECT_LENGTH).describe(
-      "A model by its slug, which stands for its default checkpoint, or a checkpoint by its id.",
+      "Slug of a model, which refers to its default checkpoint, or id of a checkpoint.",
     ),
     selection: fleetRobotSelectionSchema,
     peak_active_robots: z
       .int()
       .min(PEAK_ACTIVE_ROBOTS.minimum)
-      .describe("Robots that are active at the same time, at most; no more than members."),
+      .describe("Maximum number of robots that are active at the same time; not more than the fleet has members."),
     readiness_mode: readinessModeSchema,
     operating_windows: z
       .array(operatingWindowSchema)
       .max(OPERATING_WINDOWS_COUNT.maximum)
       .default([])
-      .describe("For the mode scheduled, which needs at least one; the others take none. They must not overlap."),
+      .describe("Required for the mode scheduled, not allowed for the others. Windows must not overlap."),
   })
   .meta({ id: "FleetCreate" });
 
@@ -124,25 +124,25 @@ export const fleetRobotCountsSchema = z
   .object({
     registered: count.describe("Members of the fleet."),
     ready: count.describe(
-      "Could be deployed now: their server is healthy, within peak_active_robots and operating windows.",
+      "Can be deployed now: their endpoint is healthy, and peak_active_robots and the operating windows allow it.",
     ),
     active: count.describe("Have an active deployment of the fleet's checkpoint."),
-    waiting: count.describe("All others."),
+    waiting: count.describe("All other members."),
     blocked: count.describe("Lack what the model needs, or have no endpoint in their region."),
   })
   .meta({
     id: "FleetRobotCounts",
-    description: "Each robot that is registered is counted once more: as ready, active, waiting or blocked.",
+    description: "registered is the sum of ready, active, waiting and blocked.",
   });
 
 export const fleetModelGenerationViewSchema = z
   .object({
     subject: z.string(),
-    generation_id: z.string().describe("Another with every change of the model."),
+    generation_id: z.string().describe("Every change of the model creates a new generation."),
     status: z
       .string()
       .describe(
-        "preparing: its servers have not all been healthy yet. active: they have been. blocked: no robot of the fleet can run it. There may be others later.",
+        "preparing: some of its endpoints have never been healthy. active: all of them have been healthy. blocked: no robot of the fleet can run it. More values may be added.",
       ),
   })
   .meta({ id: "FleetModelGenerationView" });
@@ -154,7 +154,7 @@ export const fleetUpdateViewSchema = z
     status: z
       .string()
       .describe(
-        "pending: its servers have not all been looked at since it was asked for. preparing: they have, and not all are healthy. blocked: a person has to do what blocker says. There may be others later. An update that is done is active_model.",
+        "pending: some of its endpoints have not been probed since the update was requested. preparing: all have been probed, and some are not healthy. blocked: a person has to do what blocker says. More values may be added. A completed update becomes active_model.",
       ),
     blocker: z
       .string()
@@ -173,11 +173,11 @@ export const fleetViewSchema = z
   .object({
     id: z.string(),
     name: z.string(),
-    subject: z.string().describe("As it was asked for: what active_model works with."),
+    subject: z.string().describe("Subject of active_model, as it was requested."),
     readiness_mode: readinessModeSchema,
     peak_active_robots: z.int().min(PEAK_ACTIVE_ROBOTS.minimum),
     status: fleetStatusSchema.describe(
-      "preparing: the servers it needs have not all been healthy since its model was chosen, or its next operating window is still to come. ready: everything its robots need answers. degraded: it was ready, and now a server fails or some robots do not suit the model. blocked: nothing becomes ready before a person does what blocker says.",
+      "preparing: some endpoints it needs have not been healthy since its model was chosen, or its next operating window has not started. ready: all endpoints that its robots need are healthy. degraded: it was ready, and now an endpoint fails or some robots cannot run the model. blocked: it cannot become ready until a person does what blocker says.",
     ),
     blocker: z
       .string()
@@ -186,13 +186,13 @@ export const fleetViewSchema = z
     readiness_estimate: readinessEstimateSchema
       .nullish()
       .describe(
-        "Seconds until it is ready, from preparations that were observed; null unless it is preparing, and as long as nothing was observed.",
+        "Estimated seconds until it is ready, from preparations observed so far; null unless it is preparing, and while there are no observations.",
       ),
     robots: fleetRobotCountsSchema,
     active_model: fleetModelGenerationViewSchema.nullish(),
     update: fleetUpdateViewSchema
       .nullish()
-      .describe("The model that is to take the place of active_model; null where none is."),
+      .describe("The update that will replace active_model; null if there is none."),
   })
   .meta({ id: "FleetView" });
 

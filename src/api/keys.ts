@@ -29,30 +29,32 @@ export const apiKeyCreateSchema = z
       .min(1)
       .max(API_KEY_SCOPES.length)
       .nullish()
-      .describe("What the key may do; without scopes it may do everything its maker may."),
+      .describe(
+        "What the key may do. Without scopes the key is unrestricted, which only an unrestricted credential can grant.",
+      ),
     /** When the key stops working by itself. */
     expires_at: z.iso
       .datetime({ offset: true })
       .nullish()
-      .describe("When it stops working by itself; in the future. No later than the key that it ends with."),
+      .describe("When the key expires; must be in the future. The key never outlives the key that it depends on."),
     /** True for a key that goes on when the key it is made with ends. */
     independent: z
       .literal([true, false])
       .nullish()
       .describe(
-        "True for a key that goes on when the key it is made with ends. Only a key that may do everything and never expires can make one.",
+        "True for a key that keeps working when the key that created it ends. Only an unrestricted key that never expires can create one.",
       ),
     /** Names of the robots that it may set up, and no others. */
     robots: apiKeyRobotsSchema
       .nullish()
       .describe(
-        "Names of the robots it may set up, and no others. Only for a key whose scopes have robots:setup and not api-keys:write.",
+        "Names of the only robots that the key may set up. Only for a key whose scopes include robots:setup and not api-keys:write.",
       ),
     /** How many robots it may add. */
     max_robots: apiKeyMaxRobotsSchema
       .nullish()
       .describe(
-        "How many new robots it may add; those that are there it may set up again. Only for a key whose scopes have robots:setup and not api-keys:write.",
+        "Maximum number of new robots that the key may add. It may set up existing robots again. Only for a key whose scopes include robots:setup and not api-keys:write.",
       ),
   })
   .meta({ id: "ApiKeyCreate" });
@@ -64,11 +66,11 @@ export const apiKeyViewSchema = z
   .looseObject({
     id: z.string(),
     label: z.string().nullish(),
-    key_prefix: z.string().nullish().describe("How the key begins."),
-    key_last4: z.string().nullish().describe("How it ends."),
-    scopes: z.array(z.string()).nullish().describe("Null for a key that may do everything."),
+    key_prefix: z.string().nullish().describe("First characters of the key."),
+    key_last4: z.string().nullish().describe("Last four characters of the key."),
+    scopes: z.array(z.string()).nullish().describe("Null for an unrestricted key."),
     created_at: z.string().nullish(),
-    last_used_at: z.string().nullish().describe("To about a minute."),
+    last_used_at: z.string().nullish().describe("Accurate to about a minute."),
     expires_at: z.string().nullish(),
     revoked_at: z.string().nullish(),
     /** Id of the key it was made with, or `command`. */
@@ -76,20 +78,20 @@ export const apiKeyViewSchema = z
       .string()
       .nullish()
       .describe(
-        "Id of the key it was made with, by itself or through a session; command for the service's own command line.",
+        "Id of the key that created it, directly or through a session; command for the service's own command line.",
       ),
     /** Id of the key that it ends with; null for one that goes on alone. */
     parent_id: z
       .string()
       .nullish()
-      .describe("The key that it ends with: created_by, or null for one that goes on when that ends."),
+      .describe("Id of the key that it depends on: the same as created_by, or null for an independent key."),
     /** Names of the only robots it may set up; null for any. */
-    robots: z.array(z.string()).nullish().describe("Names of the only robots it may set up; null for any."),
+    robots: z.array(z.string()).nullish().describe("Names of the only robots that the key may set up; null for any."),
     /** How many robots it may add; null where only the service bounds that. */
     max_robots: z
       .number()
       .nullish()
-      .describe("How many new robots it may add; null where only the limits of the service bound that."),
+      .describe("Maximum number of new robots that the key may add; null if only the limits of the service apply."),
   })
   .meta({ id: "ApiKeyView" });
 
@@ -98,7 +100,7 @@ export type ApiKeyView = z.output<typeof apiKeyViewSchema>;
 /** Answer of `POST /v1/me/api-keys`: the one time the key itself is shown. */
 export const apiKeyCreatedSchema = apiKeyViewSchema
   .extend({ api_key: z.string() })
-  .meta({ id: "ApiKeyCreated", description: "The one time the key itself is shown." });
+  .meta({ id: "ApiKeyCreated", description: "The only answer that contains the key itself." });
 
 /** Answer of `GET /v1/me/api-keys`. */
 export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) }).meta({ id: "ApiKeyList" });

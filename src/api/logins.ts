@@ -20,14 +20,14 @@ export const LOOPBACK_URL =
 /** Body of `POST /v1/cli/login/start`. */
 export const loginStartSchema = z
   .object({
-    verifier: text(LOGIN_VERIFIER_LENGTH).describe("A secret of the program that logs in, made for this login alone."),
+    verifier: text(LOGIN_VERIFIER_LENGTH).describe("A secret that the program generates for this login only."),
     callback_url: text(LOGIN_CALLBACK_LENGTH)
       .refine(
         (url) => LOOPBACK_URL.test(url),
         "must be a URL on the program's own computer, such as http://127.0.0.1:PORT/callback, http://[::1]:PORT or http://localhost:PORT",
       )
       .meta({
-        description: "Where on the program's own computer the browser brings the code.",
+        description: "Loopback URL of the program, to which the browser sends the code.",
         pattern: LOOPBACK_URL.source,
       }),
   })
@@ -37,15 +37,15 @@ export type LoginStart = z.output<typeof loginStartSchema>;
 /** `login_url` is a path on the service that a person opens in a browser. */
 export const loginStartedSchema = z
   .looseObject({
-    exchange_id: z.string().describe("The login, in all other steps."),
+    exchange_id: z.string().describe("Identifies the login in all other steps."),
     login_url: z
       .string()
-      .describe("Path of the page where a person decides. The site has that page; this service does not."),
+      .describe("Path of the page on which a person decides. The site provides that page, not this API."),
     /** For a person to compare with the page (RFC 8628, 3.3.1). */
     user_code: z
       .string()
       .optional()
-      .describe("For the person to compare: the program shows it, and so does the page. It opens nothing."),
+      .describe("Shown by the program and by the page, for the person to compare. It is not a credential."),
   })
   .meta({ id: "LoginStarted" });
 
@@ -53,7 +53,7 @@ export const loginStartedSchema = z
 export const loginPollSchema = z
   .object({
     exchange_id: text(LOGIN_ID_LENGTH),
-    verifier: text(LOGIN_VERIFIER_LENGTH).describe("The one the login was started with."),
+    verifier: text(LOGIN_VERIFIER_LENGTH).describe("The verifier that the login was started with."),
   })
   .meta({ id: "LoginPoll" });
 export type LoginPoll = z.output<typeof loginPollSchema>;
@@ -67,15 +67,15 @@ export const loginPolledSchema = z
   })
   .meta({
     id: "LoginPolled",
-    description: "interval: seconds to wait before the next poll. token: once, when the status is complete.",
+    description: "interval: seconds to wait before the next poll. token: returned only once, with the status complete.",
   });
 
 /** Body of `POST /v1/cli/login/exchange`. */
 export const loginExchangeSchema = z
   .object({
     exchange_id: text(LOGIN_ID_LENGTH),
-    code: text(LOGIN_CODE_LENGTH).describe("From the address the browser brought to callback_url."),
-    verifier: text(LOGIN_VERIFIER_LENGTH).describe("The one the login was started with."),
+    code: text(LOGIN_CODE_LENGTH).describe("The code with which the browser opened callback_url."),
+    verifier: text(LOGIN_VERIFIER_LENGTH).describe("The verifier that the login was started with."),
   })
   .meta({ id: "LoginExchange" });
 export type LoginExchange = z.output<typeof loginExchangeSchema>;
@@ -92,7 +92,7 @@ export const loginDecisionSchema = z
       .enum(["redirect", "poll"])
       .nullish()
       .describe(
-        "How the token may get to the program. redirect: by the code in redirect_url alone, which the person's browser takes to a program on their own computer. poll: by polling alone, wherever the program runs. Left out, by either. A page on which a person decides says redirect, unless the person says that the program runs elsewhere.",
+        "How the program may get the token. redirect: only with the code in redirect_url, which the person's browser sends to a program on the same computer. poll: only by polling, on whatever computer the program runs. Omitted: in either way. A page on which a person decides sends redirect, unless the person says that the program runs on another computer.",
       ),
   })
   .meta({ id: "LoginDecision" });
@@ -105,7 +105,7 @@ export const loginDecidedSchema = z
     redirect_url: z
       .string()
       .describe(
-        "Where the person's browser goes next: callback_url with exchange_id and either code or error=access_denied.",
+        "URL that the person's browser opens next: callback_url with exchange_id and either code or error=access_denied.",
       ),
   })
   .meta({ id: "LoginDecided" });
@@ -115,7 +115,7 @@ export const sessionViewSchema = z
     authenticated: z.boolean(),
     active_organization: z
       .looseObject({ id: z.string(), name: z.string(), role: z.string() })
-      .describe("The one organization of the credential. role: admin may do everything, member what its scopes say."),
+      .describe("The organization of the credential. role: admin is unrestricted, member is restricted to its scopes."),
     /** What the request was sent with. Our service always says it; `scopes` is null for one that may do everything. */
     credential: z
       .looseObject({
@@ -128,7 +128,7 @@ export const sessionViewSchema = z
       })
       .optional()
       .describe(
-        "What the request was sent with. type: api_key or session. api_key_id: the key that a session goes back to, or the key itself. scopes: null where it may do everything. expires_at: null where it works until it is revoked.",
+        "Credential of the request. type: api_key or session. api_key_id: the key itself, or the key with which the session was created. scopes: null if unrestricted. expires_at: null if it works until it is revoked.",
       ),
   })
   .meta({ id: "SessionView" });
@@ -192,7 +192,7 @@ export const endSession = {
 } as const satisfies Operation;
 
 export const getSession = {
-  summary: "Tell whose credential this is",
+  summary: "Describe the credential of the request",
   tag: "customer-auth",
   method: "GET",
   path: "/v1/me/session",

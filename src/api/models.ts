@@ -10,24 +10,26 @@ export const checkpointViewSchema = z
     requirements: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe("What a robot must bring to run it; what is not there is not asked for."),
+      .describe("What a robot needs to run it. An absent member is no requirement."),
     regions: z
       .array(z.string())
       .nullish()
-      .describe("Where it answers. A robot is served in its own region and in no other."),
+      .describe("Regions in which it has an endpoint. A robot is served only in its own region."),
   })
   .meta({ id: "CheckpointView" });
 
 /** Answer of `GET /v1/models/{slug}`. The document leaves the members open; a reader needs only `slug`. */
 export const modelViewSchema = z
   .looseObject({
-    slug: z.string().describe("What the model is called: as a fleet's subject or a deployment's model."),
+    slug: z
+      .string()
+      .describe("Identifies the model, for example as the subject of a fleet or the model of a deployment."),
     display_name: z.string().nullish(),
     vendor: z.string().nullish(),
     model_type: z.string().nullish(),
     license_tier: z.string().nullish(),
-    default_checkpoint_id: z.string().nullish().describe("The checkpoint that the slug stands for."),
-    checkpoints: z.array(checkpointViewSchema).nullish().describe("Those on offer, oldest first."),
+    default_checkpoint_id: z.string().nullish().describe("The checkpoint that the slug refers to."),
+    checkpoints: z.array(checkpointViewSchema).nullish().describe("Checkpoints in the catalog, oldest first."),
     created_at: z.string().nullish(),
   })
   .meta({ id: "ModelView" });

@@ -11,16 +11,18 @@ export const refusalSchema = z
   .object({
     id: z.string(),
     robot: nullableText.describe(
-      "The name that was sent; null where the request was refused before its body was read.",
+      "Robot name in the request; null if the request was refused before its body was read.",
     ),
-    status: z.int().describe("Of the answers: 401, 403, 409, 413, 422, 429, or 400 for a body that cannot be read."),
-    detail: z.string().describe("Why, as the newest answer said. Of wrong inputs the places and messages."),
-    actor: actorSchema.describe("Credential that was sent. label: of the key; null for a session."),
-    address: z.string().describe("Of the client; behind a trusted proxy, the one it names."),
-    request_id: nullableText.describe("Of the newest."),
+    status: z
+      .int()
+      .describe("HTTP status of the answers: 401, 403, 409, 413, 422, 429, or 400 for a body that cannot be parsed."),
+    detail: z.string().describe("Reason in the newest answer. For invalid inputs, their locations and messages."),
+    actor: actorSchema.describe("Credential of the request. label: label of the key; null for a session."),
+    address: z.string().describe("Address of the client; behind a trusted proxy, the address that the proxy reports."),
+    request_id: nullableText.describe("Id of the newest request."),
     first_at: moment,
     last_at: moment,
-    count: z.int().describe("How many there were from first_at to last_at."),
+    count: z.int().describe("Number of refused requests from first_at to last_at."),
   })
   .meta({ id: "Refusal" });
 

@@ -8,7 +8,7 @@ const moment = z.string();
 const nullableText = z.string().nullable();
 const actorSchema = z.object({ id: z.string(), label: nullableText });
 
-/** Registrations that a robot's history shows at most: the newest. */
+/** Maximum number of registrations in a robot's history: the newest. */
 export const HISTORY_SHOWN = { maximum: 200 } as const;
 
 /** Members of a registration that may change from one to the next. */
@@ -23,18 +23,18 @@ export const REGISTRATION_MEMBERS = [
 
 const registrationMembers = {
   robot_id: z.string(),
-  robot: z.string().describe("Its name."),
+  robot: z.string().describe("Name of the robot."),
   configuration_digest: z.string(),
-  changed_at: moment.describe("When anything in it last became other than before."),
-  registered_at: moment.describe("When the robot last registered, changed or not."),
+  changed_at: moment.describe("When a registration last changed anything."),
+  registered_at: moment.describe("When the robot last registered, with or without a change."),
   contested_since: moment
     .nullable()
     .describe(
-      "Since when two computers register this name in turn, each replacing what the other registered; null when none was seen to do so for two days.",
+      "Since when two computers have been registering this name in turn, each replacing the other's registration; null if that has not happened for two days.",
     ),
 };
 
-/** What a robot registered with last, as far as a list shows it. */
+/** The part of a robot's last registration that a list shows. */
 export const registrationSummarySchema = z.object(registrationMembers).meta({ id: "RegistrationSummary" });
 
 export type RegistrationSummary = z.output<typeof registrationSummarySchema>;
@@ -55,9 +55,12 @@ export const registrationViewSchema = z
     contested_from: z
       .array(z.object({ address: z.string(), actor: actorSchema }))
       .describe(
-        "From where the name is registered in turn, newest first: address of the client, and the credential with the label of its key. Empty while it is not contested.",
+        "The clients that register this name in turn, newest first: their addresses and their credentials, with the label of the key. Empty while the name is not contested.",
       ),
-    contract: z.record(z.string(), z.unknown()).nullable().describe("As it was sent; null where there was none."),
+    contract: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe("The contract as it was sent; null if there was none."),
   })
   .meta({ id: "RegistrationView" });
 
@@ -71,17 +74,17 @@ export const registrationRecordSchema = z
       .array(z.string())
       .nullable()
       .describe(
-        "Members that are other than in the registration before: configuration_digest, robot_type_id, region, site, labels, contract. Null where that is not known.",
+        "Members that differ from the previous registration: configuration_digest, robot_type_id, region, site, labels, contract. Null if that is not known.",
       ),
     robot_type_id: z.string(),
     region: z.string(),
     site: nullableText,
-    actor: actorSchema.describe("Credential that sent it. label: of the key; null for a session."),
-    address: z.string().describe("Of the client that sent it; behind a trusted proxy, the one it names."),
+    actor: actorSchema.describe("Credential of the request. label: label of the key; null for a session."),
+    address: z.string().describe("Address of the client; behind a trusted proxy, the address that the proxy reports."),
     contested: z
       .boolean()
       .describe(
-        "Whether it restored what another computer had replaced, as contested_since of the registration tells.",
+        "Whether this registration restored what another computer had replaced (see contested_since of the registration).",
       ),
   })
   .meta({ id: "RegistrationRecord", description: "One registration." });
@@ -92,11 +95,11 @@ export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
 export const robotHistorySchema = z.object({ items: z.array(registrationRecordSchema) }).meta({ id: "RobotHistory" });
 
 export const getRegistration = {
-  summary: "Get what a robot registered with last",
+  summary: "Get the last registration of a robot",
   tag: "robots",
   method: "GET",
   path: "/v1/robots/{robot}/registration",
-  // A robot asks with the key it registers with whether the service still holds its registration.
+  // A robot checks with its robots:setup key whether the service still has its registration.
   scopes: ["robots:read", "robots:setup"],
   request: null,
   response: registrationViewSchema,
@@ -113,7 +116,7 @@ export const getRobotHistory = {
 } as const satisfies Operation;
 
 export const listRegistrations = {
-  summary: "List what robots registered with last",
+  summary: "List the last registrations of robots",
   tag: "robots",
   method: "GET",
   path: "/v1/me/registrations",

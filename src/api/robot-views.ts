@@ -8,12 +8,12 @@ import * as z from "zod";
  */
 export const robotViewSchema = z
   .object({
-    id: z.string().describe("Stays when the robot registers again."),
+    id: z.string().describe("Does not change when the robot registers again."),
     name: z.string(),
     robot_type_id: z.string(),
     region: z.string(),
     /** ISO 8601 date-time. */
-    created_at: z.string().describe("When it registered for the first time."),
+    created_at: z.string().describe("When the robot first registered."),
     site: z
       .string()
       .nullish()

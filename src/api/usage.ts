@@ -11,10 +11,13 @@ export const usageRecordSchema = z
     usage_type: z
       .string()
       .nullish()
-      .describe("What was measured. robot_time: time in which a robot had an active deployment."),
-    sku: z.string().nullish().describe("Under what it is listed: robot-time. There may be others later."),
-    quantity: z.number().nullish().describe("In units; of a period that still runs, what it has come to so far."),
-    unit: z.string().nullish().describe("second. There may be others later."),
+      .describe("What was measured. robot_time: the time in which a robot had an active deployment."),
+    sku: z.string().nullish().describe("Stock-keeping unit: robot-time. More values may be added."),
+    quantity: z
+      .number()
+      .nullish()
+      .describe("Amount in units. For a period that is still running, the amount up to now."),
+    unit: z.string().nullish().describe("second. More values may be added."),
     /** Null where nobody is billed. */
     amount_cents: z.int().nullish().describe("Null, because this service bills nobody."),
     deployment_id: z.string().nullish(),
@@ -52,14 +55,14 @@ export type UsageSummaryQuery = z.output<typeof usageSummaryQuerySchema>;
 /** Time of robots with an active deployment, in whole seconds; what it is not summed up by is null. */
 export const usageSumSchema = z
   .looseObject({
-    day: z.string().nullable().describe("In UTC, YYYY-MM-DD."),
+    day: z.string().nullable().describe("YYYY-MM-DD in UTC."),
     robot: z.string().nullable(),
     model_slug: z.string().nullable(),
     quantity: z.number(),
   })
   .meta({
     id: "UsageSum",
-    description: "Time in which robots had an active deployment. What it is not summed up by is null.",
+    description: "Time in which robots had an active deployment. Members that the sums are not grouped by are null.",
   });
 
 /** Answer of `GET /v1/me/usage/summary`. */
@@ -68,9 +71,9 @@ export const usageSummarySchema = z
     since: z.string(),
     until: z.string(),
     by: z.string(),
-    unit: z.string().describe("second, of everything in it."),
-    total: z.number().describe("What all sums come to."),
-    items: z.array(usageSumSchema).describe("By day, then by name. Nothing that was not used is in it."),
+    unit: z.string().describe("Unit of all quantities: second."),
+    total: z.number().describe("Total of all sums."),
+    items: z.array(usageSumSchema).describe("Sorted by day, then by name. Without sums of zero."),
   })
   .meta({ id: "UsageSummary" });
 

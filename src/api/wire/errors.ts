@@ -5,12 +5,14 @@ export const validationErrorSchema = z
   .object({
     loc: z
       .array(z.union([z.string(), z.int()]))
-      .describe("Path to the offending input: body, query or path, then names and indexes."),
-    msg: z.string().describe("For a person."),
+      .describe("Path to the invalid input: body, query or path, then names and indexes."),
+    msg: z.string().describe("Message for a person."),
     type: z
       .string()
-      .describe("For programs: missing, string_too_short, value_error and others, as pydantic calls them."),
-    input: z.unknown().optional().describe("What was sent there."),
+      .describe(
+        "Error type for programs, with the names of pydantic: missing, string_too_short, value_error and others.",
+      ),
+    input: z.unknown().optional().describe("The value that was sent."),
     ctx: z.record(z.string(), z.unknown()).optional(),
   })
   .meta({ id: "ValidationError" });
@@ -20,7 +22,7 @@ export type ValidationError = z.output<typeof validationErrorSchema>;
 /** Body of every 422 answer (HTTPValidationError in the service document). */
 export const validationErrorBodySchema = z
   .object({ detail: z.array(validationErrorSchema) })
-  .meta({ id: "HTTPValidationError", description: "What is wrong with the request, input by input." });
+  .meta({ id: "HTTPValidationError", description: "The invalid inputs of a request." });
 
 export type ValidationErrorBody = z.output<typeof validationErrorBodySchema>;
 
@@ -55,7 +57,8 @@ export const errorBodySchema = z
   })
   .meta({
     id: "Error",
-    description: "Every refusal but 422. detail and message are the same sentence, code is for programs.",
+    description:
+      "The body of every refusal except 422. detail and message are the same sentence; code is for programs.",
   });
 
 export type ErrorBody = z.output<typeof errorBodySchema>;

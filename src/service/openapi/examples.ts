@@ -1,8 +1,8 @@
 import type { beyondSpec, OperationName } from "../../api/api.ts";
 
 /**
- * Bodies that work on a new service with the example catalog, sent in the order of a day: a robot, a fleet of it, a deployment.
- * test/integration/service/openapi.test.ts does so.
+ * Example bodies. Sent in this order, they succeed on a new service with the example catalog, as
+ * test/integration/service/openapi.test.ts checks.
  */
 export const EXAMPLES: Readonly<Partial<Record<OperationName | keyof typeof beyondSpec, unknown>>> = {
   setupRobot: {

@@ -1,9 +1,9 @@
 /**
- * The interface description at /openapi.json: OpenAPI 3.1, made from the tables and schemas of src/api that requests are checked
- * with, so that it says what the service does.
+ * The interface description at /openapi.json: OpenAPI 3.1, generated from the tables and schemas of src/api that also validate
+ * requests, so that both always agree.
  *
- * schemas.ts has the bodies, paths.ts the operations, refusals.ts the answers they share, examples.ts requests that work. The
- * words are in overview.ts and operation-descriptions.ts, those of bodies at their schemas in src/api.
+ * schemas.ts has the bodies, paths.ts the operations, refusals.ts the error answers, examples.ts the example requests. The
+ * texts are in overview.ts and operation-descriptions.ts; those of bodies are at their schemas in src/api.
  */
 import { hash } from "node:crypto";
 
@@ -12,19 +12,19 @@ import { paths } from "./paths.ts";
 import { refusalComponents } from "./refusals.ts";
 import { componentSchemas } from "./schemas.ts";
 
-/** Of the interface, as the service document gives it; not of this program. */
+/** Version of the interface in its specification, not of this program. */
 const INTERFACE_VERSION = "0.1.0";
 
 export interface OpenApiDocument {
-  /** JSON, in the bytes that every answer shares. */
+  /** JSON. */
   readonly bytes: Uint8Array;
-  /** Strong: it changes with every byte. */
+  /** A strong ETag. */
   readonly etag: string;
 }
 
 let cached: OpenApiDocument | null = null;
 
-/** The document, made when it is first asked for. */
+/** The document, generated on first use and cached. */
 export function openApiDocument(): OpenApiDocument {
   if (cached === null) {
     const json = JSON.stringify(describeInterface());
@@ -47,7 +47,7 @@ function describeInterface() {
       { name: "robots", description: "Robots and their registration." },
       { name: "fleets", description: "Robots that share one model." },
       { name: "customer-auth", description: "Deployments, API keys, logins, sessions and usage of the organization." },
-      { name: "catalog", description: "Models on offer." },
+      { name: "catalog", description: "Models of the catalog." },
       { name: "service", description: "The service itself." },
     ],
     paths: paths(),
@@ -74,22 +74,22 @@ const HEALTH = {
 
 const HEADERS = {
   "X-Request-Id": header(
-    "Finds the request in the log: the one that was sent along, where it is well-formed, else a new one.",
+    "Identifies the request in the log: the id of the request's own header if it is well-formed, otherwise a new one.",
     {
       type: "string",
       pattern: "^[A-Za-z0-9._-]{1,64}$",
     },
   ),
   "RateLimit-Policy": header(
-    "How many requests are allowed in how many seconds (draft-ietf-httpapi-ratelimit-headers).",
+    "The quota of requests and its time window in seconds (draft-ietf-httpapi-ratelimit-headers).",
     {
       type: "string",
     },
   ),
-  RateLimit: header("How many of them are left, and in how many seconds all are there again.", { type: "string" }),
+  RateLimit: header("The remaining requests, and the seconds until the quota is full again.", { type: "string" }),
   "Retry-After": header("Seconds to wait before the next attempt.", { type: "integer", minimum: 1 }),
   "WWW-Authenticate": header("How to authenticate (RFC 6750).", { type: "string" }),
-  Link: header('The next page, rel="next" (RFC 8288); missing on the last one.', { type: "string" }),
+  Link: header('The URL of the next page, rel="next" (RFC 8288); absent on the last page.', { type: "string" }),
 };
 
 function header(description: string, schema: Readonly<Record<string, unknown>>) {

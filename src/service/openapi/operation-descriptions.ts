@@ -6,162 +6,166 @@ import { LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import { API_KEYS_MAXIMUM } from "../keys/queries.ts";
 import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../logins/rules.ts";
 
-/** What an operation does and is for, and what its answers mean where that is more than their statuses say. */
+/** What an operation does, and what its answers mean where the status alone does not say it. */
 export interface OperationWords {
   readonly description: string;
-  /** By status. There is a 409 only where it is said here. */
+  /** By status. An operation documents a 409 only if it has an entry here. */
   readonly answers: { readonly 200: string } & Readonly<Partial<Record<401 | 403 | 404 | 409 | 422, string>>>;
 }
 
 const MINUTE_MS = 60_000;
-const WHOLE_LIST = "All of them, or one page, oldest first.";
+const WHOLE_LIST = "The whole list or one page, oldest first.";
 
-/** Of every operation under /v1. */
+/** One entry for each operation under /v1. */
 export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeof beyondSpec, OperationWords>> = {
   setupRobot: {
     description:
-      "Registers the robot of this name, or replaces its registration: its id and created_at stay, everything else becomes what this request says, and what it leaves out is gone. Members of fleets stay members; deployments and fleets are judged anew where the type, the region or the contract changed.",
+      "Registers a robot, or replaces the registration of the robot with this name. A replacement keeps id and created_at and sets everything else from this request; members that the request omits are cleared. The robot stays a member of its fleets. If its type, region or contract changed, its deployments and fleets are evaluated again.",
     answers: {
-      200: "The robot as it is registered now.",
-      403: "The credential lacks the scope robots:setup, or it is a key that is bound to robots of other names.",
-      409: "The organization has as many robots as it may, or the key added as many; those that are there may still register again.",
+      200: "The registered robot.",
+      403: "The credential lacks the scope robots:setup, or it is a key that is restricted to other robot names.",
+      409: "The organization has reached its limit of robots, or the key its limit of new robots. Existing robots can still register again.",
     },
   },
   listRobots: {
-    description: "Robots of the organization. Contracts and digests are not shown.",
+    description: "Lists the robots of the organization, without their contracts and digests.",
     answers: { 200: WHOLE_LIST },
   },
   createFleet: {
     description:
-      "Takes the robots that the selection names or matches now, 1 to 1000, and creates a fleet of them that works with the subject. Its servers are looked at at once; nothing is deployed, each robot asks for its own deployment.",
+      "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment.",
     answers: {
-      200: "The fleet, which is preparing unless a person has to do something first.",
-      409: `A fleet has this name already, or the organization has ${FLEETS_MAXIMUM} fleets.`,
-      422: "An input is wrong: also where the catalog has no such subject, a named robot is unknown or named twice, a selector matches none or more than 1000, peak_active_robots is more than the members, or the operating windows overlap, are all past or do not suit the mode.",
+      200: "The new fleet. Its status is preparing, or blocked if a person has to do something first.",
+      409: `A fleet with this name exists, or the organization already has ${FLEETS_MAXIMUM} fleets.`,
+      422: "An input is invalid. This includes a subject that is not in the catalog, a robot that does not exist or is named twice, a selector that matches no robot or more than 1000, a peak_active_robots above the number of members, and operating windows that overlap, are all in the past or do not suit the readiness mode.",
     },
   },
   listFleets: {
-    description: "Fleets of the organization, each as it is at this moment.",
+    description: "Lists the fleets of the organization with their current status.",
     answers: { 200: WHOLE_LIST },
   },
   updateFleetModel: {
     description:
-      "Begins an update to the subject, in the place of one that is under way. The fleet goes on with what it has until the update's servers were all seen healthy and no robot would lose its model by it; then the update takes its place. Naming what the fleet works with ends the update; naming what it is being updated to changes nothing.",
+      "Starts an update of the fleet to the subject, and replaces an update in progress. The fleet keeps its active model until all endpoints of the update have been healthy and no robot would lose its model; then the update becomes the active model. Naming the active subject cancels the update; naming the subject of the update in progress changes nothing.",
     answers: {
-      200: "The fleet; update tells how far it is.",
-      422: "An input is wrong, or the catalog has no such subject.",
+      200: "The fleet; its member update shows the progress.",
+      422: "An input is invalid, or the subject is not in the catalog.",
     },
   },
   createDeployment: {
-    description: `Has a robot run a model: its current deployment is retired in the same moment. Active at once where the server in the robot's region is known to be healthy, else preparing, and active as soon as it is. Asking again for what the robot runs or is about to run answers with that deployment; where it failed, it is tried anew.`,
+    description:
+      "Deploys a model to a robot and retires the robot's current deployment in the same transaction. The deployment is active immediately if the endpoint in the robot's region is known to be healthy; otherwise it is preparing until the endpoint is healthy. If the robot's current deployment already is of this model, the answer is that deployment; a failed one is retried.",
     answers: {
-      200: "The robot's current deployment, new or the one that was there.",
-      422: "An input is wrong, the catalog has no such model, there is no such robot, the robot lacks what the model needs, or the model has no endpoint in the robot's region. What the robot runs stays as it was.",
+      200: "The robot's current deployment, new or existing.",
+      422: "An input is invalid, the model is not in the catalog, the robot does not exist, the robot does not meet the model's requirements, or the model has no endpoint in the robot's region. The robot's current deployment does not change.",
     },
   },
   createApiKey: {
     description:
-      "Makes a key, which this answer shows and no other. It ends with the key it is made with, at its expiry and when it is revoked, unless it is made independent; a session makes keys as the key it goes back to. A key with scopes can give no other than its own.",
+      "Creates a key. Only this answer contains the key itself. Unless it is created as independent, the new key stops working when the key that created it expires or is revoked; for a session, that is the key with which the session was created. A key with scopes can grant only its own scopes.",
     answers: {
-      200: "The key itself as api_key, and its record.",
-      403: "The credential lacks api-keys:write or a scope it wants to give, has scopes and wants to give everything, or may make no independent key.",
-      409: `The organization has ${API_KEYS_MAXIMUM.unrestricted} keys that are not revoked, or ${API_KEYS_MAXIMUM.restricted} and the credential has scopes. Or the key would be more than ${LINEAGE_DEPTH_MAXIMUM} keys away from the first that it ends with.`,
-      422: "An input is wrong, or expires_at is past.",
+      200: "The record of the key, and the key itself as api_key.",
+      403: "The credential lacks api-keys:write or a scope that the new key requests, is restricted but requests an unrestricted key, or may not create an independent key.",
+      409: `The organization has ${API_KEYS_MAXIMUM.unrestricted} keys that are not revoked, or ${API_KEYS_MAXIMUM.restricted} if the credential has scopes. Or the chain of keys that depend on each other would be longer than ${LINEAGE_DEPTH_MAXIMUM}.`,
+      422: "An input is invalid, or expires_at is in the past.",
     },
   },
   listApiKeys: {
-    description: "Records of the organization's keys, revoked and expired ones too, and never the keys themselves.",
+    description:
+      "Lists the records of the organization's keys, including revoked and expired ones, never the keys themselves.",
     answers: { 200: WHOLE_LIST },
   },
   revokeApiKey: {
     description:
-      "From the next request on the key does not work, on any replica, nor do the keys that end with it and the sessions that any of them approved. A key may revoke itself. Once more changes nothing.",
+      "Revokes a key, the keys that depend on it and the sessions that any of them approved, on every replica from the next request on. A key may revoke itself. Revoking a revoked key changes nothing.",
     answers: {
-      200: "The record of the key, which has revoked_at.",
-      403: "The credential lacks api-keys:write, or the key may do more than the credential.",
+      200: "The record of the key, with revoked_at.",
+      403: "The credential lacks api-keys:write, or the key has more rights than the credential.",
     },
   },
   getModel: {
-    description: "A model that the catalog offers, with its checkpoints and what each asks of a robot.",
+    description: "Returns a model of the catalog, with its checkpoints and what each requires of a robot.",
     answers: {
       200: "The model.",
-      404: "The catalog has no model of this slug, or has it no more. The id of a checkpoint is no slug.",
+      404: "The catalog has no model with this slug, or no longer has it. The id of a checkpoint is not accepted as a slug.",
     },
   },
   listUsage: {
     description:
-      "Periods in which a robot had an active deployment. Each is cut at the full hour (UTC) and when the deployment ends; one that still runs has no period_end, and its quantity is what it has come to so far. The quantities of a robot add up to its time, each second counted once.",
+      "Lists the periods in which robots had an active deployment. A period ends at each full hour (UTC) and when the deployment ends. A period that is still running has no period_end, and its quantity is the time up to now. The quantities of a robot add up to its total time; each second is counted once.",
     answers: { 200: WHOLE_LIST },
   },
   getRobot: {
-    description: "One robot of the organization.",
+    description: "Returns one robot of the organization.",
     answers: { 200: "The robot." },
   },
   getRegistration: {
     description:
-      "Everything the robot registered with last, and when. A robot asks this to see whether the service still holds what it sent.",
+      "Returns everything in the robot's last registration, and its time. A robot uses this to check whether the service still has what it sent.",
     answers: { 200: "The registration." },
   },
   getRobotHistory: {
-    description: `Registrations of a robot, from the audit log, which forgets what is older than its retention.`,
-    answers: { 200: `Newest first, ${HISTORY_SHOWN.maximum} at most.` },
+    description:
+      "Lists the registrations of a robot, from the audit log. Entries older than the retention period of the log are deleted.",
+    answers: { 200: `At most ${HISTORY_SHOWN.maximum}, newest first.` },
   },
   listRegistrations: {
-    description: "Digests of the organization's robots, and when they last changed, in the order of the robots.",
+    description:
+      "Lists the configuration digest of each robot of the organization and when its registration last changed, in the order of the robots.",
     answers: { 200: WHOLE_LIST },
   },
   listRefusals: {
     description:
-      "Registrations that were refused, by whatever credential of the organization, one that works no more included: requests of the same robot, credential and address that were refused with the same status are one entry, which tells the newest. They appear within seconds and are kept as long as the audit log, the newest 1000 of an organization and 100 of a robot. This list has no pages.",
+      "Lists refused registrations that were sent with a credential of the organization, including a credential that no longer works. Requests with the same robot, credential, address and status share one entry, which describes the newest of them. Entries appear within seconds and are kept as long as the audit log, but at most the newest 1000 of an organization and 100 of a robot. This list has no pages.",
     answers: { 200: "Newest first." },
   },
   listAudit: {
     description:
-      "Who changed what in the organization: keys, fleets, deployments, logins. Registrations are in the history of each robot. The audit log forgets what is older than its retention.",
-    answers: { 200: "All of it, or one page, newest first." },
+      "Lists who changed what in the organization: keys, fleets, deployments, logins. Registrations are in the history of each robot. Entries older than the retention period of the audit log are deleted.",
+    answers: { 200: "The whole list or one page, newest first." },
   },
   getFleet: {
-    description: "One fleet of the organization, as it is at this moment.",
+    description: "Returns one fleet of the organization with its current status.",
     answers: { 200: "The fleet." },
   },
   getFleetDetails: {
     description:
-      "What the view of a fleet sums up: each member with what keeps it from being ready, the generations of its model, its windows, how its members were chosen, and its servers.",
-    answers: { 200: "The fleet as it is at this moment." },
+      "Returns what the fleet view summarizes: each member and why it is not ready, the generations of the fleet's model, the operating windows, how the members were selected, and the endpoints.",
+    answers: { 200: "The current details of the fleet." },
   },
   listFleetNeeds: {
     description:
-      "For each fleet of the organization what a person has to see to, and what its waiting robots wait for, in the order of the fleets.",
+      "Lists, for each fleet of the organization, what needs a person's attention and what its waiting robots wait for, in the order of the fleets.",
     answers: { 200: WHOLE_LIST },
   },
   previewFleet: {
     description:
-      "Which robots a fleet of this selection would have if it were created now, and with a subject which of them could run it. Creates nothing.",
+      "Shows which robots a fleet with this selection would have if it were created now and, if a subject is given, which of them could run it. Creates nothing.",
     answers: {
-      200: "The robots, in the order they are named or were registered.",
-      422: "An input is wrong: also where the catalog has no such subject, a named robot is unknown or named twice, or a selector matches none or more than 1000.",
+      200: "The robots, in the order of the request for named robots, otherwise in the order of registration.",
+      422: "An input is invalid. This includes a subject that is not in the catalog, a robot that does not exist or is named twice, and a selector that matches no robot or more than 1000.",
     },
   },
   listModels: {
-    description: "All models that the catalog offers, oldest first. This list has no pages.",
+    description: "Lists all models of the catalog, oldest first. This list has no pages.",
     answers: { 200: "The models." },
   },
   listEndpoints: {
     description:
-      "How the servers of the catalog are, as probes saw them last: every few seconds where a fleet or a deployment needs one, every few minutes else. Where they are is not told.",
-    answers: { 200: "All of them, in the order of the catalog." },
+      "Lists the health of the catalog's endpoints according to the last probe of each. An endpoint is probed every few seconds while a fleet or a deployment needs it, otherwise every few minutes. The list does not contain their URLs.",
+    answers: { 200: "All endpoints, in the order of the catalog." },
   },
   listRegions: {
     description:
-      "The region codes that the catalog has inference endpoints in. A robot may register any region, but models serve it only in these.",
-    answers: { 200: "In the order of their codes. This list has no pages." },
+      "Lists the codes of the regions in which the catalog has inference endpoints. A robot may register any region, but models serve it only in these.",
+    answers: { 200: "The region codes, sorted. This list has no pages." },
   },
   listDeployments: {
-    description: "Deployments of the organization, retired ones too.",
+    description: "Lists the deployments of the organization, including retired ones.",
     answers: { 200: WHOLE_LIST },
   },
   getDeployment: {
-    description: `One deployment, as it was last judged; that is done every few seconds. It fails where its server was not healthy within ${PREPARATION_TIMEOUT_MS / MINUTE_MS} minutes, and becomes active by itself once what failed is mended.`,
+    description: `Returns one deployment. Its status is evaluated every few seconds. A deployment fails if its endpoint does not become healthy within ${PREPARATION_TIMEOUT_MS / MINUTE_MS} minutes, and becomes active by itself once the cause of the failure is fixed.`,
     answers: { 200: "The deployment." },
   },
   pollDeployment: {
@@ -169,58 +173,58 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     answers: { 200: "The deployment." },
   },
   retireDeployment: {
-    description: "Takes the model from the robot, and ends its usage. Once more changes nothing.",
-    answers: { 200: "The deployment, which has retired_at and no endpoint_url." },
+    description: "Retires a deployment and ends its usage period. Retiring a retired deployment changes nothing.",
+    answers: { 200: "The deployment, with retired_at and without endpoint_url." },
   },
   summarizeUsage: {
     description:
-      "Seconds of robots with an active deployment, by day (UTC), robot, model, or two of them. Periods that run count up to now; those that reach beyond the time asked for count with the part within it. The service sums up one ledger after the other; where too many requests wait for that it answers 503, with Retry-After.",
-    answers: { 200: "The sums, by day, then by name, and what they come to." },
+      "Sums up the seconds in which robots had an active deployment, by day (UTC), robot, model, or two of these. A period that is still running counts up to now; a period that is partly outside the requested time counts only with the part inside. The service computes one summary at a time; if too many requests are waiting, it answers 503 with Retry-After.",
+    answers: { 200: "The sums, sorted by day, then by name, and their total." },
   },
   startLogin: {
-    description: `Step 1 of a login, called by the program that wants a session. A login that is not taken up within ${LOGIN_LIFETIME_MS / MINUTE_MS} minutes is forgotten.`,
+    description: `Step 1 of a login, called by the program that wants a session. A login that is not completed within ${LOGIN_LIFETIME_MS / MINUTE_MS} minutes expires.`,
     answers: {
       200: "The login waits for a decision.",
-      422: "An input is wrong; callback_url must lie on the program's own computer.",
+      422: "An input is invalid; callback_url must be a loopback address.",
     },
   },
   pollLogin: {
-    description: `Step 4 of a login, called by the program every ${POLL_INTERVAL_S} seconds where no browser can bring it the code. One that comes sooner is told slow_down.`,
+    description: `Step 4 of a login, called by the program every ${POLL_INTERVAL_S} seconds if no browser can reach its callback_url. A program that polls more often is answered slow_down.`,
     answers: {
-      200: "pending or slow_down: wait for interval seconds. complete: token is the session's, and comes this once.",
-      401: "There is no such login, the verifier is another, or the login was denied, has expired or was used.",
+      200: "pending or slow_down: wait interval seconds before the next poll. complete: token is the session token; it is returned only once.",
+      401: "The login does not exist, the verifier does not match, or the login was denied, has expired or was used.",
     },
   },
   exchangeLogin: {
-    description: "Step 4 of a login, called by the program with the code that the browser brought to its callback_url.",
+    description: "Step 4 of a login, called by the program with the code that the browser sent to its callback_url.",
     answers: {
-      200: "The token of the session, this once.",
-      401: "There is no such login, the verifier or the code is another, or the login was denied, has expired or was used.",
+      200: "The session token; it is returned only once.",
+      401: "The login does not exist, the verifier or the code does not match, or the login was denied, has expired or was used.",
     },
   },
   decideLogin: {
     description:
-      "Step 3 of a login, called by the page where a person approves it, or by hand; never by the program that logs in. Needs a credential that may do everything: a session, or a key without scopes.",
+      "Step 3 of a login, called by the page on which a person approves it, or by hand; never by the program that logs in. Needs an unrestricted credential: a session, or a key without scopes.",
     answers: {
-      200: "The decision is taken; the person's browser is to go to redirect_url, which holds the code.",
-      403: "The credential is a key with scopes, and a session may do everything.",
-      409: "The login has been decided already.",
-      422: "An input is wrong, or no such login is under way.",
+      200: "The decision is recorded. The person's browser must go to redirect_url, which contains the code if the login was approved.",
+      403: "The credential is a key with scopes; it cannot approve a session, which is unrestricted.",
+      409: "The login has already been approved or denied.",
+      422: "An input is invalid, or no such login is pending.",
     },
   },
   endSession: {
-    description: "Logs out: the token of this request does not work any more.",
+    description: "Logs out: the token of this request stops working.",
     answers: {
       200: "The session has ended.",
-      403: "The credential is an API key, which is revoked instead.",
+      403: "The credential is an API key. To end a key, revoke it.",
     },
   },
   getSession: {
-    description: "Tells a credential what it is: whose, what it may do, and until when.",
+    description: "Describes the credential of this request: its organization, its scopes and its expiry.",
     answers: { 200: "The credential works." },
   },
   getAccount: {
-    description: "Tells which current deployments and working API keys the organization has, the newest of many.",
-    answers: { 200: "The organization, and what it has." },
+    description: "Lists the newest current deployments and working API keys of the organization.",
+    answers: { 200: "The organization, its deployments and its keys." },
   },
 };

@@ -76,13 +76,13 @@ function pathParameters({ path }: Operation): readonly Part[] {
 }
 
 const QUERY: Readonly<Record<string, string>> = {
-  limit: "Items of one page. Without it the answer has everything, or what follows the cursor.",
-  cursor: "Where the page begins, from the Link header of the page before.",
-  since: "From then on, as an ISO 8601 time with its offset; 30 days before `until` where nothing is said.",
-  until: "Up to then, as an ISO 8601 time with its offset; now where nothing is said.",
-  by: "What is summed up: days are in UTC.",
+  limit: "Maximum number of items on a page. Without it, the answer has all items, or all after the cursor.",
+  cursor: "Start of the page, from the Link header of the previous page.",
+  since: "Start of the time range: an ISO 8601 time with offset. Default: 30 days before `until`.",
+  until: "End of the time range: an ISO 8601 time with offset. Default: now.",
+  by: "What the sums are grouped by. Days are in UTC.",
   robot:
-    "Name or id: those of this robot, and those that named no robot but were sent with the credential it registered with last.",
+    "Name or id of a robot. The answer has the refusals of this robot, and those without a robot name that were sent with the credential of its last registration.",
 };
 
 function queryParameters({ query }: Operation): readonly Part[] {
@@ -146,19 +146,23 @@ function when(condition: boolean, ...names: readonly RefusalName[]): readonly Re
   return condition ? names : [];
 }
 
-/** What answers beside /v1, for those who run the service. */
+/** The health checks outside /v1. */
 const SERVICE_PATHS: Part = {
   "/healthz": ownPath(
-    { operationId: "getHealth", summary: "Tell that the process answers", description: "Looks at nothing else." },
-    { 200: "It answers." },
+    {
+      operationId: "getHealth",
+      summary: "Tell that the process answers",
+      description: "Does not check the store or anything else.",
+    },
+    { 200: "The process answers." },
   ),
   "/readyz": ownPath(
     {
       operationId: "getReadiness",
       summary: "Tell whether requests can be served",
-      description: "Asks the store, at most once a second. For load balancers.",
+      description: "Queries the store, at most once a second. For load balancers.",
     },
-    { 200: "They can.", 503: "The store cannot be reached, or the service is stopping." },
+    { 200: "The service can serve requests.", 503: "The store cannot be reached, or the service is stopping." },
   ),
 };
 

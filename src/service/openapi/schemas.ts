@@ -3,21 +3,21 @@ import * as z from "zod";
 import { beyondSpec, operations } from "../../api/api.ts";
 import { errorBodySchema, validationErrorBodySchema } from "../../api/wire/errors.ts";
 
-/** A schema of JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. */
+/** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Text that PostgreSQL cannot hold is refused on every store. */
+/** PostgreSQL cannot store NUL, so that every store refuses it. */
 const WITHOUT_NUL = "^[^\\u0000]*$";
 const MOMENT = /(?:_at|^period_(?:start|end))$/;
 
-/** The schemas of all bodies, by name, made from those that check requests and build answers. */
+/** The schemas of all bodies by name, generated from the zod schemas that validate requests and build answers. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   const rows = [...Object.values(operations), ...Object.values(beyondSpec)];
   const requests = describe(
     rows.flatMap(({ request }) => request ?? []),
     "input",
     (schema, source) => {
-      // The format says it better than the pattern of the library.
+      // The format is enough; zod's pattern for it is long and unreadable.
       if (schema["format"] === "date-time") delete schema["pattern"];
       else if (isContractText(source)) schema["pattern"] ??= WITHOUT_NUL;
     },
@@ -28,7 +28,7 @@ export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   return Object.fromEntries(Object.entries(all).toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Where the schema of a body stands; of a list of such bodies, the list. */
+/** A reference to the schema of a body, or an array of such references for a list. */
 export function schemaReference(schema: z.ZodType): JsonSchema {
   const id = schema.meta()?.id;
   if (id !== undefined) return { $ref: referenceTo(id) };
@@ -44,7 +44,7 @@ export function referenceTo(name: string): string {
 
 type Mutable = Record<string, unknown>;
 
-/** All schemas that have an id, among `bodies` and in them, by their ids. */
+/** All schemas with an id, `bodies` and those nested in them, by id. */
 function describe(
   bodies: readonly z.ZodType[],
   io: "input" | "output",
@@ -52,7 +52,7 @@ function describe(
 ): Readonly<Record<string, JsonSchema>> {
   const { $defs = {} } = z.toJSONSchema(z.union(bodies), {
     io,
-    // Only members that a transformation fills in; withRobotMembers says what they are.
+    // Only members with a transformation are unrepresentable; withRobotMembers adds them.
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => amend(jsonSchema, zodSchema),
   });
@@ -62,7 +62,7 @@ function describe(
   );
 }
 
-/** Made by `text` of the contract, which attaches metadata to all it makes. */
+/** Whether `text` (api/wire/text.ts) made the schema: it registers metadata for each. */
 function isContractText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodString && z.globalRegistry.has(schema);
 }
@@ -74,7 +74,7 @@ function sayMoments({ properties }: Mutable): void {
   }
 }
 
-/** Our service sends both always; what it makes of an absent one is a transformation, which JSON Schema cannot say. */
+/** The service always sends both. Their zod schemas end in a transformation, which JSON Schema cannot express. */
 function withRobotMembers(schema: JsonSchema): JsonSchema {
   const { properties } = schema;
   const site = { type: ["string", "null"] };
