@@ -1,29 +1,28 @@
 /**
- * Two computers that register one name in turn: each replaces what the other registered, and neither is told.
+ * Detects two computers that register the same robot name in turn: each replaces the other's registration, and neither gets an error.
  *
- * A registration carries no identity of the computer, so this is judged from what a robot's registration changed to lately, and
- * from where. A person who takes back a calibration, once and from one computer, is not what is looked for.
+ * A registration does not identify the computer, so a contest is detected from the recent changes of the registration and their
+ * sources. One person who reverts a calibration once, from one computer, is no contest.
  */
 
-/** A registration that is other than the one before it. */
+/** A registration that differs from the previous one. */
 export interface Change {
   /** ISO 8601. */
   readonly at: string;
   /** A hash of everything that was registered. */
   readonly body: string;
-  /** Of the client. */
   readonly address: string;
-  /** The credential. */
+  /** Id of the credential. */
   readonly actor: string;
 }
 
-/** `since`: when a second computer first came in between; `at`: when this was seen last. ISO 8601. */
+/** `since`: when another computer first replaced the registration; `at`: when the contest was last detected. ISO 8601. */
 export interface Contest {
   readonly since: string;
   readonly at: string;
 }
 
-/** What is kept of a robot to judge its next change by. */
+/** What the store keeps of a robot to evaluate its next change. */
 export interface RecentChanges {
   /** Newest first. */
   readonly changes: readonly Change[];
@@ -31,18 +30,18 @@ export interface RecentChanges {
 }
 
 /**
- * Agents ask once a day, give or take a tenth, whether the service still holds their registration, and register again if not. Two
- * of them replace each other that often, and a contest that was not seen for two days is over.
+ * Agents check once a day (±10 %) whether the service still has their registration, and register again if not. Two agents replace
+ * each other that often, so a contest that was not detected for two days is over.
  */
 export const CONTEST_WINDOW_MS = 2 * 86_400_000;
-/** Among so many computers a contest of one name is found. */
+/** Bounds the number of computers among which a contest is detected. */
 export const CHANGES_KEPT = 8;
-/** Nobody takes back a change of one computer so often within the window. */
+/** One computer alone does not revert changes this often within the window. */
 const RETURNS_OF_ONE_SOURCE = 2;
 
 export function noteChange({ changes: before, contest }: RecentChanges, change: Change): RecentChanges {
   const standing = currentContest(contest, Date.parse(change.at));
-  // Of two registrations in one millisecond, the second may have changed nothing.
+  // If two registrations have the same millisecond, the second may have changed nothing.
   if (before[0]?.body === change.body) return { changes: before, contest: standing };
   const recent = before.filter(({ at }) => isWithinWindow(at, Date.parse(change.at)));
   const changes = [change, ...recent].slice(0, CHANGES_KEPT);
@@ -51,18 +50,18 @@ export function noteChange({ changes: before, contest }: RecentChanges, change: 
   return { changes, contest: { since: standing?.since ?? disturbedAt, at: change.at } };
 }
 
-/** Null where there is none, or it is over. */
+/** Null if there is none or it is over. */
 export function currentContest(contest: Contest | null, nowMs: number): Contest | null {
   return contest !== null && isWithinWindow(contest.at, nowMs) ? contest : null;
 }
 
-/** Where changes come from since a moment, newest first, each source once: of a contest, who takes part in it. */
+/** The newest change of each source since a time, newest first: the participants of a contest. */
 export function sourcesSince(since: string, changes: readonly Change[]): readonly Change[] {
   const recent = changes.filter(({ at }) => Date.parse(at) >= Date.parse(since));
   return recent.filter((change, index) => !recent.slice(0, index).some((newer) => isSameSource(newer, change)));
 }
 
-/** When the first other computer replaced what the newest change restores; null where that is no contest. */
+/** When another computer first replaced what the newest change restores; null if that is no contest. */
 function disturbance([newest, ...earlier]: readonly Change[]): string | null {
   if (newest === undefined) return null;
   const origin = earlier.findIndex(({ body }) => body === newest.body);
@@ -70,7 +69,7 @@ function disturbance([newest, ...earlier]: readonly Change[]): string | null {
   const first = between.at(-1);
   if (first === undefined) return null;
   const isRestored = isSameSource(earlier[origin], newest) && between.some((other) => !isSameSource(other, newest));
-  // Computers behind one address that share a key cannot be told apart.
+  // Computers that share an address and a key cannot be distinguished; for them, only the number of reverts counts.
   return isRestored || countReturns([newest, ...earlier]) >= RETURNS_OF_ONE_SOURCE ? first.at : null;
 }
 
@@ -84,7 +83,7 @@ function isSameSource(one: Change | undefined, other: Change): boolean {
   return one?.address === other.address && one.actor === other.actor;
 }
 
-/** A clock that was far ahead for a while keeps nothing alive. */
+/** Times far in the future, from a clock that was wrong, are outside too. */
 function isWithinWindow(at: string, nowMs: number): boolean {
   return Math.abs(nowMs - Date.parse(at)) < CONTEST_WINDOW_MS;
 }

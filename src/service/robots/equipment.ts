@@ -10,7 +10,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 const axisSchema = z.object({
   /** `group.element.quantity`. */
   name: z.string(),
-  /** Canonical, such as `rad/s`; null where a contract does not say. */
+  /** Canonical, such as `rad/s`; null if the contract has none. */
   unit: z.string().nullable(),
 });
 
@@ -23,7 +23,7 @@ const equipmentSchema = z.object({
 /** One element of a state or action vector. */
 export type Axis = Readonly<z.output<typeof axisSchema>>;
 
-/** What a robot has to see, feel and act with. Null is unknown, not none. */
+/** A robot's sensors and actuators. Null means unknown, not none. */
 export interface Equipment {
   readonly camera_roles: readonly string[] | null;
   readonly state_axes: readonly Axis[] | null;
@@ -32,15 +32,15 @@ export interface Equipment {
 
 const UNKNOWN: Equipment = { camera_roles: null, state_axes: null, action_axes: null };
 
-/** What the ready catalog says of a type; nothing of a type it does not have. */
+/** The equipment of a type in the ready catalog; unknown for other types. */
 export function catalogEquipment(robotTypeId: string): Equipment {
   return EQUIPMENT_BY_TYPE.get(robotTypeId) ?? UNKNOWN;
 }
 
 /**
- * What a contract says. It speaks for the whole robot: what it does not name is not there.
+ * The equipment that a contract describes. A contract is complete: the robot has nothing that it does not name.
  *
- * @param contract any JSON; members and items that are not of a contract's shape are passed over.
+ * @param contract any JSON; members and items that do not have a contract's shape are ignored.
  */
 export function contractEquipment(contract: unknown): Equipment {
   const { cameras, state_axes: stateAxes, action_axes: actionAxes } = contractSchema.parse(contract);
@@ -48,15 +48,15 @@ export function contractEquipment(contract: unknown): Equipment {
 }
 
 /**
- * Equipment as the store keeps it.
+ * Parses equipment from the store.
  *
- * @throws where the text was not made of an `Equipment`.
+ * @throws if the text is no `Equipment`.
  */
 export function parseEquipment(text: string): Equipment {
   return equipmentSchema.parse(JSON.parse(text));
 }
 
-/** A list of the items that are of this shape. */
+/** A list without the items that do not have this shape. */
 function itemsOf<Item>(item: z.ZodType<Item>) {
   const items = z.array(z.unknown()).transform((given) =>
     given.flatMap((each) => {
@@ -86,12 +86,12 @@ function nameAndUnit({ name, unit }: Axis): Axis {
   return { name, unit };
 }
 
-/** Made once, and last, because it is made with what stands above. */
+/** Computed once; must come after the schemas and functions above. */
 const EQUIPMENT_BY_TYPE: ReadonlyMap<string, Equipment> = new Map(
   CATALOG_ROWS.map((row) => [row.robot_type_id, rowEquipment(row)]),
 );
 
-/** The columns that checkpoints judge a robot by. @param contract JSON text. */
+/** The columns that a checkpoint's requirements are compared with. @param contract JSON text. */
 export function equipmentOf(contract: string | null): Pick<Tables["robots"], "equipment" | "equipment_sha256"> {
   if (contract === null) return { equipment: null, equipment_sha256: null };
   const equipment = JSON.stringify(contractEquipment(JSON.parse(contract)));

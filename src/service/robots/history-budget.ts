@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 
-/** Bytes that the history of robots may grow by in a day: by one key, and of one organization. */
+/** Bytes that robots' history may grow by per day, for one key and for one organization. */
 export interface HistoryLimits {
   readonly key: number;
   readonly organization: number;
@@ -10,24 +10,24 @@ export interface HistoryLimits {
 const MEBIBYTE = 1024 * 1024;
 const DAY_S = 86_400;
 
-/** With half a kilobyte for each registration, each of 10,000 robots with one key registers a hundred times a day. */
+/** At half a kilobyte per registration, enough for 10,000 robots with one key that each register a hundred times a day. */
 export const HISTORY_LIMITS: HistoryLimits = { key: 512 * MEBIBYTE, organization: 1024 * MEBIBYTE };
 
-/** Keys and organizations that are known at a time; one that is forgotten begins anew. */
+/** Keys and organizations that are tracked; one that is evicted starts with a full budget. */
 const BUCKETS_MAXIMUM = 10_000;
 
-/** What is left: where it is `little`, registrations that change nothing are not entered; where there is none, nobody registers. */
+/** With `little` left, registrations that change nothing get no audit entry; with `none`, registrations are refused. */
 export type HistoryLeft =
   | { readonly state: "plenty" | "little" }
   | { readonly state: "none"; readonly limit: `limits.history_mib_per_day.${keyof HistoryLimits}` };
 
 /**
- * Keeps a key that registers without end from filling the disk: each registration is entered in the audit log, which is kept for a year.
- * Counted in this process, as rates are.
+ * Keeps a client that registers in a loop from filling the disk: each registration adds an entry to the audit log, which is kept for
+ * a year. Counted per process, as rate limits are.
  */
 export interface HistoryBudget {
   left(owner: HistoryOwner): HistoryLeft;
-  /** So many bytes were entered. */
+  /** Records bytes that were added to the audit log. */
   spend(owner: HistoryOwner, bytes: number): void;
 }
 

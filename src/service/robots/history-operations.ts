@@ -22,7 +22,7 @@ export function getRobotHistory({ store }: OperationContext): Handler<null> {
   };
 }
 
-/** `GET /v1/robots/{robot}/registration`: everything it registered with last, the contract as it was sent. */
+/** `GET /v1/robots/{robot}/registration`: the robot's last registration, with the contract as it was sent. */
 export function getRegistration({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal: { organization_id: organizationId }, path }) => {
     const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
@@ -40,12 +40,12 @@ export function getRegistration({ store, machine }: OperationContext): Handler<n
       site,
       contested_from: contestedFrom,
     });
-    // Its text, because a contract may hold numbers that no double does.
+    // The stored text, because a contract may contain numbers that a double cannot represent.
     return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);
   };
 }
 
-/** `GET /v1/me/registrations`: digest and times of every robot, for lists that show them. */
+/** `GET /v1/me/registrations`: digest and times of every robot's last registration. */
 export function listOrganizationRegistrations({ store, machine }: OperationContext): Handler<null, PageQuery> {
   return (call) =>
     answerList(call, {

@@ -11,8 +11,8 @@ import type { Registration } from "./queries.ts";
 type Member = (typeof REGISTRATION_MEMBERS)[number];
 
 /**
- * What the audit log keeps of a registration: enough to tell from one entry to the next what changed. Labels and contracts are
- * large, so of these there is a hash.
+ * What the audit log stores of a registration: enough to see which members changed from one entry to the next. Labels and contracts
+ * are large, so only their hashes are stored.
  */
 export function registrationDetails(registration: Registration): RegistrationDetails {
   const {
@@ -35,7 +35,7 @@ export function registrationDetails(registration: Registration): RegistrationDet
   };
 }
 
-/** The same for registrations that are equal in all that was sent, and for no others. */
+/** Equal exactly for registrations that are equal in every member. */
 export function registrationHash(details: RegistrationDetails): string {
   return sha256(JSON.stringify(details));
 }
@@ -69,7 +69,7 @@ const DETAIL_OF: Readonly<Record<Member, DetailName>> = {
   contract: "contract_sha256",
 };
 
-/** A robot's registrations, newest first, at most `count`, as far as the audit log still has them. */
+/** A robot's registrations that the audit log still has, newest first, at most `count`. */
 export async function readRobotHistory(
   reader: Reader,
   organizationId: string,
@@ -90,7 +90,7 @@ export async function readRobotHistory(
             .innerJoin("audit_log", "audit_log.id", "history.previous_id")
             .select(["audit_log.previous_id", "audit_log.at", "audit_log.actor", "audit_log.details"])
             .select(({ eb }) => eb("place", "+", 1).as("place"))
-            // One more tells what changed with the oldest.
+            // One more, to see what changed with the oldest.
             .where("place", "<=", count),
         ),
     )
@@ -128,7 +128,7 @@ export async function readRobotHistory(
   });
 }
 
-/** Null where the entry before is not there. */
+/** Null if the previous entry is missing. */
 function changedMembers(before: ReadDetails | undefined, after: ReadDetails): Member[] | null {
   if (before === undefined) return null;
   return REGISTRATION_MEMBERS.filter((member) => before[DETAIL_OF[member]] !== after[DETAIL_OF[member]]);

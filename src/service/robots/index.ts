@@ -1,5 +1,5 @@
 /**
- * Robots: setting them up, their registrations and history, and which robots a selection means. Other resources use what is listed here.
+ * Robots: setup, registrations, history, and the labels that selectors use. These exports are for the other resources.
  */
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";

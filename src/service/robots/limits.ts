@@ -1,8 +1,8 @@
-/** How many robots there may be. Those that are there may register again, whatever the limits say. */
+/** Limits on new robots. Existing robots may always register again. */
 export interface RobotLimits {
-  /** Robots that one key adds: more is a key that got into wrong hands. */
+  /** Robots that one key may add; bounds the damage of a stolen key. */
   readonly key: number;
-  /** Robots of one organization. None ever goes, and lists and selections look at all of them. */
+  /** Robots of one organization. Robots are never deleted, and lists and selections read all of them. */
   readonly organization: number;
 }
 

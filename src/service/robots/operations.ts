@@ -33,12 +33,11 @@ import { writeChange } from "./recent-changes.ts";
 import { createRobotRoom } from "./room.ts";
 import type { RobotRoom } from "./room.ts";
 
-/** One text, so that both say it alike. */
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 
 const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
 
-/** What an audit entry takes beside its details: ids, times, and its places in indexes. */
+/** Size of an audit entry besides its details: ids, times and index entries. */
 const ENTRY_BYTES = 400;
 const TOO_MUCH_HISTORY = refuse(
   "RateLimited",
@@ -52,12 +51,12 @@ const EVENT: Readonly<Record<Registered["change"], string>> = {
   refitted: "robot_refitted",
 };
 
-/** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only robots it has may set up. */
+/** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only existing robots may set up. */
 export function setupRobot(context: SetupContext, limits: SetupLimits): Handler<RobotSetup> {
   const { store, newId, machine } = context;
   const room = createRoom(store.reader, limits.robots);
   const history = createHistoryBudget(limits.historyBytesPerDay, machine.clock);
-  // Not async itself: a call that waits would hold on to its parsed body, which can be fifty times what was sent.
+  // Not async: a waiting call would keep its parsed body in memory, which can be fifty times the size of what was sent.
   return (call) => {
     const now = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, now);
@@ -91,7 +90,7 @@ interface RegisterWish {
   readonly principal: Principal;
   readonly write: PrincipalWrite;
   readonly registration: Registration;
-  /** Of a robot that is new. */
+  /** Id of the robot if it is new. */
   readonly id: string;
   readonly address: string;
   readonly author: Authorship;
@@ -111,7 +110,7 @@ async function register(
     limitsMet.note(left.limit, { organizationId, party });
     return TOO_MUCH_HISTORY;
   }
-  const isFull = await whoIsFull(room, principal);
+  const isFull = await findFullLimit(room, principal);
   const details = registrationDetails(registration);
   const change = { at: now, body: registrationHash(details), address, actor };
   const identity = { id, now, auditId, recentChanges: JSON.stringify([change]), madeBy: keyId };
@@ -145,7 +144,7 @@ async function register(
     room.organization.take(principal);
     room.key.take(principal);
   }
-  // A fleet's members are what they were when it was made: a new robot changes none.
+  // A new robot changes no fleet: members are selected when a fleet is created.
   if (robot.change === "refitted") nudge();
   machine.log.info(EVENT[robot.change], {
     request_id: author.requestId,
@@ -160,7 +159,7 @@ async function register(
   return answerJson(JSON.stringify({ robot: viewOf(robot) }));
 }
 
-/** What is left of the limits. */
+/** Room below the limits on robots. */
 interface Room {
   readonly key: RobotRoom;
   readonly organization: RobotRoom;
@@ -177,13 +176,13 @@ function createRoom(reader: Reader, limits: RobotLimits): Room {
   };
 }
 
-/** Why no robot may be added. */
+/** Which limit forbids a new robot, and what the client is told. */
 interface Full {
   readonly limit: "limits.robots.key" | "limits.robots.organization";
   readonly detail: string;
 }
 
-async function whoIsFull(room: Room, principal: Principal): Promise<Full | null> {
+async function findFullLimit(room: Room, principal: Principal): Promise<Full | null> {
   if (await room.organization.isFull(principal)) {
     const detail = `An organization has ${room.organization.maximum} robots at most`;
     return { limit: "limits.robots.organization", detail };
@@ -191,7 +190,7 @@ async function whoIsFull(room: Room, principal: Principal): Promise<Full | null>
   return (await room.key.isFull(principal)) ? fullKey(room.key.maximum) : null;
 }
 
-/** Counts exactly, as it is for a key that was made for so many. */
+/** Checks `max_robots` of a key, which must be exact. */
 async function hasAddedAll(
   transaction: Transaction<Tables>,
   { organization_id: organizationId, key_id: keyId, robots: { maximum } }: Principal,
@@ -231,7 +230,7 @@ export function getRobot({ store }: OperationContext): Handler<null> {
   };
 }
 
-/** A robot as answers show it. */
+/** A robot as the answers show it. */
 function viewOf({ id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels }: RobotRow) {
   const parsed: unknown = JSON.parse(labels);
   return { id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels: parsed };

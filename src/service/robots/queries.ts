@@ -11,24 +11,24 @@ import { equipmentOf } from "./equipment.ts";
 import type { RecentChangesRow } from "./recent-changes.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 
-/** A robot as lists show it. */
+/** The columns that lists show. */
 export type RobotRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
 
 const COLUMNS = ["id", "name", "robot_type_id", "region", "created_at", "site", "labels"] as const;
 
-/** What a setup made of a robot. */
+/** The result of a setup. */
 export interface Registered extends RobotRow, RecentChangesRow {
-  /** `added` when the name was new; `refitted` when type, region or contract are other than before, so that fleets judge anew. */
+  /** `added`: the name is new. `refitted`: type, region or contract changed, so that fleets must be evaluated again. */
   readonly change: "added" | "replaced" | "refitted";
-  /** Whether anything of it is other than before; not of a new robot. What it has of `RecentChangesRow` does not tell this yet. */
+  /** Whether anything changed; false for a new robot. The members of `RecentChangesRow` do not include this change yet. */
   readonly hasChanged: boolean;
-  /** Audit entry of the registration before. */
+  /** Audit entry of the previous registration. */
   readonly previous_audit_id: string | null;
-  /** Whether this registration is to have the audit entry that `identity` names. */
+  /** Whether the caller must write the audit entry that `identity` names. */
   readonly isEntered: boolean;
 }
 
-/** A setup as the store keeps it: texts, so that what waits to be written is no larger than what was sent. */
+/** A setup as the store keeps it: as texts, so that a waiting write takes no more memory than its request. */
 export interface Registration extends Pick<
   Tables["robots"],
   | "name"
@@ -61,10 +61,10 @@ export function registrationOf(setup: RobotSetup): Registration {
 }
 
 /**
- * Registers a robot, or replaces the registration of that name: id and created_at stay, everything else is as sent. Two of
- * the same name at once make one robot, whichever replicas they reach.
+ * Registers a robot, or replaces the registration with that name: id and created_at stay, everything else is replaced. Concurrent
+ * setups with one name create one robot, on any replicas.
  *
- * @param identity id, time and first change of a robot that is new, and the audit entry of this registration.
+ * @param identity id, time and first change for a new robot, and the audit entry of this registration.
  */
 export async function upsertRobot(
   transaction: Transaction<Tables>,
@@ -90,13 +90,13 @@ export interface RobotIdentity {
   readonly now: string;
   readonly auditId: string;
   readonly recentChanges: string;
-  /** The key it is registered with. */
+  /** Id of the key that registers it. */
   readonly madeBy: string;
-  /** Where it changes nothing: 1 to leave the audit entry of the registration before in its place, 0 to have one of its own. */
+  /** If the registration changes nothing: 1 keeps the audit entry of the previous registration, 0 writes a new one. */
   readonly keepsEntry: 0 | 1;
 }
 
-/** Looks at every robot of the organization, though only in an index. */
+/** Scans all robots of the organization, in an index only. */
 export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
   const { count } = await reader
     .selectFrom("robots")
@@ -143,7 +143,7 @@ export function listRobots(
   return query.orderBy("id").execute();
 }
 
-/** The robot with this id, or else of this name. */
+/** The robot with this id, or else with this name. */
 export async function findRobot(reader: Reader, organizationId: string, robot: string): Promise<RobotRow | undefined> {
   const found = await reader
     .selectFrom("robots")

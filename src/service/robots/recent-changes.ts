@@ -8,12 +8,12 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { noteChange, sourcesSince } from "./contest.ts";
 import type { Change, Contest, RecentChanges } from "./contest.ts";
 
-/** The columns of a robot that tell of its recent changes. */
+/** The columns of a robot that hold its recent changes. */
 export type RecentChangesRow = Pick<Tables["robots"], "recent_changes" | "contested_since" | "contested_at">;
 
 const changesSchema = z.array(z.object({ at: z.string(), body: z.string(), address: z.string(), actor: z.string() }));
 
-/** Whether it still goes on, the time tells. */
+/** The last detected contest, which may be over (see `currentContest`). */
 export function contestOf({
   contested_since: since,
   contested_at: at,
@@ -21,7 +21,7 @@ export function contestOf({
   return since === null || at === null ? null : { since, at };
 }
 
-/** From where a contested name is registered, newest first. */
+/** The clients that register a contested name, newest first. */
 export async function readSources(
   reader: Reader,
   organizationId: string,
@@ -44,7 +44,7 @@ function readChanges(recentChanges: string): RecentChanges["changes"] {
   return changesSchema.parse(JSON.parse(recentChanges));
 }
 
-/** Writes down that a robot's registration changed. Only for those that did: most registrations change nothing. */
+/** Records a change of a robot's registration. Not called for registrations that change nothing, which most do. */
 export async function writeChange(
   transaction: Transaction<Tables>,
   { id, ...before }: RecentChangesRow & Pick<Tables["robots"], "id">,

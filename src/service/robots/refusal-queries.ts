@@ -6,10 +6,10 @@ import type { Tables } from "../kernel/store/tables.ts";
 
 export type RefusalRow = Tables["refusals"];
 
-/** Rows of one robot, and of all requests whose robot is not known. */
+/** Rows kept per robot, and for all requests without a robot name together. */
 export const REFUSALS_OF_ROBOT_MAXIMUM = 100;
 
-/** Adds a refusal to the entry of those it is alike, or makes that. */
+/** Adds a refusal to the entry with the same key, or inserts one. */
 export async function noteRefusal(transaction: Transaction<Tables>, refusal: RefusalRow): Promise<void> {
   await transaction
     .insertInto("refusals")
@@ -25,7 +25,7 @@ export async function noteRefusal(transaction: Transaction<Tables>, refusal: Ref
     .execute();
 }
 
-/** Keeps an organization's newest, and of each robot its newest. */
+/** Deletes all but the newest refusals of an organization and of each robot. */
 export async function boundRefusals(transaction: Transaction<Tables>, organizationId: string): Promise<void> {
   const ranked = transaction
     .selectFrom("refusals")
@@ -54,18 +54,19 @@ export async function boundRefusals(transaction: Transaction<Tables>, organizati
     .execute();
 }
 
-/** Lets go of those that were last seen before a moment. @param before ISO 8601. */
+/** Deletes refusals that last happened before a time. @param before ISO 8601. */
 export async function pruneRefusals(transaction: Transaction<Tables>, before: string): Promise<void> {
   await transaction.deleteFrom("refusals").where("last_at", "<", before).execute();
 }
 
-/** A row with the label of the key. */
+/** A row with the label of the actor's key. */
 export type LabelledRefusal = RefusalRow & { readonly label: string | null };
 
 /**
  * An organization's refused registrations, newest first.
  *
- * @param robot a name or an id: those of this robot, and those without a robot of the credential it registered with last.
+ * @param robot a name or an id. Selects the refusals of this robot, and those without a robot name that were sent with the credential
+ * of its last registration.
  */
 export async function listRefusals(
   reader: Reader,
@@ -97,16 +98,16 @@ export async function listRefusals(
   return query.execute();
 }
 
-/** In the place of a name, where the request did not come so far as to tell one. */
+/** Stands for the name if the request was refused before its body was read. */
 export const UNKNOWN_ROBOT = "";
 
 interface Registrant {
   readonly name: string;
-  /** What it registered with last. */
+  /** Credential of its last registration. */
   readonly actor: string;
 }
 
-/** A robot may also be refused before it ever registered. */
+/** A refused robot may never have registered: then `robot` is taken for its name. */
 async function findRegistrant(reader: Reader, organizationId: string, robot: string): Promise<Registrant> {
   const found = await reader
     .selectFrom("robots")

@@ -7,18 +7,18 @@ import type { Task } from "../kernel/tasks/task.ts";
 import { boundRefusals, noteRefusal } from "./refusal-queries.ts";
 import type { RefusalRow } from "./refusal-queries.ts";
 
-/** A registration that was refused, as far as it is known whose it was. */
+/** A refused registration. */
 export type Refusal = Pick<
   RefusalRow,
   "organization_id" | "robot" | "status" | "actor" | "address" | "detail" | "request_id"
 >;
 
-/** Refused registrations, for operators to find: without a write for each, because a robot that is refused asks again and again. */
+/** Collects refused registrations for operators. They are written in batches, because a refused robot retries again and again. */
 export interface Refusals {
   note(refusal: Refusal): void;
-  /** Writes down what was noted, every few seconds at most. */
+  /** Writes the collected refusals every few seconds. */
   readonly task: Task;
-  /** Writes down what was noted. @throws StoreUnavailableError. */
+  /** Writes the collected refusals now. @throws StoreUnavailableError. */
   flush(): Promise<void>;
 }
 
@@ -28,12 +28,12 @@ export interface RefusalsContext {
   readonly machine: Pick<ServiceMachine, "clock">;
 }
 
-/** Different ones that are noted between two writes: of an organization, and of all. Others wait until they are refused again. */
+/** Maximum number of entries collected between two writes, per organization and in total. Others are noted when they are refused again. */
 export const NOTED_MAXIMUM = { organization: 100, all: 1000 } as const;
 const PERIOD_MS = 2500;
-/** Rows of one write, so that no request waits for all of them. */
+/** Rows per transaction, so that requests can write in between. */
 const BATCH = 200;
-/** Longer names are no robot's. */
+/** Longer names are invalid for robots and are cut. */
 const NAME_LENGTH = 256;
 const DETAIL_LENGTH = 500;
 
@@ -47,7 +47,7 @@ export function createRefusals({ store, newId, machine: { clock } }: RefusalsCon
   }
 
   async function flush(): Promise<void> {
-    // Replicas that write down the same ones lock their rows in the same order.
+    // Sorted, so that replicas lock the same rows in the same order.
     const rows = [...noted].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
     noted = new Map();
     for (let start = 0; start < rows.length; start += BATCH) {
@@ -76,7 +76,7 @@ export function createRefusals({ store, newId, machine: { clock } }: RefusalsCon
   };
 }
 
-/** Keys, and tokens of sessions, that a person pasted in the wrong place. */
+/** Removes API keys and session tokens that a person pasted in the wrong place. */
 function withoutSecrets(text: string): string {
   return redact(maskSecrets(text));
 }

@@ -10,9 +10,9 @@ import { isObject } from "../kernel/validation/check.ts";
 import { UNKNOWN_ROBOT } from "./refusal-queries.ts";
 import type { Refusal, Refusals } from "./refusals.ts";
 
-/** Findings that are told of an invalid registration. */
+/** Maximum number of findings in the detail of a refusal. */
 const FINDINGS_TOLD = 3;
-/** In a larger body nobody looks for the name. */
+/** Larger bodies are not parsed for the robot's name. */
 const NAMED_BODY_BYTES = 64 * 1024;
 
 const detailSchema = z.object({
@@ -22,7 +22,7 @@ const detailSchema = z.object({
   ]),
 });
 
-/** Notes a registration that was refused. Of a credential that is nobody's, nothing is kept. */
+/** Notes a refused registration, unless its credential belongs to no organization. */
 export function noteRefusedSetup(
   refusals: Pick<Refusals, "note">,
   request: FastifyRequest,
@@ -41,7 +41,7 @@ export function noteRefusedSetup(
   });
 }
 
-/** Places and messages, never what was sent there. */
+/** Locations and messages, never the values that were sent. */
 function reasonIn({ json }: Answer): Refusal["detail"] {
   const { detail } = detailSchema.parse(JSON.parse(json));
   if (typeof detail === "string") return detail;

@@ -1,6 +1,6 @@
 import type { Reader } from "../kernel/store/store.ts";
 
-/** The regions that any robot of any organization is in: for whoever runs the service. */
+/** The regions of all robots of all organizations, for the service's own command line. */
 export async function robotRegions(reader: Reader): Promise<readonly string[]> {
   const rows = await reader.selectFrom("robots").select("region").distinct().orderBy("region").execute();
   return rows.map(({ region }) => region);

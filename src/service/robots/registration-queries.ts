@@ -2,7 +2,7 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
-/** What a robot registered with last, but for its contract, which may be large. */
+/** A robot's last registration without its contract, which may be large. */
 export type RegistrationRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
 
 const COLUMNS = [
@@ -15,7 +15,7 @@ const COLUMNS = [
   "contested_at",
 ] as const;
 
-/** Of every robot of an organization, oldest robot first. */
+/** The last registrations of an organization's robots, oldest robot first. */
 export function listRegistrations(
   reader: Reader,
   organizationId: string,
@@ -27,7 +27,7 @@ export function listRegistrations(
   return query.orderBy("id").execute();
 }
 
-/** All of one robot's registration; `labels` and `contract` are JSON texts. */
+/** One robot's last registration; `labels` and `contract` are JSON texts. */
 export type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
 
 const MORE_COLUMNS = ["robot_type_id", "region", "site", "labels", "contract", "recent_changes"] as const;

@@ -1,21 +1,21 @@
-/** Of the room that was left at the last count, one part in so many is taken before the next: so many replicas do not pass the maximum together. */
+/** A process counts again after it used this fraction of the room, so that this many replicas together do not exceed the maximum. */
 const REPLICAS_EXPECTED = 10;
 
-/** Organizations or keys whose count is known at a time. */
+/** Organizations or keys whose counts are cached. */
 const COUNTS_KEPT = 10_000;
 
 /**
- * Whether organizations, or keys, have room for more robots. Counting a million takes as long as hundreds of setups, so it is done
- * seldom, and setups under way may pass the maximum by a few.
+ * Whether organizations, or keys, have room for more robots. Counting a million robots takes as long as hundreds of setups, so counts
+ * are cached, and concurrent setups may exceed the maximum by a few.
  */
 export interface RobotRoom {
   readonly maximum: number;
   isFull(owner: RobotOwner): Promise<boolean>;
-  /** A robot was added. */
+  /** Records that a robot was added. */
   take(owner: RobotOwner): void;
 }
 
-/** Whose robots are counted: all of an organization, or those that one of its keys added. */
+/** The organization whose robots are counted, and the key that adds them. */
 export interface RobotOwner {
   readonly organization_id: string;
   readonly key_id: string;
@@ -63,13 +63,13 @@ export function createRobotRoom(
 }
 
 interface Count {
-  /** What was left of the maximum. */
+  /** Room below the maximum when it was counted. */
   readonly room: number;
-  /** How much of that this process has taken since. */
+  /** Robots that this process has added since. */
   taken: number;
 }
 
-/** Who is full stays so: robots do not go. */
+/** A full owner is never counted again: robots are never deleted. */
 function isStale({ room, taken }: Count): boolean {
   return room > 0 && taken * REPLICAS_EXPECTED >= room;
 }

@@ -7,7 +7,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 
 export type Label = readonly [name: string, value: string];
 
-/** What stands for a label in the index of robots: SHA-256 in hex. */
+/** Key of a label in the index of robots: SHA-256 in hex. */
 export function labelHash(label: Label): string {
   return hash("sha256", JSON.stringify(label));
 }
@@ -16,7 +16,7 @@ export async function removeLabels(transaction: Transaction<Tables>, robotId: st
   await deleteLabels(transaction, { robot_id: robotId });
 }
 
-/** Has selectors find a robot by these labels, of which it has none yet. */
+/** Adds a robot to the index of labels. It must have none of these labels there yet. */
 export async function addLabels(
   transaction: Transaction<Tables>,
   organizationId: string,

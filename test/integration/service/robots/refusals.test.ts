@@ -83,7 +83,7 @@ async function collector(newStore: NewStore) {
 }
 
 describeOnEachStore("refused registrations", (newStore) => {
-  it("of a robot that asks again and again are one entry, and one commit now and then", async () => {
+  it("of a robot that retries are one entry, written in few commits", async () => {
     const { note, run, tick, told, commits } = await collector(newStore);
     for (let round = 0; round < 3; round += 1) {
       for (let request = 0; request < 1000; request += 1) note({ detail: `round ${round}`, request_id: `r${request}` });
@@ -128,7 +128,7 @@ describeOnEachStore("refused registrations", (newStore) => {
     expect(text.length).toBeLessThan(2000);
   });
 
-  it("of one organization crowd out none of another, and no more are noted than that", async () => {
+  it("of one organization do not displace those of another, and their number is bounded", async () => {
     const { note, run, told, store } = await collector(newStore);
     for (let index = 0; index < 2 * NOTED_MAXIMUM.organization; index += 1) note({ robot: `r${index}` });
     note({ organization_id: "org_2" });
@@ -137,7 +137,7 @@ describeOnEachStore("refused registrations", (newStore) => {
     expect(await listRefusals(store.reader, "org_2", undefined)).toHaveLength(1);
   });
 
-  it("are kept in bounds: the newest of each robot, and of an organization", async () => {
+  it("are bounded: only the newest of each robot and of an organization are kept", async () => {
     const { store, newId, told } = await collector(newStore);
     const rowsOf = (robot: (index: number) => string, count: number) =>
       Array.from({ length: count }, (_, index) => {
@@ -179,7 +179,7 @@ async function refusalsOf(service: RunningService, query = ""): Promise<readonly
 }
 
 describeOnEachStore("GET /v1/me/refusals", (newStore) => {
-  it("tells why a robot does not register, whatever the reason", async () => {
+  it("shows why a robot does not register, for every kind of refusal", async () => {
     await using service = await startService({
       store: await newStore(),
       clock: FAST_CLOCK,

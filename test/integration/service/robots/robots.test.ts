@@ -91,7 +91,7 @@ describeOnEachStore("robots", (newStore) => {
     }
   }
 
-  it("a setup of the same name keeps id and created_at, and clears what it does not say", async () => {
+  it("a setup with the same name keeps id and created_at, and clears omitted members", async () => {
     const running = await service();
     const first = await register(running, setupOf("arm", { site: "lab", labels: { k: "v" }, contract: { a: 1 } }));
     const second = await register(running, setupOf("arm", { region: "eu" }));
@@ -101,7 +101,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(await store.reader.selectFrom("robots").select("contract").execute()).toEqual([{ contract: null }]);
   });
 
-  it("a setup that changes nothing moves the time of the registration, not that of the last change", async () => {
+  it("a setup that changes nothing updates registered_at, not changed_at", async () => {
     const running = await service();
     const path = "/v1/robots/arm/registration";
     const registration = async () => registrationViewSchema.parse(await (await running.send("GET", path)).json());
@@ -116,7 +116,7 @@ describeOnEachStore("robots", (newStore) => {
     });
   });
 
-  it("a contract that says it is ours is one, or the robot is not registered", async () => {
+  it("a contract with our schema must be valid, or the robot is not registered", async () => {
     const running = await service();
     const example = new URL("../../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
     const contract: RobotContract = JSON.parse(await readFile(example, "utf8"));
@@ -139,7 +139,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(JSON.parse(stored?.contract ?? "")).toEqual(contract);
   });
 
-  it("a full organization takes no new name, and every setup of those it has", async () => {
+  it("a full organization refuses new names and accepts setups of its robots", async () => {
     const folder = await mkdtemp(join(memoryFolder, "full-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const { store, organizations } = await backstage((await newStore()) ?? { kind: "sqlite", data_directory: folder });
@@ -174,7 +174,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(names.map(({ name }) => name).toSorted()).toEqual(["a", "b", "c"]);
   });
 
-  it("every setup is in the audit log, with who asked for it", async () => {
+  it("every setup is in the audit log, with its credential", async () => {
     const running = await service();
     const { id } = await register(running, setupOf("arm"));
     await register(running, setupOf("arm"));
@@ -192,7 +192,7 @@ describeOnEachStore("robots", (newStore) => {
     }
   });
 
-  it("a history reaches as far back as the audit log, and is nobody else's", async () => {
+  it("a history reaches as far back as the audit log, and is hidden from other organizations", async () => {
     const running = await service();
     const { id } = await register(running, setupOf("arm"));
     await register(running, setupOf("other"));
@@ -214,7 +214,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(await changes(organizationId)).toEqual([["region", "site"], null]);
   });
 
-  it("tells what a setup changed: fleets care for type, region and contract", async () => {
+  it("reports what a setup changed: fleets depend on type, region and contract", async () => {
     const { store, organization } = await backstage((await service()).location);
     await organization();
     const { id: organizationId } = await store.reader
@@ -310,7 +310,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(list).toBe(`[${views.join(",")}]`);
   });
 
-  it("a list that is sent in parts is whole, oldest first", async () => {
+  it("a list that is sent in parts is complete, oldest first", async () => {
     const running = await service();
     const names = Array.from({ length: 4000 }, (_, index) => `arm-${index}`);
     await fill(running, names, { site: "s".repeat(128) });
@@ -343,7 +343,7 @@ describeOnEachStore("robots", (newStore) => {
     await Promise.all(storm);
   });
 
-  it("robots that are long by themselves come in shorter pages and parts, and none is left out", async () => {
+  it("large robots come in shorter pages and parts, and none is missing", async () => {
     const running = await service();
     const labels = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`k${index}`, "é".repeat(1000)]));
     const names = Array.from({ length: 90 }, (_, index) => `arm-${index}`);
@@ -367,7 +367,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(seen.toSorted()).toEqual(names.toSorted());
   });
 
-  it("more bodies at once than it may hold: some are asked to come again, and then taken", async () => {
+  it("more concurrent bodies than the limit: some requests are told to retry, and then succeed", async () => {
     const running = await startService({
       store: await newStore(),
       limits: { inFlightBytes: { ...SERVICE_LIMITS.inFlightBytes, all: 1 } },
@@ -385,7 +385,7 @@ describeOnEachStore("robots", (newStore) => {
     for (const name of names) expect((await setup(name)).status).toBe(200);
   });
 
-  it("pages: a walk sees every robot once, and those that come meanwhile", async () => {
+  it("pages: paging returns every robot once, including those added meanwhile", async () => {
     const running = await service();
     await fill(
       running,
@@ -440,7 +440,7 @@ describeOnEachStore("robots", (newStore) => {
     );
   });
 
-  it("an id is found before a name that looks like it", async () => {
+  it("an id takes precedence over an equal name", async () => {
     const running = await service();
     const first = await register(running, setupOf("arm"));
     const impostor = await register(running, setupOf(first.id));
@@ -448,7 +448,7 @@ describeOnEachStore("robots", (newStore) => {
     expect(await (await running.send("GET", `/v1/robots/${impostor.id}`)).json()).toEqual(impostor);
   });
 
-  it("knows no robot of another organization, nor one that is not there", async () => {
+  it("finds no robot of another organization, nor one that does not exist", async () => {
     const running = await service();
     const { id } = await register(running, setupOf("arm"));
     const stranger = await (await backstage(running.location)).organization();

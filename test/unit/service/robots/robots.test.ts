@@ -32,7 +32,7 @@ it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
   },
 );
 
-describe("the history of robots, where a key registers without end", () => {
+describe("the history of robots when a key registers in a loop", () => {
   const entries = ({ store }: ServiceParts) =>
     store.reader.selectFrom("audit_log").select(["id", "previous_id"]).orderBy("id").execute();
   const LIMITS = { ...SERVICE_LIMITS, historyBytesPerDay: { key: 8000, organization: 12_000 } };
@@ -53,7 +53,7 @@ describe("the history of robots, where a key registers without end", () => {
     return { parts, register, met };
   }
 
-  it("registrations that change nothing are entered up to half of what a day may have; the chain of entries stays whole", async () => {
+  it("registrations that change nothing are entered up to half of the daily budget; the chain of entries stays complete", async () => {
     const { parts, register } = await scene();
     for (let count = 0; count < 50; count += 1) expect((await register(1)).status).toBe(200);
     const some = (await entries(parts)).length;
@@ -70,7 +70,7 @@ describe("the history of robots, where a key registers without end", () => {
     expect(robot).toEqual({ audit_id: all.at(-1)?.id, updated_at: parts.at() });
   });
 
-  it("changes are entered up to all of it, then refused; another key goes on, and this one after a while", async () => {
+  it("changes are entered up to the whole budget, then refused; other keys are not affected, and this one recovers after a while", async () => {
     const { parts, register, met } = await scene();
     let taken = 0;
     while ((await register(taken % 9)).status === 200) taken += 1;
