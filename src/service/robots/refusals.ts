@@ -33,7 +33,7 @@ export const NOTED_MAXIMUM = { organization: 100, all: 1000 } as const;
 const PERIOD_MS = 2500;
 /** Rows per transaction, so that requests can write in between. */
 const BATCH = 200;
-/** Longer names are invalid for robots and are cut. */
+/** Longer names are invalid; the refusal is kept without the name. */
 const NAME_LENGTH = 256;
 const DETAIL_LENGTH = 500;
 
