@@ -14,14 +14,14 @@ import { contextFilesOf } from "./logins/choose-service.ts";
 import { withService } from "./operator.ts";
 import type { Service } from "./service.ts";
 
-/** Whoever presses Tab waits no longer. */
+/** How long a person waits after pressing Tab. */
 const PATIENCE_MS = 1000;
 
 /**
- * What the completion scripts ask for: the names of one kind, one to a line, and none where they are not known in time. What stands in
- * the way is for stderr, which the scripts throw away.
+ * Called by the completion scripts: prints the names of one kind, one per line, or none if the service does not answer in time. Errors go to
+ * stderr, which the scripts discard.
  *
- * @param words the kind, and then the words typed so far, of which those that choose the service count.
+ * @param words the kind, then the words typed so far, from which the flags that choose the service are read.
  */
 export async function completeNames(
   [kind = "", ...words]: readonly string[],
@@ -33,7 +33,7 @@ export async function completeNames(
     if (!signal.aborted) throw error;
     return [];
   });
-  // A line is a name, printed as it is, and nobody types a control character.
+  // The scripts take each line as it is, so names with control characters are left out.
   for (const name of new Set(names)) if (!/\p{Cc}/u.test(name) && visible(name) === name) terminal.print(name);
   return EXIT.ok;
 }
@@ -57,7 +57,7 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
     case "models":
       return namesIn(await service.listAll(beyondSpec.listModels, ({ models }) => models), ({ slug }) => slug);
     case "deployments":
-      // By their robots: nobody knows the ids.
+      // By robot: nobody types deployment ids.
       return namesIn(await service.listAll(beyondSpec.listDeployments, ({ items }) => items), ({ robot, status }) =>
         status === "retired" ? null : robot,
       );
@@ -80,7 +80,7 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
   return [];
 }
 
-/** What robots have, each value once, in order. */
+/** The distinct values of a member of all robots. */
 async function valuesIn(
   service: Service,
   valuesOf: (robot: RobotView) => readonly (string | null)[],
@@ -97,7 +97,7 @@ function namesIn<Item>(
   return listed.kind === "ok" ? itemsIn(listed.value).flatMap((item) => nameOf(item) ?? []) : [];
 }
 
-/** Of a line that is not finished, and that has flags of every command. */
+/** Lenient, because the line is incomplete and may contain flags of any command. */
 function serviceFlags(words: readonly string[]): OperatorFlags {
   const options = {
     context: { type: "string" },

@@ -4,20 +4,20 @@ import { EXIT } from "../platform/terminal.ts";
 import type { OperatorContext } from "./context.ts";
 
 export interface ConfirmFlags {
-  /** Nobody is asked. */
+  /** Do not ask. */
   readonly yes?: boolean;
 }
 
-/** The person to ask before something is done that is hard to undo; null for a script, and where `--yes` answered already. */
-export function personToAsk({ yes }: ConfirmFlags, { openQuestions }: OperatorContext): Questions | null {
+/** The terminal to confirm a change at that is hard to undo; null in a script and with `--yes`. */
+export function confirmationPrompt({ yes }: ConfirmFlags, { openQuestions }: OperatorContext): Questions | null {
   return yes === true ? null : openQuestions();
 }
 
 /**
- * Asks whether to go on. Anything but y and yes is a no, and so is the end of the input.
+ * Asks whether to go on. Anything except y and yes is a no, and so is the end of the input.
  *
- * @param question what was told before names the things; this is written as it is and holds nothing of a service.
- * @returns null for a yes, else the exit code, after telling that nothing was changed.
+ * @param question printed unescaped, so it must hold no text from a service; name the things in a note before it.
+ * @returns null for a yes, else the exit code, after saying that nothing was changed.
  */
 export async function refusedBy(person: Questions, question: string, terminal: Terminal): Promise<ExitCode | null> {
   try {

@@ -2,15 +2,15 @@ import type { Machine } from "../platform/machine.ts";
 import type { Questions } from "../platform/questions.ts";
 import type { Terminal } from "../platform/terminal.ts";
 
-/** What every operator command is given. */
+/** What every operator command gets from its caller. */
 export interface OperatorContext {
   readonly terminal: Terminal;
   readonly machine: Machine;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** The person at the terminal; null where nobody can be asked. */
+  /** Questions at the terminal; null where stdin is not a terminal. */
   openQuestions(): Questions | null;
-  /** Everything that comes in by stdin, as text. */
+  /** Reads all of stdin. */
   readInput(limitBytes: number): Promise<string | "too-large">;
   readonly user_id: number;
   readonly version: string;

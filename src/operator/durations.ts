@@ -1,8 +1,8 @@
 const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const;
-/** Nobody waits longer at a terminal. */
+/** The longest `--timeout`. */
 const LONGEST_MS = 7 * 24 * UNITS_MS.h;
 
-/** A length of time as people write it: `90s`, `10m`, `2h`, or a number of seconds. @returns milliseconds, or null for what is none. */
+/** Parses `90s`, `10m`, `2h`, or a number of seconds. @returns milliseconds; null for other text. */
 export function readDuration(text: string): number | null {
   const [, count, unit = "s"] = /^(\d{1,7})([smh]?)$/.exec(text) ?? [];
   const unitMs = Object.entries(UNITS_MS).find(([name]) => name === (unit === "" ? "s" : unit))?.[1];

@@ -11,11 +11,11 @@ import type { ChosenCredential } from "./logins/choose-service.ts";
 export type Failure = Exclude<CallResult<unknown>, { kind: "ok" }>;
 type Refusal = Extract<Failure, { kind: "refused" }>;
 
-/** What was sent, so that a refusal can be told in the words of whoever wrote it. */
+/** The request, so that a refusal can be reported in terms of the operator's flags and files. */
 export interface Sent {
   readonly body?: unknown;
   readonly places?: Places;
-  /** A finding as the command itself puts it; null leaves it to the usual words. */
+  /** The command's own message for a finding; null for the general one. */
   readonly tell?: (finding: ValidationError) => Problem | null;
 }
 
@@ -24,7 +24,7 @@ interface Telling extends Sent {
   readonly terminal: Terminal;
 }
 
-/** Shows why a call did not succeed, and gives the exit code for it. */
+/** Reports a failed call. @returns its exit code. */
 export function showFailure(failure: Failure, telling: Telling): ExitCode {
   const { problems, exit_code: exitCode } = describeFailure(failure, telling);
   for (const problem of problems) telling.terminal.problem(problem);
@@ -32,8 +32,8 @@ export function showFailure(failure: Failure, telling: Telling): ExitCode {
 }
 
 /**
- * Whether the service does not know the operation at all, as one may that has only what is documented: 404 as web frameworks say it, or
- * a method that is not there. What is missing by its id has a sentence of its own.
+ * Whether the service lacks the operation, as a service with only the documented operations does: 405, or the 404 of a web framework. A 404
+ * for an unknown id has a message of its own.
  */
 export function isUnknownOperation(failure: Failure): boolean {
   if (failure.kind !== "refused") return false;
@@ -42,7 +42,7 @@ export function isUnknownOperation(failure: Failure): boolean {
   return status === 404 && (detail === "Not Found" || detail.startsWith("status 404 with"));
 }
 
-/** Why a call did not succeed, for the middle of a sentence. */
+/** Why a call failed, for the middle of a sentence. */
 export function failureInWords(failure: Failure): string {
   return failure.kind === "no-credential" ? failure.problem.what : failure.detail;
 }
@@ -64,7 +64,7 @@ function describeFailure(failure: Failure, telling: Telling): Described {
       };
     }
     case "undecodable": {
-      const fix = "check --url; a captive portal may stand in the way";
+      const fix = "check --url; a captive portal may have answered";
       return { problems: [{ code: "not-the-service", what: failure.detail, fix }], exit_code: EXIT.unreachable };
     }
     case "refused":
@@ -86,28 +86,28 @@ function describeRefusal(refusal: Refusal, telling: Telling): Described {
       return one(EXIT.unauthorized, "forbidden", what, `use a credential that may do this: ${another}`);
     }
     case 409:
-      return one(EXIT.conflict, "conflict", detail, "look at what is there already, and choose something else");
+      return one(EXIT.conflict, "conflict", detail, "check what exists already, and correct the request");
     case 422:
       return { problems: describeValidation(refusal, telling), exit_code: EXIT.rejected };
     case 429:
       return one(EXIT.rejected, "http-429", detail, waitFix(refusal.retry_after_ms));
   }
   if (isUnknownOperation(refusal)) {
-    const fix = "check --url; a service may also lack this operation, which not every one has";
+    const fix = "check --url; not every service has this operation";
     return one(EXIT.rejected, `http-${status}`, `the service does not know this operation (${status})`, fix);
   }
-  if (status === 404) return one(EXIT.rejected, "not-found", detail, "check the name or id; list shows what there is");
-  if (status < 500) return one(EXIT.rejected, `http-${status}`, detail, "correct what the service names");
+  if (status === 404) return one(EXIT.rejected, "not-found", detail, "check the name or id; list shows valid ones");
+  if (status < 500) return one(EXIT.rejected, `http-${status}`, detail, "correct what the service reports");
   const request = refusal.request_id === null ? "" : ` and request ${refusal.request_id}`;
   return one(
     EXIT.unreachable,
     `http-${status}`,
     detail,
-    `try again later; if it stays so, tell whoever runs the service the time${request}`,
+    `try again later; if it persists, tell the administrator of the service the time${request}`,
   );
 }
 
-/** All of them at once: the field in the operator's own words, what it holds, and the rule. */
+/** One problem per finding: the operator's flag or file position, its value, and the rule. */
 function describeValidation({ validation, detail }: Refusal, sent: Sent): readonly Problem[] {
   if (validation === null || validation.length === 0) return [{ code: "http-422", what: detail, fix: CORRECT }];
   return validation.map(
@@ -117,7 +117,7 @@ function describeValidation({ validation, detail }: Refusal, sent: Sent): readon
 }
 
 const CORRECT = "correct it and try again";
-/** The command that lists what a member of a body may name. */
+/** The command that lists the valid names for a member of a body. */
 const LISTS: ReadonlyMap<string | number | undefined, string> = new Map([
   ["model", "models list"],
   ["subject", "models list"],
@@ -125,25 +125,25 @@ const LISTS: ReadonlyMap<string | number | undefined, string> = new Map([
   ["robots", "robots list"],
 ]);
 
-/** For a name that is nobody's the list of names; everything else the sentence of the service explains. */
+/** For an unknown name, the command that lists names. For other findings the service's own message is enough. */
 function remedyOf({ loc, msg }: ValidationError): string {
   const list = LISTS.get(loc.findLast((element) => typeof element === "string"));
   const isUnknown = /\bno (?:such|robot|model)\b/i.test(msg);
-  return list !== undefined && isUnknown ? `robot-policy ${list} shows what there is` : CORRECT;
+  return list !== undefined && isUnknown ? `robot-policy ${list} shows valid names` : CORRECT;
 }
 
 function describeFinding({ loc, msg }: ValidationError, { places, body }: Sent): string {
   const place =
     places?.(loc) ?? loc.slice(loc[0] === "body" || loc[0] === "query" || loc[0] === "path" ? 1 : 0).join(".");
-  // pydantic's word for a rule of the service's own.
+  // pydantic's prefix for messages of custom validators.
   const sentence = msg.replace(/^Value error, /, "");
   const value = loc[0] === "body" ? valueAt(body, loc) : null;
   return `${[place, value].filter((part) => part !== null && part !== "").join(" ")}: ${sentence}`.replace(/^: /, "");
 }
 
 function waitFix(retryAfterMs: number | null): string {
-  if (retryAfterMs === null) return "wait; the service wants fewer requests";
-  return `wait ${Math.ceil(retryAfterMs / 1000)} s; the service wants fewer requests`;
+  if (retryAfterMs === null) return "wait; there were too many requests";
+  return `wait ${Math.ceil(retryAfterMs / 1000)} s; there were too many requests`;
 }
 
 function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reason"], code: string | null): string {
@@ -151,9 +151,9 @@ function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reaso
   if (code?.startsWith("CA_FILE_") === true) return "correct --ca-file";
   if (looksLikeClock(code))
     return "check the clock of this machine; if it is right, the service needs a new certificate";
-  // The request may have arrived all the same.
+  // The service may have received the request.
   const isOpen = reason === "reset" || (reason === "timeout" && code !== "CONNECT_TIMEOUT");
   return isOpen
-    ? "check the network; if this was to change something, it may be done: look before you try again"
+    ? "check the network; a change may have been applied, so check before you try again"
     : "check the address and the network";
 }

@@ -4,7 +4,7 @@ import { EXIT } from "../platform/terminal.ts";
 import { isUnknownOperation } from "./failure.ts";
 import type { Service } from "./service.ts";
 
-/** What the service answers; null where it has no such operation, an exit code after telling why else there is no answer. */
+/** @returns the answer; null where the service lacks the operation; an exit code after reporting another failure. */
 export async function callIfOffered<T>(
   service: Service,
   row: OperationOf<T>,
@@ -16,10 +16,10 @@ export async function callIfOffered<T>(
 }
 
 /**
- * Tells that the service has only what is documented.
+ * Reports that the service lacks an operation.
  *
  * @param lack what it does not do, after "this service".
- * @param fix what can be done instead.
+ * @param fix what to do instead.
  */
 export function refuseMissingOperation(lack: string, fix: string, terminal: Terminal): ExitCode {
   terminal.problem({ code: "not-offered", what: `this service ${lack}`, fix });

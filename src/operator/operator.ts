@@ -1,9 +1,9 @@
 /**
- * The operator's side: what a person at a terminal asks of a robot policy service, over client/.
+ * The commands of `robot-policy`, over client/.
  *
- * A command (commands/) opens its service with `withService`, calls operations of the wire contract on it (service.ts), and shows the
- * answer as a table (lists/show-list.ts) or, with `--json`, as the service gave it. Which service and which credential that is:
- * logins/choose-service.ts. Why something did not work, in the operator's own words: failure.ts and files/places.ts.
+ * A command opens its service with `withService`, calls operations of the wire contract (service.ts), and shows the answer as a table
+ * (lists/show-list.ts) or, with `--json`, unchanged. logins/choose-service.ts chooses service and credential. failure.ts and files/places.ts
+ * report failures in terms of the operator's flags and files.
  */
 import { createOperationClient } from "../client/operation-client.ts";
 import { createUndiciTransport } from "../client/transport/undici-transport.ts";
@@ -14,7 +14,7 @@ import type { ChosenService } from "./logins/choose-service.ts";
 import { createService } from "./service.ts";
 import type { Service } from "./service.ts";
 
-/** Runs `act` on the service that flags, environment or contexts name; shows why there is none, and gives the exit code for that. */
+/** Runs `act` with the service from flags, environment or contexts. Reports why there is none, and returns the exit code for that. */
 export async function withService(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -29,7 +29,7 @@ export async function withService(
   return await act(service);
 }
 
-/** The service itself, with the credential that was chosen for it. */
+/** Opens the service with its chosen credential. */
 export function openService(chosen: ChosenService, context: OperatorContext): Service & AsyncDisposable {
   const { machine, environment, version } = context;
   const { files, clock } = machine;

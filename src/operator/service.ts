@@ -12,24 +12,23 @@ import { showFailure } from "./failure.ts";
 import type { Listed } from "./lists/listed.ts";
 import { listAll } from "./lists/listed.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
-import { callPatiently } from "./patience.ts";
+import { callWithRetries } from "./call-with-retries.ts";
 import { showRequest } from "./show-request.ts";
 
-/** A service that is open, as commands use it. */
+/** An open service, as commands use it. */
 export interface Service {
   readonly chosen: ChosenService;
   /**
-   * One operation. One that only reads is tried again where the service asks for a pause; one that changes something never is, because
-   * whether it was done would be unknown.
+   * Calls one operation. A read is retried where the service asks for a pause. A change never is, because it may have been applied already.
    */
   call<T>(row: OperationOf<T>, input: OperationInput): Promise<CallResult<Answered<T>>>;
-  /** Everything a list holds, page by page where the service has pages. `itemsOf` finds the items in an answer. */
+  /** Fetches a whole list, page by page where the service has pages. `itemsOf` takes the items from an answer. */
   listAll<T, Item>(row: OperationOf<T>, itemsOf: (value: T) => readonly Item[]): Promise<CallResult<Listed<Item>>>;
-  /** Any request under the service's address; `path` begins with a slash. */
+  /** Sends any request below the service's address; `path` begins with a slash. */
   send(request: RawRequest): Promise<RawResult>;
-  /** Shows why a call did not succeed, in the words of the operator; gives the exit code for it. */
+  /** Reports a failed call in terms of the operator's input. @returns its exit code. */
   failed(failure: Failure, sent?: Sent): ExitCode;
-  /** For `--dry-run`: shows the request that `call` would send, and sends nothing. */
+  /** For `--dry-run`: shows the request that `call` would send. */
   showRequest(row: OperationOf<unknown>, input: OperationInput, json: boolean): Promise<ExitCode>;
   showRawRequest(request: RawRequest, json: boolean): Promise<ExitCode>;
 }
@@ -53,10 +52,10 @@ export function createService({ client, access, chosen, context }: ServiceParts)
   const call: Service["call"] = async (row, input) => {
     if (!hasPath(input)) return NO_PATH;
     const send = () => client.call(row, input, signal);
-    return row.method === "GET" ? callPatiently(send, context) : send();
+    return row.method === "GET" ? callWithRetries(send, context) : send();
   };
   const absolute = ({ method, path, body }: RawRequest): ServiceRequest => {
-    // As it goes over the wire, so that a dry run shows nothing else.
+    // The URL exactly as it would be sent.
     const url = new URL(access.baseUrl + path).href;
     return { method, url, body, answerLimitBytes: LIST_LIMIT_BYTES };
   };
@@ -65,7 +64,7 @@ export function createService({ client, access, chosen, context }: ServiceParts)
     return showRequest(request, { user_agent: access.userAgent, credential, terminal, json });
   };
   const failed: Service["failed"] = (failure, sent = {}) => {
-    // Whoever interrupts knows why it did not succeed.
+    // Interrupted by the operator: no message.
     if (signal.aborted) return EXIT.interrupted;
     return showFailure(failure, { ...sent, credential: chosen.credential, terminal });
   };
@@ -83,7 +82,7 @@ export function createService({ client, access, chosen, context }: ServiceParts)
   };
 }
 
-/** What a person names was checked before; an id may be whatever a service makes of one. */
+/** The operator's names are checked earlier. Ids from a service are not, and may not fit into a path. */
 function hasPath({ parameters = {} }: OperationInput): boolean {
   return Object.values(parameters).every(isPathParameter);
 }
@@ -91,5 +90,5 @@ function hasPath({ parameters = {} }: OperationInput): boolean {
 const NO_PATH: Failure = {
   kind: "undecodable",
   status: 200,
-  detail: "the service gives an id that no address can hold",
+  detail: "the service gave an id that cannot be part of a URL",
 };

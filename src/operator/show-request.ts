@@ -14,7 +14,7 @@ interface Showing {
   readonly json: boolean;
 }
 
-/** The request as it would be sent, but for the secret in it. */
+/** Shows the request without its secret. */
 export function showRequest({ method, url, body }: ServiceRequest, showing: Showing): ExitCode {
   const { terminal, credential, user_agent: userAgent } = showing;
   // A Secret prints as `[secret]`.
@@ -28,12 +28,12 @@ export function showRequest({ method, url, body }: ServiceRequest, showing: Show
     for (const [name, value] of Object.entries(headers)) terminal.print(`${name}: ${value}`);
     if (body !== null) terminal.print(`\n${typeof sent === "string" ? sent : JSON.stringify(sent, null, 2)}`);
   }
-  if (credential?.kind === "credential-problem") terminal.note(`It would fail as things are: ${credential.what}.`);
+  if (credential?.kind === "credential-problem") terminal.note(`The request would fail: ${credential.what}.`);
   if (!showing.json) terminal.note("Nothing was sent.");
   return EXIT.ok;
 }
 
-/** What is no JSON is shown as it is. */
+/** @returns the text itself where it is not JSON. */
 function readBody(text: string): unknown {
   return parseJson(text) ?? text;
 }

@@ -14,24 +14,24 @@ export interface WaitFlags extends OperatorFlags {
   readonly timeout?: string;
 }
 
-/** How long `--wait` waits where nobody says. */
+/** The default of `--timeout`. */
 const TIMEOUT_MS = 30 * 60_000;
-/** Between two looks: soon at first, because much is ready at once, and less often the longer it takes. */
+/** Poll interval: short at first, because many changes are ready at once, then growing. */
 const LOOK_MS = { first: 250, longest: 2000, growth: 1.5 } as const;
-/** While the service cannot be reached. */
+/** While the service is unreachable. */
 const BACKOFF = { firstMs: 2000, capMs: 30_000 } as const;
 
-/** What one look at something that is under way shows. */
+/** The state of a running change, from one poll. */
 export interface Look {
-  /** Drawn over on a terminal. */
+  /** Redrawn on a terminal. */
   readonly lines: readonly string[];
-  /** One line; where nothing can be drawn over it is told whenever it changes. */
+  /** One line; printed when it changes, where the output is not a terminal. */
   readonly summary: string;
-  /** Null while it goes on. */
+  /** Null while it continues. */
   readonly ended: Ended | null;
 }
 
-/** How it ended; `problem` says what is to be done about it. */
+/** How it ended; `problem` says what to do. */
 export interface Ended {
   readonly exitCode: ExitCode;
   readonly problem: Problem | null;
@@ -40,23 +40,23 @@ export interface Ended {
 export interface Waiting {
   readonly look: () => Promise<CallResult<Look>>;
   readonly timeoutMs: number;
-  /** What to do where the time is over. */
+  /** What to do after a timeout. */
   readonly later: string;
 }
 
-/** The time of `--timeout`, or null after telling that it is none. */
+/** `--timeout` in milliseconds; null after reporting an invalid one. */
 export function waitTimeout({ timeout }: WaitFlags, terminal: Terminal): number | null {
   if (timeout === undefined) return TIMEOUT_MS;
   const timeoutMs = readDuration(timeout);
   if (timeoutMs !== null) return timeoutMs;
-  const what = `--timeout '${timeout}' is no length of time`;
+  const what = `--timeout '${timeout}' is not a duration`;
   terminal.problem({ code: "usage", what, fix: "write it as 90s, 10m or 2h, a week at most" });
   return null;
 }
 
 /**
- * Looks until it has ended, the time is over, or the operator interrupts. What passes by itself, a service that restarts for example,
- * is waited for.
+ * Polls until the change has ended, the time is over, or the operator interrupts. Continues after temporary failures, such as a restart of the
+ * service.
  */
 export async function waitUntilEnded(
   service: Service,
@@ -78,7 +78,7 @@ export async function waitUntilEnded(
     if (result.kind === "ok") {
       const { value } = result;
       if (value.ended !== null) {
-        // The problem or the command's result says it; here it would be said twice.
+        // The problem or the command's result repeats this line.
         terminal.draw([]);
         if (value.ended.problem !== null) terminal.problem(value.ended.problem);
         return value.ended.exitCode;
@@ -90,7 +90,7 @@ export async function waitUntilEnded(
       backoff.reset();
     } else {
       if (!isPassing(result)) return service.failed(result);
-      if (!isLost) terminal.note(`${failureInWords(result)}; asking on`);
+      if (!isLost) terminal.note(`${failureInWords(result)}; trying again`);
       isLost = true;
       pauseMs = backoff.nextMs(result.kind === "refused" ? result.retry_after_ms : null);
     }

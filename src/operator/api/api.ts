@@ -21,12 +21,12 @@ export interface ApiFlags extends OperatorFlags {
 }
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] as const;
-/** More than the service takes, so that it says so itself. */
+/** Above the service's own limit, so that the service answers 413. */
 const INPUT_LIMIT_BYTES = 2_097_152;
 const PAGES_LIMIT = 1000;
 const PAGE_ITEMS = "1000";
 
-/** `api [METHOD] PATH`: any request, and the answer as it comes. */
+/** `api [METHOD] PATH`: sends any request, and prints the answer unchanged. */
 export async function api(
   flags: ApiFlags,
   context: OperatorContext,
@@ -62,7 +62,7 @@ async function pages(
   { terminal }: OperatorContext,
 ): Promise<ExitCode> {
   const documents: unknown[] = [];
-  // Not resolved against a base: what begins with `/\` would name another host.
+  // Not resolved against a base: a path such as `/\host` would name another host.
   const url = new URL(`http://service${request.path}`);
   if (!url.searchParams.has("limit")) url.searchParams.set("limit", PAGE_ITEMS);
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
@@ -79,7 +79,7 @@ async function pages(
     documents.push(document);
     const cursor = readNextCursor(answer.headers["link"]);
     if (cursor === null) break;
-    // Half a list would look like a whole one.
+    // Fail instead of printing an incomplete list.
     if (page + 1 === PAGES_LIMIT) return undecodable(`the list has more than ${PAGES_LIMIT} pages`);
     if (cursor === url.searchParams.get("cursor")) return undecodable(NAMES_ITSELF);
     url.searchParams.set("cursor", cursor);
@@ -123,12 +123,12 @@ async function readRequest(
   const usual = hasBody && flags.paginate !== true ? "POST" : "GET";
   const word = second === undefined ? usual : (first ?? "").toUpperCase();
   const method = METHODS.find((each) => each === word);
-  if (method === undefined) return usage(`'${first}' is no method`, `take one of ${METHODS.join(", ")}`);
+  if (method === undefined) return usage(`'${first}' is not a method`, `use one of ${METHODS.join(", ")}`);
   if (!path.startsWith("/") || path.startsWith("//")) {
-    return usage(`'${path}' is no path`, "give it as it is under the service's address, such as /v1/robots");
+    return usage(`'${path}' is not a path`, "give a path below the service's address, such as /v1/robots");
   }
   if (flags.input !== undefined && fields.names.length > 0) {
-    return usage("--input and fields both say what to send", "give one of them");
+    return usage("--input and fields exclude each other", "give one of them");
   }
   if (flags.paginate === true && method !== "GET") return usage("--paginate is for GET", "leave it out");
   if (flags.input !== undefined) {
@@ -155,7 +155,7 @@ async function readInput(path: string, context: OperatorContext): Promise<string
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    return usage(`cannot read ${path} (${code})`, "give a file that is there, or - for stdin");
+    return usage(`cannot read ${path} (${code})`, "give an existing file, or - for stdin");
   }
 }
 
@@ -167,7 +167,7 @@ function textOf({ body }: HttpAnswer): string {
   return new TextDecoder().decode(body);
 }
 
-/** Undefined for what is not JSON, or too deep to be printed as such. */
+/** @returns undefined for text that is not JSON, or nested too deep to print. */
 function parseJson(text: string): unknown {
   try {
     const document: unknown = JSON.parse(text);

@@ -12,10 +12,10 @@ const FIELD = /^([^=[\]]+)((?:\[[^[\]=]*\])*)=([\s\S]*)$/;
 const DEPTH_LIMIT = 16;
 
 /**
- * The body that fields make: `name=x`, `selector[site]=x` for a member of a member, `robots[]=x` for one more of a list.
+ * Builds a body from fields: `name=x`, `selector[site]=x` for a nested member, `robots[]=x` to append to a list.
  *
- * @param raw fields whose values are texts.
- * @param typed fields whose values are numbers, `true`, `false` and `null` where they look so, and texts otherwise.
+ * @param raw fields whose values are strings.
+ * @param typed fields whose values are numbers, `true`, `false` or `null` if they have that form, else strings.
  */
 export function readFields(raw: readonly string[], typed: readonly string[]): Fields {
   const names: GivenField[] = [];
@@ -23,7 +23,7 @@ export function readFields(raw: readonly string[], typed: readonly string[]): Fi
   const all = [...raw.map((field) => ({ field, isTyped: false })), ...typed.map((field) => ({ field, isTyped: true }))];
   for (const { field, isTyped } of all) {
     const match = FIELD.exec(field);
-    if (match === null) return { kind: "bad-field", what: `'${field}' is no field` };
+    if (match === null) return { kind: "bad-field", what: `'${field}' is not a field` };
     const [, name = "", brackets = "", text = ""] = match;
     const path = [name, ...[...brackets.matchAll(/\[([^\]]*)\]/g)].map(([, member = ""]) => member)];
     if (path.length > DEPTH_LIMIT || !put(body, path, isTyped ? readValue(text) : text)) {
@@ -34,7 +34,7 @@ export function readFields(raw: readonly string[], typed: readonly string[]): Fi
   return { kind: "fields", names, body: toJson(body) };
 }
 
-/** A member of the body: a value, a list, or more members. Maps have no `__proto__`. */
+/** A member of the body. Objects are Maps, because a Map has no `__proto__`. */
 type Node = Map<string, Node> | Node[] | string | number | boolean | null;
 
 function put(members: Map<string, Node>, [name = "", ...rest]: readonly string[], value: Node): boolean {

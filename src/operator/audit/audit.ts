@@ -26,18 +26,18 @@ export interface AuditFlags extends OperatorFlags, ColumnFlags {
   readonly refused?: boolean;
 }
 
-/** One thing that happened, or was refused. */
+/** A change, a registration or a refused registration. */
 interface Entry {
   readonly at: string;
-  /** `RESOURCE.VERB`, as the service names changes. */
+  /** `RESOURCE.VERB`, as in the service's audit log. */
   readonly what: string;
   readonly subject: string;
-  /** Of the subject of a change. */
+  /** Of a change's subject. */
   readonly id: string;
   readonly by: string;
   readonly from: string;
   readonly details: string;
-  /** As the service gave it. */
+  /** The service's answer, unchanged. */
   readonly document: unknown;
 }
 
@@ -46,8 +46,8 @@ type Entries = CallResult<readonly Entry[]>;
 const SINCE = "30d";
 
 /**
- * `audit`: who changed what, and which registrations were refused, newest first; with `--robot` the registrations of robots and
- * those that were refused, with `--refused` these alone.
+ * `audit`: changes and refused registrations, newest first. `--robot` shows accepted and refused registrations of robots, `--refused` only
+ * the refused ones.
  */
 export async function audit(flags: AuditFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
@@ -78,7 +78,11 @@ export async function audit(flags: AuditFlags, context: OperatorContext): Promis
 
 function fail(failure: Failure, service: Service, { terminal }: OperatorContext): ExitCode {
   if (!isUnknownOperation(failure)) return service.failed(failure);
-  return refuseMissingOperation("does not tell who changed what", "ask whoever runs the service for its log", terminal);
+  return refuseMissingOperation(
+    "does not show who changed what",
+    "ask the administrator of the service for its log",
+    terminal,
+  );
 }
 
 function sourcesFor({ robot = [], refused }: AuditFlags): readonly ((service: Service) => Promise<Entries>)[] {
@@ -105,7 +109,7 @@ async function loadRefusals(service: Service, query: Readonly<Record<string, str
   return { ...result, value: result.value.value.items.map(entryOfRefusal) };
 }
 
-/** None of a robot that never registered: what was refused tells why. */
+/** Empty for a robot that never registered; its refused registrations say why. */
 async function loadRegistrations(service: Service, robot: string): Promise<Entries> {
   const result = await service.call(beyondSpec.getRobotHistory, { parameters: { robot } });
   if (result.kind === "ok") {
@@ -158,7 +162,7 @@ function entryOfRegistration(record: RegistrationRecord, robot: string): Entry {
 }
 
 function changedInWords(changed: RegistrationRecord["changed"]): string {
-  if (changed === null) return "first on record";
+  if (changed === null) return "first registration";
   return `changed: ${changed.length === 0 ? "nothing" : changed.join(", ")}`;
 }
 
@@ -170,6 +174,6 @@ const ENTRIES: ListView<Entry> = {
     return [relativeTime(at, nowMs), what, subject, by, from, details, id];
   },
   id: ({ at, what, subject }) => `${at} ${what} ${subject}`,
-  empty: "Nothing was changed or refused in this time.",
+  empty: "Nothing was changed or refused in this period.",
 };
-const REFUSED: ListView<Entry> = { ...ENTRIES, empty: "No registration was refused in this time." };
+const REFUSED: ListView<Entry> = { ...ENTRIES, empty: "No registration was refused in this period." };

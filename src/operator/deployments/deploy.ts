@@ -5,7 +5,7 @@ import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ConfirmFlags } from "../confirm.ts";
-import { personToAsk, refusedBy } from "../confirm.ts";
+import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
@@ -15,7 +15,7 @@ import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
 import type { Ended, WaitFlags } from "../wait.ts";
 import { waitTimeout, waitUntilEnded } from "../wait.ts";
-import { currentOn, listDeployments, lookAtDeployment } from "./find.ts";
+import { currentOn, listDeployments, fetchDeployment } from "./find.ts";
 import { deploymentInWords } from "./words.ts";
 
 export interface DeployFlags extends WaitFlags, ConfirmFlags {
@@ -27,7 +27,7 @@ const PLACES = flagPlaces({ model: "MODEL", robot: "--robot" });
 
 type Found = Pick<Answered<DeploymentView>, "value" | "document">;
 
-/** `deploy MODEL --robot NAME`: what the robot ran before is retired in the same moment. */
+/** `deploy MODEL --robot NAME`: the service retires the robot's previous deployment in the same transaction. */
 export async function deploy(
   flags: DeployFlags,
   context: OperatorContext,
@@ -38,8 +38,8 @@ export async function deploy(
   if (model === undefined || timeoutMs === null) return EXIT.usage;
   const [robot, ...more] = flags.robot ?? [];
   if (robot === undefined || more.length > 0) {
-    const what = robot === undefined ? "no robot is named" : "a deployment is for one robot";
-    const fix = robot === undefined ? "give --robot NAME" : "call deploy once for each; a fleet is for many";
+    const what = robot === undefined ? "no robot is given" : "a deployment is for one robot";
+    const fix = robot === undefined ? "give --robot NAME" : "run deploy once per robot, or create a fleet";
     terminal.problem({ code: "usage", what, fix });
     return EXIT.usage;
   }
@@ -60,18 +60,18 @@ export async function deploy(
   });
 }
 
-/** Null where nothing is replaced, or may be. */
+/** Null where the deployment replaces none, or the operator agrees. */
 async function refusedReplacement(
   robot: string,
   service: Service,
   flags: DeployFlags,
   context: OperatorContext,
 ): Promise<ExitCode | null> {
-  const person = personToAsk(flags, context);
+  const person = confirmationPrompt(flags, context);
   if (person === null) return null;
   const { terminal, machine } = context;
   const deployments = await listDeployments(service);
-  // A service that does not list them decides by itself.
+  // Without a list of deployments there is nothing to ask about.
   if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
   const replaced = currentOn(robot, itemsIn(deployments.value));
   if (replaced === undefined) return null;
@@ -86,11 +86,11 @@ async function waitForDeployment(
   context: OperatorContext,
 ): Promise<{ readonly exitCode: ExitCode; readonly deployment: Found }> {
   let deployment = first;
-  // What is over is not asked for again, which a service without that operation could not answer.
+  // Already ended: no further request, which a service without that operation could not answer.
   if (endOf(first.value) === null) {
-    const known = await lookAtDeployment(service, first.value.id);
+    const known = await fetchDeployment(service, first.value.id);
     if (known.kind !== "ok" && isUnknownOperation(known)) {
-      const fix = "the deployment goes on; robot-policy fleets show tells how the robots of a fleet do";
+      const fix = "the deployment continues; robot-policy fleets show names the robots of a fleet with their state";
       const exitCode = refuseMissingOperation(
         "does not show deployments, so there is nothing to wait on",
         fix,
@@ -100,11 +100,11 @@ async function waitForDeployment(
     }
   }
   let isFirst = true;
-  const later = `it goes on without you: robot-policy deployments show ${first.value.id}; --timeout waits longer`;
+  const later = `it continues without this command: robot-policy deployments show ${first.value.id}; --timeout waits longer`;
   const look = async () => {
     const result = isFirst
       ? ({ kind: "ok", status: 200, value: first } as const)
-      : await lookAtDeployment(service, first.value.id);
+      : await fetchDeployment(service, first.value.id);
     isFirst = false;
     if (result.kind !== "ok") return result;
     deployment = result.value;
@@ -116,7 +116,7 @@ async function waitForDeployment(
   return { exitCode: await waitUntilEnded(service, { look, timeoutMs, later }, context), deployment };
 }
 
-/** Null while it is being prepared; a status that is new to this program is waited on as well. */
+/** Null while it is being prepared, or has a status that this program does not know. */
 function endOf(deployment: DeploymentView): Ended | null {
   const { status, id } = deployment;
   switch (status) {
@@ -126,12 +126,12 @@ function endOf(deployment: DeploymentView): Ended | null {
       const code = deployment.last_error_code ?? "deployment-failed";
       const failure = failureOf(deployment);
       const what = `the deployment ${id} failed${failure === null ? "" : `: ${failure.what}`}`;
-      const fix = (failure?.remedy ?? "") || `robot-policy deployments show ${id} tells more`;
+      const fix = (failure?.remedy ?? "") || `robot-policy deployments show ${id} shows more`;
       return { exitCode: EXIT.rejected, problem: { code, what, fix } };
     }
     case "retired": {
-      const what = `the deployment ${id} was retired, or another took its place`;
-      const fix = "robot-policy deployments list shows what runs where";
+      const what = `the deployment ${id} was retired or replaced`;
+      const fix = "robot-policy deployments list shows all deployments";
       return { exitCode: EXIT.conflict, problem: { code: "retired", what, fix } };
     }
     default:

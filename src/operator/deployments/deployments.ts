@@ -13,7 +13,7 @@ import { showList } from "../lists/show-list.ts";
 import { refuseMissingOperation } from "../missing-operation.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
-import { findDeployment, isCurrent, listDeployments, lookAtDeployment } from "./find.ts";
+import { findDeployment, isCurrent, listDeployments, fetchDeployment } from "./find.ts";
 
 export interface DeploymentsListFlags extends ListFlags {
   readonly robot?: readonly string[];
@@ -22,9 +22,9 @@ export interface DeploymentsListFlags extends ListFlags {
   readonly all?: boolean;
 }
 
-const ASK_BY_ID = "keep the id that deploy prints; deployments show asks for one by it, if the service shows any";
+const ASK_BY_ID = "keep the id that deploy prints, and try deployments show ID";
 
-/** `deployments list`: what runs where; with `--all` also what ran. */
+/** `deployments list`: current deployments; with `--all` also retired ones. */
 export async function deploymentsList(flags: DeploymentsListFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   return withService(flags, context, async (service) => {
@@ -42,7 +42,7 @@ export async function deploymentsList(flags: DeploymentsListFlags, context: Oper
   });
 }
 
-/** `deployments show ID`: by its id, or by the robot it runs on. */
+/** `deployments show ID`: by id, or by the robot it runs on. */
 export async function deploymentsShow(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -53,10 +53,14 @@ export async function deploymentsShow(
   return withService(flags, context, async (service) => {
     const id = await findDeployment(service, name, terminal);
     if (typeof id === "number") return id;
-    const result = await lookAtDeployment(service, id);
+    const result = await fetchDeployment(service, id);
     if (result.kind !== "ok") {
       if (!isUnknownOperation(result)) return service.failed(result);
-      return refuseMissingOperation("does not show deployments", "fleets show tells how the robots do", terminal);
+      return refuseMissingOperation(
+        "does not show deployments",
+        "fleets show names the robots with their state",
+        terminal,
+      );
     }
     if (flags.json === true) terminal.json(result.value.document);
     else showDeployment(result.value.value, terminal, machine.clock.wallMs());
@@ -93,10 +97,10 @@ function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListV
 function emptyInWords({ robot, model, status, all }: DeploymentsListFlags): string {
   const isFiltered = [robot, model, status].some((flag) => flag !== undefined);
   if (all === true || status !== undefined) return isFiltered ? "No deployment matches." : "Nothing was ever deployed.";
-  return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows what was.`;
+  return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows retired deployments.`;
 }
 
-/** Why it is not active; a retired one keeps what it had, and nobody has to see to that. */
+/** Why it failed; empty for a retired one, whose failure no longer matters. */
 function reasonOf(deployment: DeploymentView): string {
   return deployment.status === "retired" ? "" : (failureOf(deployment)?.what ?? "");
 }

@@ -8,8 +8,8 @@ import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
 import type { Service } from "../service.ts";
 
-/** The deployment as it is now: where our service has it, else where existing clients of other services poll. */
-export async function lookAtDeployment(
+/** Fetches the deployment: at our service's path, else at the path that clients of other services poll. */
+export async function fetchDeployment(
   service: Service,
   deploymentId: string,
 ): Promise<CallResult<Answered<DeploymentView>>> {
@@ -22,9 +22,9 @@ export function listDeployments(service: Service) {
   return service.listAll(beyondSpec.listDeployments, ({ items }) => items);
 }
 
-/** The id of a deployment; an exit code where it was not found. */
+/** @returns the id of a deployment, or an exit code after reporting that there is none. */
 export async function findDeployment(service: Service, name: string, terminal: Terminal): Promise<string | ExitCode> {
-  // Ids are opaque, but ours are known at sight; others are looked up.
+  // An id of our own service needs no lookup.
   if (/^dep_[0-9a-z]{26}$/.test(name)) return name;
   const result = await listDeployments(service);
   if (result.kind !== "ok") return isUnknownOperation(result) ? name : service.failed(result);
@@ -33,16 +33,16 @@ export async function findDeployment(service: Service, name: string, terminal: T
   const current = currentOn(name, deployments);
   if (current !== undefined) return current.id;
   const what = `no deployment has the id ${name}, and none runs on a robot of that name`;
-  terminal.problem({ code: "not-found", what, fix: "robot-policy deployments list shows what runs where" });
+  terminal.problem({ code: "not-found", what, fix: "robot-policy deployments list shows all deployments" });
   return EXIT.rejected;
 }
 
-/** What runs on the robot of this name or id. */
+/** The current deployment of the robot with this name or id. */
 export function currentOn(robot: string, deployments: readonly DeploymentView[]): DeploymentView | undefined {
   return deployments.findLast((each) => isCurrent(each) && (each.robot === robot || each.robot_id === robot));
 }
 
-/** One that failed still stands for its robot until another takes its place. */
+/** A failed deployment is current until another replaces it. */
 export function isCurrent({ status }: DeploymentView): boolean {
   return status !== "retired";
 }

@@ -2,21 +2,21 @@ import { beyondSpec } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ConfirmFlags } from "../confirm.ts";
-import { personToAsk, refusedBy } from "../confirm.ts";
+import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext, OperatorFlags } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { refuseMissingOperation } from "../missing-operation.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
 import type { Service } from "../service.ts";
-import { findDeployment, isCurrent, lookAtDeployment } from "./find.ts";
+import { findDeployment, isCurrent, fetchDeployment } from "./find.ts";
 import { deploymentInWords } from "./words.ts";
 
 export interface DeploymentsRetireFlags extends OperatorFlags, ConfirmFlags {
   readonly dryRun?: boolean;
 }
 
-/** `deployments retire DEPLOYMENT`: by its id, or by the robot it runs on. */
+/** `deployments retire DEPLOYMENT`: by id, or by the robot it runs on. */
 export async function deploymentsRetire(
   flags: DeploymentsRetireFlags,
   context: OperatorContext,
@@ -34,7 +34,7 @@ export async function deploymentsRetire(
     const result = await service.call(beyondSpec.retireDeployment, input);
     if (result.kind !== "ok") {
       if (!isUnknownOperation(result)) return service.failed(result);
-      const fix = "deploy another model for the robot: a new deployment takes the place of the old one";
+      const fix = "deploy another model to the robot: a new deployment replaces the old one";
       return refuseMissingOperation("does not retire deployments", fix, terminal);
     }
     const { value, document } = result.value;
@@ -45,18 +45,18 @@ export async function deploymentsRetire(
   });
 }
 
-/** Null where it may be retired. */
+/** Null where the operator agrees, or is not asked. */
 async function refusedRetirement(
   id: string,
   service: Service,
   flags: DeploymentsRetireFlags,
   context: OperatorContext,
 ): Promise<ExitCode | null> {
-  const person = personToAsk(flags, context);
+  const person = confirmationPrompt(flags, context);
   if (person === null) return null;
   const { terminal, machine } = context;
-  const found = await lookAtDeployment(service, id);
-  // What cannot be seen is told by the request itself.
+  const found = await fetchDeployment(service, id);
+  // If it cannot be read, the retirement itself will report the failure.
   if (found.kind !== "ok" || !isCurrent(found.value.value)) return null;
   terminal.note(`This retires ${deploymentInWords(found.value.value, machine.clock.wallMs())}.`);
   terminal.note("The robot loses its endpoint.");

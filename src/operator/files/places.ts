@@ -2,12 +2,12 @@ import type { ValidationError } from "../../api/wire/errors.ts";
 
 export type Loc = ValidationError["loc"];
 
-/** Where the operator wrote what a `loc` of a 422 names, such as `--peak` or `fleet.yaml:3:7`; null where that is unknown. */
+/** Maps a `loc` of a 422 to the operator's flag or file position, such as `--peak` or `fleet.yaml:3:7`; null where that is unknown. */
 export type Places = (loc: Loc) => string | null;
 
 /**
- * Places by the path of a body's members, with dots: `{ "selection.selector.site": "--site" }`. A path that has no place of its own is
- * at that of the nearest member around it; `*` stands for any index.
+ * Flags by dotted path in the body: `{ "selection.selector.site": "--site" }`. A path without an entry uses that of its nearest ancestor;
+ * `*` stands for any index.
  */
 export function flagPlaces(flags: Readonly<Record<string, string>>): Places {
   const places = new Map(Object.entries(flags));
@@ -21,7 +21,7 @@ export function flagPlaces(flags: Readonly<Record<string, string>>): Places {
   };
 }
 
-/** What was sent at a `loc`, for a person to recognize; null where nothing was. */
+/** The value that was sent at a `loc`, shortened; null where there was none. */
 export function valueAt(body: unknown, loc: Loc): string | null {
   let value = body;
   for (const element of loc.slice(1)) {

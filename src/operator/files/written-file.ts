@@ -13,19 +13,19 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Places } from "./places.ts";
 
-/** The largest request there is; no file that becomes one is larger. */
+/** The service's limit for a request body, which the file becomes. */
 const LIMIT_BYTES = 1_048_576;
 const STDIN = "-";
 
-/** A file that a person wrote, as a command needs it. */
+/** The content of a YAML file that the operator wrote. */
 export interface Written<T> {
   readonly kind: "written";
   readonly value: T;
-  /** Where in the file a 422 of the service points. */
+  /** Maps a `loc` of a 422 to the position in the file. */
   readonly places: Places;
 }
 
-/** It was told what is wrong with the file. */
+/** The file is invalid; its findings were reported. */
 export interface Unusable {
   readonly kind: "unusable";
   readonly exitCode: ExitCode;
@@ -34,12 +34,12 @@ export interface Unusable {
 export interface WrittenRules<T> {
   readonly subject: Subject;
   readonly reader: Reader<T>;
-  /** What to say of keys that have another name here. */
+  /** Messages for wrong keys that operators may try. */
   readonly hints: ReadonlyMap<string, string>;
   readonly json: boolean;
 }
 
-/** Reads a YAML file, or stdin for `-`: its value, or everything that is wrong with it at file:line:column, all at once. */
+/** Reads a YAML file, or stdin for `-`. Reports all findings at once, each at file:line:column. */
 export async function readWritten<T>(
   path: string,
   { subject, reader, hints, json }: WrittenRules<T>,

@@ -6,7 +6,7 @@ import { below } from "../../manifest/path.ts";
 import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
 
-/** A list, each item read by itself; one that has too many or too few is told, and read on. */
+/** A list. Reports a wrong length, and reads the items nevertheless to report all findings. */
 export function listOf<T>(
   reader: Reader<T>,
   what: string,
@@ -30,7 +30,7 @@ export function listOf<T>(
   };
 }
 
-/** Names and texts, in the order they are written; how many and how long is the service's to say. */
+/** Labels in file order. The service checks their number and length. */
 export const labelMapping: Reader<Readonly<Record<string, string>>> = (place) => {
   const { node, path, check } = place;
   if (node.kind !== "mapping") {
@@ -46,11 +46,11 @@ export const labelMapping: Reader<Readonly<Record<string, string>>> = (place) =>
 
 const momentSchema = z.iso.datetime({ offset: true });
 
-/** A date and time with its offset: without one it would move with whoever reads it. */
+/** A date and time with its UTC offset, so that it does not depend on the reader's time zone. */
 export const moment: Reader<string> = (place) => {
   const written = string(place);
   if (written === undefined || isMoment(written)) return written;
-  fail(place, "date_time", `${shown(written)} is no time with its offset, such as 2030-01-31T08:00:00+01:00`);
+  fail(place, "date_time", `${shown(written)} is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00`);
   return undefined;
 };
 
@@ -58,11 +58,11 @@ export function isMoment(text: string): boolean {
   return momentSchema.safeParse(text).success;
 }
 
-/** A text that is not empty. */
+/** A non-empty string. */
 export const words: Reader<string> = (place) => {
   const written = string(place);
   if (written !== "") return written;
-  fail(place, "text_format", "expected a text that is not empty");
+  fail(place, "text_format", "expected a non-empty text");
   return undefined;
 };
 

@@ -47,7 +47,7 @@ const FLAGS = flagPlaces({
   operating_windows: "--window",
 });
 
-/** `fleets create`: from flags, or from a file, of which flags replace single members. */
+/** `fleets create`: from flags, from a file, or from both: a flag replaces the file's member. */
 export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const timeoutMs = waitTimeout(flags, terminal);
@@ -64,11 +64,12 @@ export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorCo
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRequest(operations.createFleet, { body }, flags.json === true);
     if (flags.json !== true) {
-      const refused = await preview(service, body, places, tellUnmatched(fromFlags.selection), context);
+      const refused = await preview(service, body, places, describeUnmatched(fromFlags.selection), context);
       if (refused !== null) return refused;
     }
     const result = await service.call(operations.createFleet, { body });
-    if (result.kind !== "ok") return service.failed(result, { body, places, tell: tellUnmatched(fromFlags.selection) });
+    if (result.kind !== "ok")
+      return service.failed(result, { body, places, tell: describeUnmatched(fromFlags.selection) });
     const created = result.value;
     if (flags.json !== true) terminal.note(`The fleet ${created.value.name} is created (${created.value.id}).`);
     const waited =
@@ -81,7 +82,7 @@ export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorCo
   });
 }
 
-/** What the flags say; null after telling what is wrong with them. */
+/** @returns null after reporting what is wrong with the flags. */
 function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet | null {
   const usage = (what: string, fix: string): null => {
     terminal.problem({ code: "usage", what, fix });
@@ -90,7 +91,8 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
   const { name, model, peak, mode, window } = flags;
   const selection = readSelection(flags, terminal);
   if (selection === null) return null;
-  if (peak !== undefined && !/^\d{1,9}$/.test(peak)) return usage(`--peak '${peak}' is no number`, "give a whole one");
+  if (peak !== undefined && !/^\d{1,9}$/.test(peak))
+    return usage(`--peak '${peak}' is not a number`, "give a whole number");
   const readinessMode = READINESS_MODES.find((each) => each === mode);
   const operatingWindows = window?.map((text) => {
     const [starts_at = "", ends_at = "", ...more] = text.split("/");
@@ -99,7 +101,7 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
   const unread = operatingWindows?.indexOf(null) ?? -1;
   if (unread !== -1) {
     const fix = "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00";
-    return usage(`--window '${window?.[unread] ?? ""}' is no START/END`, fix);
+    return usage(`--window '${window?.[unread] ?? ""}' is not START/END`, fix);
   }
   return {
     ...(name === undefined ? {} : { name }),
@@ -113,7 +115,7 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
 
 type FleetBody = WrittenFleet & Required<Pick<WrittenFleet, "name" | "subject" | "selection">>;
 
-/** Windows make a schedule; of robots that are named all may be active. Null while something is missing. */
+/** Defaults: with windows, `scheduled`; with named robots, all may be active at once. Null where a required member is missing. */
 function withDefaults(written: WrittenFleet): FleetBody | null {
   const { name, subject, selection, operating_windows: operatingWindows = [] } = written;
   const peakActiveRobots = written.peak_active_robots ?? selection?.robots?.length;
@@ -132,25 +134,25 @@ function refuseIncomplete(written: WrittenFleet, { from }: FleetsCreateFlags, te
     ["peak_active_robots", "--peak", written.peak_active_robots ?? written.selection?.robots],
   ].filter(([, , value]) => value === undefined);
   const members = lacks.map(([member]) => member).join(", ");
-  const what = from === undefined ? "too little is said of the fleet" : `${from} does not say ${members}`;
+  const what = from === undefined ? "the description of the fleet is incomplete" : `${from} lacks ${members}`;
   terminal.problem({ code: "usage", what, fix: `give ${lacks.map(([, flag]) => flag).join("; ")}` });
   return from === undefined ? EXIT.usage : EXIT.invalid;
 }
 
-/** A selector from flags that no robot matches is told in flags: the JSON of it is not what was typed. */
-function tellUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["tell"]> {
+/** Reports a selector without a match as the flags that were typed, not as JSON. */
+function describeUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["tell"]> {
   return ({ loc, msg, type }) => {
     const selector = selection?.selector;
     if (selector === undefined || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
-    const fix = "leave one out, or see sites and labels: robot-policy robots list";
+    const fix = "leave one out, or list sites and labels: robot-policy robots list";
     return { code: type, what: `no robot matches ${selectorInFlags(selector)}`, fix };
   };
 }
 
-/** Robots that are named before a fleet of them is created. */
+/** At most so many members are listed by name before the fleet is created. */
 const NAMED_ROBOTS = 12;
 
-/** Tells who the members will be; an exit code where the service would refuse them. A service without previews says so when the fleet is created. */
+/** Shows the future members. @returns an exit code where the service would refuse them; null also where the service has no preview. */
 async function preview(
   service: Service,
   { selection, subject }: FleetBody,
@@ -161,7 +163,7 @@ async function preview(
   const body = { ...selection, subject };
   const result = await service.call(beyondSpec.previewFleet, { body });
   if (result.kind === "ok") {
-    tellMembers(result.value.value, terminal, machine.clock.wallMs());
+    showMembersToBe(result.value.value, terminal, machine.clock.wallMs());
     return null;
   }
   if (result.kind !== "refused" || result.status !== 422) return null;
@@ -172,7 +174,7 @@ async function preview(
   });
 }
 
-function tellMembers({ robots, total }: FleetPreviewed, terminal: Terminal, nowMs: number): void {
+function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, nowMs: number): void {
   const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
   const more = total - names.length;
   terminal.note(

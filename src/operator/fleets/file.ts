@@ -9,7 +9,7 @@ import { fieldsOf } from "../../manifest/fields.ts";
 import { integer, oneOf } from "../../manifest/readers.ts";
 import { labelMapping, listOf, moment, words } from "../files/written-readers.ts";
 
-/** A selection as it is written: exactly one of both, which the service holds it to as well. */
+/** A selection has exactly one of both members; the service checks that too. */
 export interface WrittenSelection {
   readonly robots?: readonly string[];
   readonly selector?: WrittenSelector;
@@ -22,7 +22,7 @@ export interface WrittenSelector {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What flags and file say of a fleet that is to be; all of it is written the same in the request. */
+/** A new fleet from flags and file, in the request's form. */
 export interface WrittenFleet {
   readonly name?: string;
   readonly subject?: string;
@@ -32,7 +32,7 @@ export interface WrittenFleet {
   readonly operating_windows?: readonly { readonly starts_at: string; readonly ends_at: string }[];
 }
 
-/** Keys that people write for ours. */
+/** Messages for wrong keys that operators may try. */
 export const FLEET_HINTS: ReadonlyMap<string, string> = new Map([
   ["model", "did you mean subject?"],
   ["checkpoint", "did you mean subject?"],
@@ -48,9 +48,9 @@ export const FLEET_HINTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A fleet as a file describes it: the members of the request by their names there.
+ * Reads a fleet file, whose keys are the members of the request.
  *
- * @param told by flags, so that the file may leave it out.
+ * @param told members from flags, which the file may leave out.
  */
 export function writtenFleet(told: WrittenFleet): Reader<WrittenFleet> {
   return (place) => {

@@ -7,13 +7,13 @@ import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
 
-/** A fleet, and what the service said of it. */
+/** A fleet, and the service's answer. */
 export type FoundFleet = Pick<Answered<FleetView>, "value" | "document">;
 
-/** Ids are opaque, but ours are known at sight; others are looked up. */
+/** An id of our own service needs no lookup by name. */
 const OUR_ID = /^fleet_[0-9a-z]{26}$/;
 
-/** The fleet of this id, or else of this name; an exit code where there is none, or more than one, which was told. */
+/** Finds a fleet by id, else by name. @returns an exit code after reporting that there is none, or more than one. */
 export async function findFleet(service: Service, name: string, terminal: Terminal): Promise<FoundFleet | ExitCode> {
   if (OUR_ID.test(name)) {
     const result = await service.call(beyondSpec.getFleet, { parameters: { fleet_id: name } });
@@ -27,19 +27,19 @@ export async function findFleet(service: Service, name: string, terminal: Termin
   if (own !== undefined) return own;
   const [first, ...more] = fleets.filter(({ value }) => value.name === name);
   if (first !== undefined && more.length === 0) return first;
-  const fix = "robot-policy fleets list shows what there is";
+  const fix = "robot-policy fleets list shows all fleets";
   if (first === undefined) {
     terminal.problem({ code: "not-found", what: `no fleet has the name or id ${name}`, fix });
     return EXIT.rejected;
   }
   const ids = [first, ...more].map(({ value }) => value.id).join(", ");
-  const what = `${more.length + 1} fleets are called ${name}`;
-  terminal.problem({ code: "ambiguous", what, fix: `name one by its id: ${ids}` });
+  const what = `${more.length + 1} fleets are named ${name}`;
+  terminal.problem({ code: "ambiguous", what, fix: `give the id of one: ${ids}` });
   return EXIT.usage;
 }
 
-/** The fleet as it is now, also where the service shows no single one. */
-export async function lookAtFleet(service: Service, id: string): Promise<CallResult<FoundFleet>> {
+/** Fetches a fleet, from the list where the service has no operation for a single one. */
+export async function fetchFleet(service: Service, id: string): Promise<CallResult<FoundFleet>> {
   const result = await service.call(beyondSpec.getFleet, { parameters: { fleet_id: id } });
   if (result.kind === "ok" || !isUnknownOperation(result)) return result;
   const listed = await service.listAll(operations.listFleets, (fleets) => fleets);

@@ -8,8 +8,8 @@ import type { ListFlags } from "../lists/flags.ts";
 import type { Listed, ListedRecord } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
-import type { NeedyFleet } from "./needs.ts";
-import { actionsOf, loadNeeds, tellNeeds, withNeeds } from "./needs.ts";
+import type { FleetWithNeeds } from "./needs.ts";
+import { actionsOf, loadNeeds, showNeeds, withNeeds } from "./needs.ts";
 import { reasonOf, statusInWords } from "./words.ts";
 
 const FLEET_ORDERS = ["name", "status", "ready", "model"] as const;
@@ -20,12 +20,12 @@ export interface FleetsListFlags extends ListFlags {
   readonly sort?: string;
 }
 
-/** `fleets list`: every fleet, with what keeps it from being ready and what to do about it. */
+/** `fleets list`: every fleet, why it is not ready, and what to do. */
 export async function fleetsList(flags: FleetsListFlags, context: OperatorContext): Promise<ExitCode> {
   const order = FLEET_ORDERS.find((each) => each === flags.sort) ?? null;
   const asksNeeds = flags.json !== true || order === "status";
   return withService(flags, context, (service) => {
-    const load = async (): Promise<CallResult<Listed<NeedyFleet>>> => {
+    const load = async (): Promise<CallResult<Listed<FleetWithNeeds>>> => {
       const result = await service.listAll(operations.listFleets, (fleets) => fleets);
       if (result.kind !== "ok") return result;
       const known = asksNeeds ? await loadNeeds(service) : NONE;
@@ -41,8 +41,11 @@ export async function fleetsList(flags: FleetsListFlags, context: OperatorContex
 
 const NONE = { kind: "ok", status: 200, value: null } as const;
 
-/** Those that need somebody come first by status, those with the fewest robots ready by ready, everything else from A on. */
-function sortBy(order: FleetOrder, records: readonly ListedRecord<NeedyFleet>[]): readonly ListedRecord<NeedyFleet>[] {
+/** By status: the most urgent first. By ready: the smallest share first. Otherwise alphabetical. */
+function sortBy(
+  order: FleetOrder,
+  records: readonly ListedRecord<FleetWithNeeds>[],
+): readonly ListedRecord<FleetWithNeeds>[] {
   const { compare } = new Intl.Collator("en", { numeric: true });
   return records.toSorted(({ item: left }, { item: right }) => {
     switch (order) {
@@ -62,7 +65,7 @@ function readyShare({ robots }: FleetView): number {
   return robots.registered === 0 ? 1 : readyIn(robots) / robots.registered;
 }
 
-/** An active robot is ready and more. */
+/** Active robots count as ready too. */
 function readyIn({ ready, active }: FleetView["robots"]): number {
   return ready + active;
 }
@@ -74,12 +77,12 @@ const MOST_URGENT_FIRST = [
   "ready",
 ] as const satisfies readonly FleetView["status"][];
 
-function urgencyOf({ view, needs }: NeedyFleet): number {
+function urgencyOf({ view, needs }: FleetWithNeeds): number {
   const rank = MOST_URGENT_FIRST.indexOf(view.status);
   return needs.length > 0 ? rank : rank + MOST_URGENT_FIRST.length;
 }
 
-function fleetsView(terminal: Terminal, { status }: FleetsListFlags): ListView<NeedyFleet> {
+function fleetsView(terminal: Terminal, { status }: FleetsListFlags): ListView<FleetWithNeeds> {
   return {
     headers: ["name", "status", "ready", "model", "reason", "action", "id"],
     prose: ["name", "reason", "action", "model"],
@@ -93,7 +96,7 @@ function fleetsView(terminal: Terminal, { status }: FleetsListFlags): ListView<N
       actionsOf(fleet),
       fleet.view.id,
     ],
-    below: { column: "action", tell: (fleets, nowMs) => tellNeeds(fleets, terminal, nowMs) },
+    below: { column: "action", tell: (fleets, nowMs) => showNeeds(fleets, terminal, nowMs) },
     id: ({ view }) => view.id,
     empty: status === undefined ? "There are no fleets yet." : `No fleet is ${status}.`,
   };

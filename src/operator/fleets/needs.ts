@@ -8,39 +8,39 @@ import { itemsIn } from "../lists/listed.ts";
 import type { Service } from "../service.ts";
 import { blockerOf, firstClause, momentsInWords } from "./words.ts";
 
-/** A fleet, and what a person has to see to. */
-export interface NeedyFleet {
+/** A fleet, and the actions that it needs from an operator. */
+export interface FleetWithNeeds {
   readonly view: FleetView;
   readonly needs: readonly FleetNeed[];
 }
 
-/** What fleets need, by their ids. */
+/** Needs by fleet id. */
 export type KnownNeeds = ReadonlyMap<string, readonly FleetNeed[]>;
 
-/** Asks what all fleets need; null where the service does not tell. */
+/** Fetches the needs of all fleets; null where the service has no such operation. */
 export async function loadNeeds(service: Service): Promise<CallResult<KnownNeeds | null>> {
   const result = await service.listAll(beyondSpec.listFleetNeeds, ({ items }) => items);
   if (result.kind !== "ok") return isUnknownOperation(result) ? { kind: "ok", status: 200, value: null } : result;
   return { ...result, value: new Map(itemsIn(result.value).map(({ fleet_id: fleetId, needs }) => [fleetId, needs])) };
 }
 
-/** What the service says of the fleet, else the blocker that is documented. */
-export function withNeeds(view: FleetView, known: KnownNeeds | null): NeedyFleet {
+/** The fleet's needs from the service, else its documented `blocker`. */
+export function withNeeds(view: FleetView, known: KnownNeeds | null): FleetWithNeeds {
   if (known !== null) return { view, needs: known.get(view.id) ?? [] };
   const blocker = blockerOf(view);
   return { view, needs: blocker === "" ? [] : [{ reason: blocker, action: "" }] };
 }
 
-/** What somebody has to do; empty for nothing. */
-export function actionsOf({ needs }: NeedyFleet): string {
+/** What the operator has to do; empty for nothing. */
+export function actionsOf({ needs }: FleetWithNeeds): string {
   return [...new Set(needs.map(({ action }) => action))].join(" ");
 }
 
-/** Groups and names that a person is shown; the rest is counted. */
+/** Display limits; the rest is counted. */
 const SHOWN = { groups: 8, names: 4 } as const;
 
-/** Below a table that has no room for it: what is to be done, once for all fleets that are alike. */
-export function tellNeeds(fleets: readonly NeedyFleet[], terminal: Terminal, nowMs: number): void {
+/** Below a table that is too narrow for the action column: each action once, with its fleets. */
+export function showNeeds(fleets: readonly FleetWithNeeds[], terminal: Terminal, nowMs: number): void {
   const groups = groupNeeds(fleets, nowMs);
   for (const { names, reason, action } of groups.slice(0, SHOWN.groups)) {
     const others = names.length - SHOWN.names;
@@ -50,7 +50,7 @@ export function tellNeeds(fleets: readonly NeedyFleet[], terminal: Terminal, now
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
   const more = groups.length - SHOWN.groups;
-  if (more > 0) terminal.note(`${more} more of the kind: robot-policy fleets show FLEET tells it of each.`);
+  if (more > 0) terminal.note(`${more} more: robot-policy fleets show FLEET shows them.`);
 }
 
 interface NeedGroup {
@@ -59,8 +59,8 @@ interface NeedGroup {
   readonly action: string;
 }
 
-/** Fleets with the same need, the most first. Robots and servers that a reason names are left out where it stands for several. */
-export function groupNeeds(fleets: readonly NeedyFleet[], nowMs: number): readonly NeedGroup[] {
+/** Groups fleets by need, the largest group first. The reason of several fleets leaves out robots and servers. */
+export function groupNeeds(fleets: readonly FleetWithNeeds[], nowMs: number): readonly NeedGroup[] {
   const all = fleets.flatMap(({ view, needs }) =>
     needs.map(({ reason, action }) => ({ name: view.name, reason, action })),
   );

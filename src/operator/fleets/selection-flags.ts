@@ -2,7 +2,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { WrittenSelection, WrittenSelector } from "./file.ts";
 
-/** Robots by name, or by what they have in common. */
+/** Selects robots by name, or by a selector. */
 export interface SelectionFlags {
   readonly robot?: readonly string[];
   readonly site?: string;
@@ -11,7 +11,7 @@ export interface SelectionFlags {
   readonly label?: readonly string[];
 }
 
-/** `team=a` as name and value; null after telling of one that has no `=`, or comes again. */
+/** Parses `team=a`. @returns null after reporting a label without `=`, or one that is given twice. */
 export function readLabels(texts: readonly string[], terminal: Terminal): Readonly<Record<string, string>> | null {
   const labels = new Map<string, string>();
   for (const text of texts) {
@@ -19,7 +19,7 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
     if (at < 1) {
       terminal.problem({
         code: "usage",
-        what: `--label '${text}' is no name=value`,
+        what: `--label '${text}' is not name=value`,
         fix: "write it as --label cell=4",
       });
       return null;
@@ -27,7 +27,7 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
     const name = text.slice(0, at);
     if (labels.has(name)) {
       const what = `--label '${name}' is given twice`;
-      terminal.problem({ code: "usage", what, fix: "a robot has one value of a label; leave one of them out" });
+      terminal.problem({ code: "usage", what, fix: "a label has one value; leave one of them out" });
       return null;
     }
     labels.set(name, text.slice(at + 1));
@@ -35,7 +35,7 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
   return Object.fromEntries(labels);
 }
 
-/** What the flags select; undefined where they say nothing, null after telling what is wrong with them. */
+/** @returns undefined without selection flags; null after reporting what is wrong with them. */
 export function readSelection(flags: SelectionFlags, terminal: Terminal): WrittenSelection | undefined | null {
   const { robot, site, region, type, label } = flags;
   const isSelector = [site, region, type, label].some((flag) => flag !== undefined);
@@ -58,7 +58,7 @@ export function readSelection(flags: SelectionFlags, terminal: Terminal): Writte
   };
 }
 
-/** A selector as its flags, for a person to recognize and to type again. */
+/** A selector as the flags that make it, quoted for a shell. */
 export function selectorInFlags({ site, region, robot_type_id: robotTypeId, labels }: WrittenSelector): string {
   const flags = [
     ["--site", site],

@@ -9,15 +9,15 @@ import { showEndpoints } from "../models/endpoints.ts";
 import { withNeeds } from "./needs.ts";
 import { countsAsBar, countsInWords, estimateInWords, statusInWords, minuteInWords, momentsInWords } from "./words.ts";
 
-/** Robots that are named of those that are alike; the rest is counted. */
+/** Members named per group; the rest is counted. */
 const NAMED_ROBOTS = 12;
-/** Windows and generations of a fleet that a person is shown. */
+/** Display limits for windows and generations. */
 const SHOWN = { windows: 5, generations: 10 } as const;
 
-/** Which members come first: those that somebody has to do something about. */
+/** Display order: members that need an action first. */
 const STATES = ["blocked", "waiting", "ready", "active"] as const;
 
-/** A fleet for a person: what keeps it from being ready comes first. */
+/** Shows a fleet; the reasons why it is not ready come first. */
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
   terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
   for (const { reason, action } of needsOf(fleet, details)) {
@@ -34,7 +34,7 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
   showGenerations(details.generations, terminal, nowMs);
 }
 
-/** What somebody has to do about it; the blocker alone where the service says no more. */
+/** The fleet's needs; only the blocker where the service shows no details. */
 function needsOf(fleet: FleetView, details: FleetDetails | null): readonly FleetNeed[] {
   if (details !== null && details.needs.length > 0) return details.needs;
   return withNeeds(fleet, null).needs;
@@ -63,7 +63,7 @@ function selectionInWords(selection: FleetDetails["selection"]): string {
   const told = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${value}`],
   );
-  return `${told.join(", ")}, as of the day it was created`;
+  return `${told.join(", ")}, as of its creation`;
 }
 
 function showMembers(members: readonly FleetMemberView[], terminal: Terminal, nowMs: number): void {

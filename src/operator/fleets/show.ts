@@ -7,7 +7,7 @@ import { withService } from "../operator.ts";
 import { findFleet } from "./find.ts";
 import { showFleet } from "./show-fleet.ts";
 
-/** `fleets show FLEET`: why it is ready or not. With `--json` the fleet as the service gave it, and its details as one more member. */
+/** `fleets show FLEET`: one fleet, and why it is ready or not. `--json` prints the service's answer with `details` added. */
 export async function fleetsShow(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -26,7 +26,7 @@ export async function fleetsShow(
       return EXIT.ok;
     }
     showFleet(found.value, details?.value ?? null, terminal, machine.clock.wallMs());
-    if (details === null) terminal.note("This service does not tell of single members, windows and generations.");
+    if (details === null) terminal.note("This service does not show members, windows and generations.");
     return EXIT.ok;
   });
 }

@@ -3,7 +3,7 @@ import type { FleetView } from "../../api/fleets.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ConfirmFlags } from "../confirm.ts";
-import { personToAsk, refusedBy } from "../confirm.ts";
+import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import { withService } from "../operator.ts";
@@ -20,7 +20,7 @@ export interface FleetsUpdateModelFlags extends WaitFlags, ConfirmFlags {
 
 const PLACES = flagPlaces({ subject: "MODEL" });
 
-/** `fleets update-model FLEET MODEL`: what the fleet works with goes on serving until the new one is ready. */
+/** `fleets update-model FLEET MODEL`: the current model serves until the new one is ready. */
 export async function fleetsUpdateModel(
   flags: FleetsUpdateModelFlags,
   context: OperatorContext,
@@ -52,26 +52,26 @@ export async function fleetsUpdateModel(
   });
 }
 
-/** Null where the fleet may be updated. */
+/** Null where the operator agrees, or is not asked. */
 async function refusedUpdate(
   { name, subject, robots, update }: FleetView,
   flags: FleetsUpdateModelFlags,
   context: OperatorContext,
 ): Promise<ExitCode | null> {
-  const person = personToAsk(flags, context);
+  const person = confirmationPrompt(flags, context);
   if (person === null) return null;
   const { terminal } = context;
-  terminal.note(`This updates ${name}, which works with ${subject}: ${countsInWords(robots)}.`);
-  if (update !== null && update !== undefined) terminal.note(`It takes the place of the update to ${update.subject}.`);
+  terminal.note(`This updates ${name}, which uses ${subject}: ${countsInWords(robots)}.`);
+  if (update !== null && update !== undefined) terminal.note(`It replaces the update to ${update.subject}.`);
   return refusedBy(person, "Update it?", terminal);
 }
 
 function startInWords({ name, update, subject }: FleetView, model: string): string {
-  if (update === null || update === undefined) return `${name} works with ${subject}; there is nothing to update.`;
-  return `${name} is being updated to ${model}; ${subject} goes on serving until that is ready.`;
+  if (update === null || update === undefined) return `${name} uses ${subject} already; there is nothing to update.`;
+  return `${name} is being updated to ${model}; ${subject} serves until that is ready.`;
 }
 
-/** Of an update the answer names the generation; where there was nothing to update, it is there already. */
+/** The answer names the update's generation, if there is an update; otherwise the fleet has the model already. */
 function endOf({ update, active_model: activeModel }: FleetView) {
   const generationId = update?.generation_id ?? activeModel?.generation_id;
   return generationId === undefined ? endOfCreation : endOfUpdate(generationId);

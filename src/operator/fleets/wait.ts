@@ -7,10 +7,10 @@ import type { Service } from "../service.ts";
 import type { Ended } from "../wait.ts";
 import { waitUntilEnded } from "../wait.ts";
 import type { FoundFleet } from "./find.ts";
-import { lookAtFleet } from "./find.ts";
+import { fetchFleet } from "./find.ts";
 import { blockerOf, countsAsBar, countsInWords, estimateInWords, statusInWords } from "./words.ts";
 
-/** How a wait for a fleet ended, and the fleet as it was seen last. */
+/** How a wait for a fleet ended, with the fleet's last state. */
 export interface WaitedFleet extends Ended {
   readonly fleet: FoundFleet;
 }
@@ -18,7 +18,7 @@ export interface WaitedFleet extends Ended {
 /**
  * Waits for a fleet that was created or updated.
  *
- * @param endOf whether what is waited for has come, or will not come by itself.
+ * @param endOf null to keep waiting; else the result, for example that an operator has to act first.
  */
 export async function waitForFleet(
   service: Service,
@@ -34,11 +34,11 @@ export async function waitForFleet(
     service,
     {
       timeoutMs,
-      later: `it goes on without you: robot-policy fleets show ${first.value.id}; --timeout waits longer`,
+      later: `it continues without this command: robot-policy fleets show ${first.value.id}; --timeout waits longer`,
       async look() {
         const result = isFirst
           ? ({ kind: "ok", status: 200, value: first } as const)
-          : await lookAtFleet(service, first.value.id);
+          : await fetchFleet(service, first.value.id);
         isFirst = false;
         if (result.kind !== "ok") return result;
         fleet = result.value;
@@ -66,7 +66,7 @@ export async function waitForFleet(
 
 const DONE: Ended = { exitCode: EXIT.ok, problem: null };
 
-/** For a fleet that was created: ready, or it needs a person. */
+/** For a new fleet: ready, or blocked until an operator acts. */
 export function endOfCreation({ name, status, blocker, robots, active_model: activeModel }: FleetView): Ended | null {
   switch (status) {
     case "ready":
@@ -76,17 +76,17 @@ export function endOfCreation({ name, status, blocker, robots, active_model: act
     case "degraded":
       return needsPerson(name, "fleet-degraded", `${name} is degraded: ${countsInWords(robots)}`);
     case "preparing":
-      // Everything is prepared; what is left is the time of its next window.
+      // Everything is prepared; the fleet is only outside its operating windows.
       return activeModel?.status === "active" ? DONE : null;
   }
 }
 
-/** For an update to the generation that was answered: it is what the fleet works with, or it needs a person. */
+/** For an update: its generation is active, or blocked until an operator acts. */
 export function endOfUpdate(generationId: string): (fleet: FleetView) => Ended | null {
   return ({ name, active_model: activeModel, update }) => {
     if (activeModel?.generation_id === generationId) return DONE;
     if (update?.generation_id !== generationId) {
-      const what = `another update of ${name} took the place of this one`;
+      const what = `another update of ${name} replaced this one`;
       return { exitCode: EXIT.conflict, problem: { code: "superseded", what, fix: showFix(name) } };
     }
     if (update.status !== "blocked") return null;
@@ -94,12 +94,12 @@ export function endOfUpdate(generationId: string): (fleet: FleetView) => Ended |
   };
 
   function showFix(name: string): string {
-    return `robot-policy fleets show ${shellWord(name)} tells what it is updated to`;
+    return `robot-policy fleets show ${shellWord(name)} shows the current update`;
   }
 }
 
 function needsPerson(name: string, code: string, what: string): Ended {
-  const fix = `robot-policy fleets show ${shellWord(name)} tells it robot by robot`;
+  const fix = `robot-policy fleets show ${shellWord(name)} shows each robot`;
   const problem: Problem = { code, what, fix };
   return { exitCode: EXIT.rejected, problem };
 }

@@ -4,9 +4,8 @@ import { OVER_THE_PEAK, waitingOf } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { relativeTime, shortDuration } from "../../platform/text/relative-time.ts";
 
-/** How fleets are put for a person, wherever they are shown. */
+/** The wording for fleets in all commands. */
 
-/** Cells of a bar of counts. */
 const BAR_CELLS = 20;
 
 export function statusInWords({ status }: Pick<FleetView, "status">, terminal: Terminal): string {
@@ -21,7 +20,7 @@ export function statusInWords({ status }: Pick<FleetView, "status">, terminal: T
   }
 }
 
-/** `3 ready, 1 blocked of 10`; states that no robot is in are left out. */
+/** `3 ready, 1 blocked of 10`, without states that have no robot. */
 export function countsInWords(robots: FleetView["robots"], waitingFor?: WaitingCounts | null): string {
   const { registered, active, ready, blocked } = robots;
   const overThePeak = waitingOf(robots, waitingFor)?.peak ?? 0;
@@ -31,7 +30,7 @@ export function countsInWords(robots: FleetView["robots"], waitingFor?: WaitingC
   return told.length === 0 ? `${registered} robots` : `${told.join(", ")} of ${registered}`;
 }
 
-/** `█` for robots that work or could, `▒` for those that wait, `░` for those that are blocked. */
+/** `█` for active and ready robots, `▒` for waiting ones, `░` for blocked ones. */
 export function countsAsBar({ registered, active, ready, blocked }: FleetView["robots"], terminal: Terminal): string {
   if (registered === 0) return "";
   const cells = (count: number) => Math.round((Math.min(count, registered) / registered) * BAR_CELLS);
@@ -44,7 +43,7 @@ export function countsAsBar({ registered, active, ready, blocked }: FleetView["r
   );
 }
 
-/** `ready in 2 min to 4 min`; empty where nothing is known. */
+/** `ready in 2 min to 4 min`; empty without an estimate. */
 export function estimateInWords({ readiness_estimate: readinessEstimate }: FleetView): string {
   if (readinessEstimate === null || readinessEstimate === undefined) return "";
   const { lower_seconds: lowerSeconds, upper_seconds: upperSeconds } = readinessEstimate;
@@ -52,14 +51,14 @@ export function estimateInWords({ readiness_estimate: readinessEstimate }: Fleet
   return lower === upper ? `ready in about ${upper}` : `ready in ${lower} to ${upper}`;
 }
 
-/** What keeps the fleet or its update from going on without a person; empty where nothing does. */
+/** Why the fleet or its update is blocked; empty where it is not. */
 export function blockerOf({ blocker, update }: FleetView): string {
   return blocker ?? update?.blocker ?? "";
 }
 
-/** One short sentence for a list: the update that is under way, and why the fleet is not ready; empty for one that runs. */
+/** For a list: the running update, and why the fleet is not ready; empty for a ready fleet without an update. */
 export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[], nowMs: number): string {
-  // Its state first: a narrow terminal shows the beginning.
+  // The status first, because a narrow terminal cuts the end.
   const { update } = fleet;
   const underWay = update === null || update === undefined ? "" : `${update.status} update to ${update.subject}`;
   const parts = [underWay, stateReasonOf(fleet, needs, nowMs)].filter((part) => part !== "");
@@ -74,7 +73,7 @@ function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[], nowMs: nu
   return `an inference endpoint fails; ${robots(waiting)} ${waiting === 1 ? "waits" : "wait"}`;
 }
 
-/** What is the matter, without the robots and servers that a service names after it. */
+/** The beginning of a reason, without the robots and servers that follow it. */
 export function firstClause(reason: string): string {
   return reason.replace(/^Update: /, "").split(/[:;.](?:\s|$)/, 1)[0] ?? "";
 }
@@ -82,7 +81,7 @@ export function firstClause(reason: string): string {
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g;
 const DAY_MS = 86_400_000;
 
-/** A sentence of the service for a person: `since 10:43Z (12 min ago)`, `until 2026-11-25 08:00Z (in 3 d)`, `until 2030-01-31 08:00Z`. */
+/** Adds relative times to a service's text: `since 10:43Z (12 min ago)`, `until 2026-11-25 08:00Z (in 3 d)`, `until 2030-01-31 08:00Z`. */
 export function momentsInWords(text: string, nowMs: number): string {
   return text.replaceAll(MOMENT, (iso) => {
     const [date, minute] = [iso.slice(0, 10), minuteInWords(iso)];

@@ -5,11 +5,11 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Files, WritableFile } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 
-/** Why a key could not be written to this path, as far as it can be known before; null where nothing stands in the way. */
+/** Checks before the key is created that it can be written to this path. @returns null where no problem is found. */
 export async function keyFileProblem(path: string, files: Files): Promise<Problem | null> {
   try {
     await files.linkStat(path);
-    const what = `cannot write the key to ${path}: it is there already`;
+    const what = `cannot write the key to ${path}: the file exists already`;
     return { code: "key-file-exists", what, where: path, fix: "give another path, or remove it first" };
   } catch (error) {
     const code = errorCode(error);
@@ -24,7 +24,7 @@ export async function keyFileProblem(path: string, files: Files): Promise<Proble
   }
 }
 
-/** Writes a key to a file that nobody else may read. Null, or why it could not be written. */
+/** Writes a key to a new file with mode 0600. @returns null, or why it could not be written. */
 export async function writeKeyFile(path: string, key: string, files: Files): Promise<Problem | null> {
   try {
     const file = await files.createExclusive(path, 0o600);
@@ -32,7 +32,7 @@ export async function writeKeyFile(path: string, key: string, files: Files): Pro
       await writeWhole(file, key);
       await files.syncDirectory(dirname(path));
     } catch (error) {
-      // Ours, and half a key is of no use; left there it would stand in the way of the next try.
+      // Remove the incomplete file: it would make the next try fail.
       await removeIfPresent(files, path).catch(() => {});
       throw error;
     }
@@ -54,6 +54,6 @@ async function writeWhole(file: WritableFile, key: string): Promise<void> {
 function unwritable(path: string, error: unknown): Problem {
   const code = errorCode(error);
   if (code === undefined) throw error;
-  const fix = "give a path in a folder that is there and that you may write to";
+  const fix = "give a path in an existing folder that you may write to";
   return { code: "key-file-unwritable", what: `cannot write the key to ${path} (${code})`, where: path, fix };
 }

@@ -21,7 +21,7 @@ import type { Service } from "../service.ts";
 import { keyFileProblem, writeKeyFile } from "./file.ts";
 import { shownKey } from "./words.ts";
 
-/** A key, and with which one it was made. */
+/** A key, with the name of the key that created it. */
 type ListedKey = ApiKeyView & { readonly maker: string };
 
 const keysView: ListView<ListedKey> = {
@@ -31,7 +31,7 @@ const keysView: ListView<ListedKey> = {
   row: (key, nowMs) => [
     key.label ?? "",
     shownKey(key),
-    // Null says so; what is not there at all a service does not tell.
+    // Null means all scopes; undefined means that the service does not show scopes.
     `${key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? "")}${keyRobotsInWords(key)}`,
     relativeTime(key.created_at, nowMs),
     key.last_used_at === null ? "never" : relativeTime(key.last_used_at, nowMs),
@@ -50,7 +50,7 @@ function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, n
   return `${isPast ? "expired" : "expires"} ${relativeTime(expiresAt, nowMs)}`;
 }
 
-/** `keys list`: every API key of the organization, never the keys themselves. */
+/** `keys list`: every API key of the organization, without the secrets. */
 export async function keysList(flags: ListFlags, context: OperatorContext): Promise<ExitCode> {
   return withService(flags, context, (service) => {
     const load = async () => withMakers(await service.listAll(operations.listApiKeys, ({ items }) => items));
@@ -87,7 +87,7 @@ const CREATE_PLACES = flagPlaces({
   max_robots: "--max-robots",
 });
 
-/** `keys create`: creates a key, and shows it this once, or writes it to a file of its own without showing it. */
+/** `keys create`: creates a key, and prints it once, or writes it to a new file without printing it. */
 export async function keysCreate(
   flags: KeysCreateFlags,
   context: OperatorContext,
@@ -95,7 +95,7 @@ export async function keysCreate(
 ): Promise<ExitCode> {
   const { terminal, machine } = context;
   if (label === undefined || label.trim() === "") {
-    // The service takes it, and nobody knows later whose key that is.
+    // The service accepts an empty label, but nobody could tell later what the key is for.
     terminal.problem({
       code: "usage",
       what: "the LABEL is empty",
@@ -107,7 +107,7 @@ export async function keysCreate(
   if (strange !== undefined) {
     const meant = nearest(strange, API_KEY_SCOPES);
     const fix = meant === undefined ? `it is one of ${API_KEY_SCOPES.join(", ")}` : `did you mean ${meant}?`;
-    terminal.problem({ code: "usage", what: `--scope '${strange}' is no scope`, fix });
+    terminal.problem({ code: "usage", what: `--scope '${strange}' is not a scope`, fix });
     return EXIT.usage;
   }
   const expiresAt = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wallMs());
@@ -117,7 +117,7 @@ export async function keysCreate(
   }
   const { maxRobots } = flags;
   if (maxRobots !== undefined && !/^[1-9]\d{0,8}$/.test(maxRobots)) {
-    const what = `--max-robots '${maxRobots}' is no number of robots`;
+    const what = `--max-robots '${maxRobots}' is not a number of robots`;
     terminal.problem({ code: "usage", what, fix: "write for example --max-robots 20" });
     return EXIT.usage;
   }
@@ -131,7 +131,7 @@ export async function keysCreate(
   };
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRequest(operations.createApiKey, { body }, flags.json === true);
-    // Before the key is made: one that cannot be put anywhere would be lost.
+    // Before the key is created: a key that cannot be written would be lost.
     const obstacle = flags.out === undefined ? null : await keyFileProblem(flags.out, machine.files);
     if (obstacle !== null) {
       terminal.problem(obstacle);
@@ -142,7 +142,7 @@ export async function keysCreate(
     const { value: key, document } = result.value;
     if (flags.out !== undefined) {
       const unwritten = await writeKeyFile(flags.out, key.api_key, machine.files);
-      if (unwritten !== null) return giveUpKey(service, key, unwritten, terminal);
+      if (unwritten !== null) return revokeUnwrittenKey(service, key, unwritten, terminal);
     }
     showCreated(key, document, flags, terminal);
     return EXIT.ok;
@@ -160,10 +160,10 @@ function showCreated(key: CreatedKey, document: unknown, flags: KeysCreateFlags,
     return;
   }
   if (out === undefined) {
-    terminal.note(`The key ${key.label ?? key.id} (${key.id}). It is shown this once:`);
+    terminal.note(`The key ${key.label ?? key.id} (${key.id}). It is shown only once:`);
     terminal.print(key.api_key);
   } else {
-    terminal.print(`The key ${key.label ?? key.id} (${key.id}) is in ${out}, for you alone to read.`);
+    terminal.print(`The key ${key.label ?? key.id} (${key.id}) is in ${out}, which only you can read.`);
   }
 }
 
@@ -172,8 +172,8 @@ function withoutKey(document: unknown): object {
   return Object.fromEntries(Object.entries(document).filter(([name]) => name !== "api_key"));
 }
 
-/** Nobody has the key that was created; it must not go on working. */
-async function giveUpKey(
+/** Revokes a key that was created but could not be written. */
+async function revokeUnwrittenKey(
   service: Service,
   { id }: ApiKeyView,
   unwritten: { readonly code: string; readonly what: string; readonly fix: string },

@@ -6,10 +6,10 @@ import { openService } from "../operator.ts";
 import type { Service } from "../service.ts";
 
 /**
- * What of the operator's own stops working with these keys: the credential of this command, or that of the context which has the
- * service's address. Both may be a key itself or a login that goes back to it.
+ * Whether revoking these keys locks the operator out: checks the credential of this command, and that of the context with the service's
+ * address. Each may be one of the keys, or a login that was approved with one.
  *
- * @returns the credential for a sentence, such as `the login of context lab`; null where neither is.
+ * @returns the credential for a sentence, such as `the login of context lab`; null where neither depends on these keys.
  */
 export async function ownUseOf(
   keys: readonly ApiKeyView[],
@@ -17,24 +17,24 @@ export async function ownUseOf(
   context: OperatorContext,
 ): Promise<string | null> {
   const { chosen } = service;
-  if (await isWhatWorks(keys, service)) return chosen.credential.name;
+  if (await isUsedForRequests(keys, service)) return chosen.credential.name;
   if (chosen.context === null) return null;
-  // Another credential may be stronger than that of the context for now, a variable for example.
+  // This command may use another credential than the context, for example from the environment.
   const own = await chooseService({ context: chosen.context.name }, context);
   if (own.kind === "no-service" || own.credential.source === chosen.credential.source) return null;
   await using second = openService(own, context);
-  return (await isWhatWorks(keys, second)) ? own.credential.name : null;
+  return (await isUsedForRequests(keys, second)) ? own.credential.name : null;
 }
 
-/** Whether requests to the service are sent with one of these keys, or with a login that goes back to it. */
-async function isWhatWorks(keys: readonly ApiKeyView[], service: Service): Promise<boolean> {
+/** Whether the service is used with one of these keys, or with a login that was approved with one. */
+async function isUsedForRequests(keys: readonly ApiKeyView[], service: Service): Promise<boolean> {
   const session = await service.call(beyondSpec.getSession, {});
   const id = session.kind === "ok" ? session.value.value.credential?.api_key_id : undefined;
-  return id === undefined ? looksLike(keys, service.chosen) : keys.some((key) => key.id === id);
+  return id === undefined ? matchesShownParts(keys, service.chosen) : keys.some((key) => key.id === id);
 }
 
-/** For a service that does not say whose credential it is asked with: by both ends, which is all that a list shows of a key. */
-async function looksLike(keys: readonly ApiKeyView[], { loadCredential }: Service["chosen"]): Promise<boolean> {
+/** For a service that does not identify the credential of a request: compares prefix and last characters, which a key list shows. */
+async function matchesShownParts(keys: readonly ApiKeyView[], { loadCredential }: Service["chosen"]): Promise<boolean> {
   const loaded = await loadCredential();
   if (loaded.kind !== "credential") return false;
   const text = loaded.secret.reveal();

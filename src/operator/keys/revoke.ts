@@ -5,7 +5,7 @@ import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { ConfirmFlags } from "../confirm.ts";
-import { personToAsk, refusedBy } from "../confirm.ts";
+import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext, OperatorFlags } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
@@ -19,12 +19,12 @@ export interface KeysRevokeFlags extends OperatorFlags, ConfirmFlags {
   readonly dryRun?: boolean;
 }
 
-/** Ids are opaque, but ours are known at sight. */
+/** An id of our own service. */
 const OUR_ID = /^key_[0-9a-z]{26}$/;
 
 /**
- * `keys revoke KEY`: by its id, or by its label where one key alone has it. A person is asked first. A script is not, but the key it
- * works with itself, and one that other keys end with, are revoked with `--yes` alone.
+ * `keys revoke KEY`: by id, or by a label that only one key has. Asks for confirmation at a terminal. A script needs `--yes` to revoke its
+ * own key, or a key whose revocation also ends other keys.
  */
 export async function keysRevoke(
   flags: KeysRevokeFlags,
@@ -45,7 +45,7 @@ export async function keysRevoke(
     if (flags.dryRun === true) return service.showRequest(operations.revokeApiKey, input, flags.json === true);
     const isRevoked = (key.revoked_at ?? null) !== null;
     const refused =
-      flags.yes === true || isRevoked ? null : await refusedByAnybody(key, ending, service, flags, context);
+      flags.yes === true || isRevoked ? null : await refusedRevocation(key, ending, service, flags, context);
     if (refused !== null) return refused;
     const result = await service.call(operations.revokeApiKey, input);
     if (result.kind !== "ok") return service.failed(result);
@@ -60,8 +60,8 @@ export async function keysRevoke(
   });
 }
 
-/** Null where the key may be revoked. */
-async function refusedByAnybody(
+/** Null where the operator agrees, or is not asked. */
+async function refusedRevocation(
   key: ApiKeyView,
   ending: readonly ApiKeyView[],
   service: Service,
@@ -70,18 +70,18 @@ async function refusedByAnybody(
 ): Promise<ExitCode | null> {
   const { terminal, machine } = context;
   const ownUse = await ownUseOf([key, ...ending], service, context);
-  const person = personToAsk(flags, context);
+  const person = confirmationPrompt(flags, context);
   if (person === null) {
     if (ownUse !== null) {
-      const what = `you work with the key ${key.label ?? key.id} yourself: ${ownUse}`;
+      const what = `you use the key ${key.label ?? key.id} yourself: ${ownUse}`;
       const fix =
         "create another one first: robot-policy keys create LABEL --independent; or lock yourself out with --yes";
       terminal.problem({ code: "own-key", what, fix });
       return EXIT.usage;
     }
     if (ending.length === 0) return null;
-    const what = `with the key ${key.label ?? key.id} end ${keysInWords(ending.length)}`;
-    const fix = "robot-policy keys list names them; give --yes to revoke all of them";
+    const what = `revoking the key ${key.label ?? key.id} also ends ${keysInWords(ending.length)}`;
+    const fix = "robot-policy keys list shows them; give --yes to revoke all of them";
     terminal.problem({ code: "keys-end-too", what, fix });
     return EXIT.usage;
   }
@@ -93,18 +93,15 @@ async function refusedByAnybody(
     const labels = ending.slice(0, LABELS_SHOWN).map(({ label, id }) => label ?? id);
     const more = ending.length > LABELS_SHOWN ? ` and ${ending.length - LABELS_SHOWN} more` : "";
     terminal.note(
-      `${terminal.style("warn", `With it end ${keysInWords(ending.length)}`)}: ${labels.join(", ")}${more}.`,
+      `${terminal.style("warn", `It also ends ${keysInWords(ending.length)}`)}: ${labels.join(", ")}${more}.`,
     );
   }
   if (ownUse !== null) {
-    terminal.note(
-      `${terminal.style("warn", "You work with it yourself")}: ${ownUse}. You need another one afterwards.`,
-    );
+    terminal.note(`${terminal.style("warn", "You use it yourself")}: ${ownUse}. You need another one afterwards.`);
   }
   return refusedBy(person, "It cannot be undone. Revoke it?", terminal);
 }
 
-/** Of the keys that end with one. */
 const LABELS_SHOWN = 5;
 
 function lastUse({ last_used_at: lastUsedAt }: ApiKeyView, nowMs: number): string {
@@ -114,15 +111,15 @@ function lastUse({ last_used_at: lastUsedAt }: ApiKeyView, nowMs: number): strin
 
 interface FoundKey {
   readonly key: ApiKeyView;
-  /** All there are, as far as the service shows them. */
+  /** All keys that the service shows. */
   readonly keys: readonly ApiKeyView[];
 }
 
-/** The key of this id, or the one that works and has this label; an exit code where there is none, which was told. */
+/** Finds a key by id, or a valid key by label. @returns an exit code after reporting that there is none. */
 async function findKey(service: Service, name: string, terminal: Terminal): Promise<FoundKey | ExitCode> {
   const result = await service.listAll(operations.listApiKeys, ({ items }) => items);
   if (result.kind !== "ok") {
-    // A key that may revoke, but not list, knows what it revokes by its id.
+    // The credential may revoke keys but not list them: an id is enough for that.
     const mayNotList = result.kind === "refused" && (result.status === 403 || isUnknownOperation(result));
     return mayNotList && OUR_ID.test(name) ? { key: { id: name }, keys: [] } : service.failed(result);
   }
@@ -133,8 +130,8 @@ async function findKey(service: Service, name: string, terminal: Terminal): Prom
     ({ label, revoked_at: revokedAt }) => label === name && (revokedAt ?? null) === null,
   );
   if (first === undefined) {
-    const fix = "robot-policy keys list shows what there is";
-    terminal.problem({ code: "not-found", what: `no key that works has the id or label ${name}`, fix });
+    const fix = "robot-policy keys list shows all keys";
+    terminal.problem({ code: "not-found", what: `no valid key has the id or label ${name}`, fix });
     return EXIT.rejected;
   }
   if (more.length === 0) return { key: first, keys };
@@ -142,7 +139,7 @@ async function findKey(service: Service, name: string, terminal: Terminal): Prom
   terminal.problem({
     code: "ambiguous",
     what: `${more.length + 1} keys are labelled ${name}`,
-    fix: `name one by its id: ${ids}`,
+    fix: `give the id of one: ${ids}`,
   });
   return EXIT.usage;
 }

@@ -3,6 +3,6 @@ import type { ColumnFlags } from "./columns.ts";
 
 export interface ListFlags extends OperatorFlags, ColumnFlags {
   readonly watch?: boolean;
-  /** Seconds between two looks. */
+  /** Seconds between two requests of `--watch`. */
   readonly interval?: string;
 }

@@ -2,12 +2,12 @@ import type { CallResult } from "../../client/call-result.ts";
 import type { Answered, OperationInput, OperationOf } from "../../client/operation-client.ts";
 import { ITEMS_PER_REQUEST } from "../../client/operation-client.ts";
 
-/** A whole list, as the schema reads it and as the service gave it. */
+/** A whole list: parsed items, and the service's answer unchanged. */
 export interface Listed<Item> {
   readonly records: readonly ListedRecord<Item>[];
-  /** The answer without its items, pages put together; null where the items are the whole of it. */
+  /** The answer without its items, with all pages joined; null where the answer is a bare array. */
   readonly around: Readonly<Record<string, unknown>> | null;
-  /** The member of `around` that the items are in. */
+  /** The member of `around` that holds the items. */
   readonly member: string;
 }
 
@@ -18,10 +18,10 @@ export interface ListedRecord<Item> {
 
 type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResult<Answered<T>>>;
 
-/** Requests for one list; with a thousand items each it is far beyond what a terminal is for. */
+/** Requests for one list, with up to a thousand items each. */
 const PAGES_LIMIT = 1000;
 
-/** Asks for a list, page by page where the service has pages. */
+/** Fetches a whole list, page by page where the service has pages. */
 export async function listAll<T, Item>(
   call: Call,
   row: OperationOf<T>,
@@ -52,28 +52,26 @@ function endless(detail: string): CallResult<never> {
   return { kind: "undecodable", status: 200, detail };
 }
 
-/** The member of an answer that the items are; undefined where they are the whole of it. */
+/** The member of an answer that holds the items; undefined where the answer is a bare array. */
 function memberWith(value: unknown, items: unknown): string | undefined {
   return Object.entries(value ?? {}).find(([, each]) => each === items)?.[0];
 }
 
-/** The items alone. */
 export function itemsIn<Item>({ records }: Listed<Item>): readonly Item[] {
   return records.map(({ item }) => item);
 }
 
-/** The list with some of its items. */
 export function keepListed<Item>(listed: Listed<Item>, keep: (item: Item) => boolean): Listed<Item> {
   return { ...listed, records: listed.records.filter(({ item }) => keep(item)) };
 }
 
-/** What the service said, for `--json`. */
+/** The service's answer, for `--json`. */
 export function documentOf({ records, around, member }: Listed<unknown>): unknown {
   const documents = records.map(({ document }) => document);
   return around === null ? documents : { ...around, [member]: documents };
 }
 
-/** Pages of any list as one document. */
+/** Joins the pages of a list into one document. */
 export function joinPages([first, ...more]: readonly unknown[]): unknown {
   const { documents, around, member } = takeApart(first);
   if (more.length === 0 || (around !== null && !(member in around))) return first;
@@ -81,7 +79,7 @@ export function joinPages([first, ...more]: readonly unknown[]): unknown {
   return around === null ? all : { ...around, [member]: all };
 }
 
-/** Lists are arrays, or objects with one (`{ "items": […] }`): the one that `wanted` names, else the first. */
+/** A list is an array, or an object with an array (`{ "items": […] }`): the member `wanted`, else the first array. */
 function takeApart(document: unknown, wanted?: string): TakenApart {
   if (isList(document)) return { documents: document, around: null, member: "" };
   if (typeof document !== "object" || document === null) return { documents: [], around: null, member: "" };

@@ -2,7 +2,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 
 export type Fact = readonly [name: string, value: string];
 
-/** What is known of one thing, a name and a value on each line; empty values are left out. */
+/** Prints one name and value per line, without empty values. */
 export function showFacts(facts: readonly Fact[], terminal: Terminal): void {
   terminal.table(
     ["", ""],

@@ -11,9 +11,9 @@ import { documentOf, itemsIn } from "./listed.ts";
 import { watchList } from "./watch.ts";
 
 /**
- * What a list command shows: `load` asks the service, and is asked again and again with `--watch`.
+ * Shows a list: once, or repeatedly with `--watch`.
  *
- * @param loaded what it has said already.
+ * @param load fetches the list. @param loaded its first result, if it was called already.
  */
 export async function showList<Item>(
   service: Service,
@@ -36,7 +36,7 @@ export async function showList<Item>(
   return EXIT.ok;
 }
 
-/** A table of the items, and a word about the columns that the terminal has no room for. */
+/** Prints a table of the items, and names the columns that the terminal is too narrow for. */
 export function showRows<Item>(
   view: ListView<Item>,
   items: readonly Item[],

@@ -12,20 +12,20 @@ import type { ListFlags } from "./flags.ts";
 import type { Listed } from "./listed.ts";
 import { itemsIn } from "./listed.ts";
 
-/** Seconds between two looks. */
+/** Seconds between two requests. */
 export const INTERVAL_S = { default: 2, minimum: 1, maximum: 3600 } as const;
-/** While the service cannot be reached. */
+/** While the service is unreachable. */
 const BACKOFF = { firstMs: 2000, capMs: 60_000 } as const;
 
 interface Row {
   readonly cells: readonly string[];
-  /** The item as the service gave it, to tell a change by. */
+  /** The item as JSON, to detect changes. */
   readonly text: string;
 }
 
 /**
- * Shows a list until interrupted: drawn over on a terminal; elsewhere once, and then a line for each item that came, changed or went.
- * With `--json` each line is a document of its own.
+ * Shows a list until interrupted. A terminal shows one table that is redrawn; otherwise the list is printed once, then a line for each item
+ * that is added, changed or removed. With `--json` each line is a JSON document.
  */
 export async function watchList<Item>(
   service: Service,
@@ -37,7 +37,7 @@ export async function watchList<Item>(
   const { machine, signal, terminal } = context;
   const intervalMs = readInterval(flags.interval);
   if (intervalMs === null) {
-    const what = `--interval is no number of seconds from ${INTERVAL_S.minimum} to ${INTERVAL_S.maximum}`;
+    const what = `--interval is not a number of seconds from ${INTERVAL_S.minimum} to ${INTERVAL_S.maximum}`;
     terminal.problem({ code: "usage", what, fix: `leave it out for ${INTERVAL_S.default}` });
     return EXIT.usage;
   }
@@ -57,20 +57,20 @@ export async function watchList<Item>(
       continue;
     }
     if (isFirst || !isPassing(result)) return service.failed(result);
-    if (!isLost) terminal.note(`${failureInWords(result)}; asking on`);
+    if (!isLost) terminal.note(`${failureInWords(result)}; trying again`);
     isLost = true;
     await machine.clock.sleep(backoff.nextMs(result.kind === "refused" ? result.retry_after_ms : null), signal);
   }
 }
 
-/** @returns milliseconds; null for what is no interval. */
+/** @returns milliseconds; null for an invalid interval. */
 function readInterval(text: string | undefined): number | null {
   if (text === undefined) return INTERVAL_S.default * 1000;
   const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   return seconds >= INTERVAL_S.minimum && seconds <= INTERVAL_S.maximum ? seconds * 1000 : null;
 }
 
-/** What may be over in a while: who watches a list waits for it. */
+/** Failures after which `--watch` continues, because they may be temporary. */
 export function isPassing(failure: Failure): boolean {
   if (failure.kind === "refused") return failure.status === 429 || failure.status >= 500;
   return failure.kind === "unreachable" || failure.kind === "undecodable";
@@ -101,7 +101,7 @@ function createView<Item>(view: ListView<Item>, flags: ListFlags, context: Opera
           view.spare,
         );
     } else {
-      tellChanges(before ?? new Map(), rows, new Date(nowMs).toISOString(), flags, context);
+      printChanges(before ?? new Map(), rows, new Date(nowMs).toISOString(), flags, context);
     }
     before = rows;
   };
@@ -116,11 +116,11 @@ function linesOf<Item>(
   if (items.length === 0) return [view.empty];
   const rows = items.map((item) => view.row(item, nowMs));
   const { lines, hidden } = terminal.layOutTable(view.headers, rows, view.prose, view.spare);
-  // Before the rows: of a long list the end is not seen.
+  // Above the rows, because the end of a long list is not visible.
   return hidden.length === 0 ? lines : [terminal.style("dim", hiddenInWords(hidden, "--columns")), ...lines];
 }
 
-function tellChanges(
+function printChanges(
   before: ReadonlyMap<string, Row>,
   rows: ReadonlyMap<string, Row>,
   at: string,

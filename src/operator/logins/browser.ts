@@ -3,17 +3,17 @@ import { platform } from "node:os";
 
 import type { OperatorContext } from "../context.ts";
 
-/** Programs that open an address in the person's browser: Linux and BSD, Windows behind WSL, macOS. */
+/** Programs that open a URL in the default browser: Linux and BSD, WSL, macOS. */
 const OPENERS = ["xdg-open", "wslview"] as const;
 
-/** Starts the person's browser where there seems to be one, and does not wait for it. The address is shown anyway. */
+/** Opens the browser if this computer seems to have one, and does not wait for it. The caller prints the address in any case. */
 export function openBrowser(url: string, environment: OperatorContext["environment"]): void {
   const isMac = platform() === "darwin";
   const [opener, ...others] = isMac ? ["open"] : OPENERS;
   if ((isMac || hasScreen(environment)) && opener !== undefined) start(opener, others, url, environment);
 }
 
-/** Whether the person sits at the other end of an ssh, so that their browser reaches nothing that listens here. */
+/** Whether this is an ssh session: the operator's browser is then on another computer, and cannot reach a listener here. */
 export function isAtOtherEnd(environment: OperatorContext["environment"]): boolean {
   return (environment["SSH_CONNECTION"] ?? "") !== "" && !hasScreen(environment);
 }
@@ -22,7 +22,7 @@ function hasScreen(environment: OperatorContext["environment"]): boolean {
   return SCREENS.some((name) => (environment[name] ?? "") !== "");
 }
 
-/** What says that somebody sits in front of this computer, and not at the other end of an ssh. */
+/** Variables of a graphical session on this computer. */
 const SCREENS = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER"] as const;
 
 function start(
@@ -31,7 +31,7 @@ function start(
   url: string,
   environment: OperatorContext["environment"],
 ): void {
-  // A browser that is started here would have the key otherwise.
+  // Keep the key out of the browser's environment.
   const { ROBOT_POLICY_API_KEY: _key, ...env } = environment;
   const child = spawn(opener, [url], { stdio: "ignore", detached: true, env });
   child.on("error", () => {

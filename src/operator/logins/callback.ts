@@ -3,14 +3,14 @@ import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** What the person's browser brought back. */
+/** The result of a login, which the browser brings. */
 export type LoginCallback = { readonly kind: "approved"; readonly code: string } | { readonly kind: "denied" };
 
-/** A listener on this computer that one login's answer comes to. */
+/** A listener on this computer for the result of one login. */
 export interface CallbackListener extends AsyncDisposable {
-  /** What the service is told to send the browser to. */
+  /** The service redirects the browser to this URL. */
   readonly url: string;
-  /** Resolves once; a request that does not know `state` changes nothing. */
+  /** Resolves once. Requests without the right `state` are ignored. */
   readonly callback: Promise<LoginCallback>;
 }
 
@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
  * Listens on a free port of the loopback interface (RFC 8252 section 7.3).
  *
  * @param state unguessable: other programs and pages can reach the port too (RFC 6749 section 10.12).
- * @returns null where this computer lets nobody listen.
+ * @returns null where the port cannot be opened.
  */
 export async function listenForCallback(state: string): Promise<CallbackListener | null> {
   const sockets = new Set<Socket>();
@@ -58,7 +58,7 @@ export async function listenForCallback(state: string): Promise<CallbackListener
     url: `http://127.0.0.1:${port}${PATH}?state=${encodeURIComponent(state)}`,
     callback,
     async [Symbol.asyncDispose]() {
-      // The page is on its way: sockets that answer something are let go on.
+      // close() lets running responses finish, such as the page for the browser.
       server.close();
       server.closeIdleConnections();
       for (const socket of sockets) socket.unref();

@@ -8,7 +8,7 @@ export type ChosenContext =
   | { readonly kind: "context"; readonly context: ServiceContext; readonly contexts: ContextFiles }
   | { readonly kind: "no-context"; readonly problem: Problem; readonly exitCode: ExitCode };
 
-/** The context a command is about: the one that is named, that has the address of `--url`, or the current one. */
+/** Chooses a command's context: the named one, the one with the address of `--url`, or the current one. */
 export async function chooseContext(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -33,5 +33,5 @@ export async function chooseContext(
 const NO_CONTEXT: Problem = {
   code: "no-context",
   what: "no context is current",
-  fix: "name one; robot-policy contexts list shows what there is, robot-policy login --url URL creates one",
+  fix: "name one; robot-policy contexts list shows all contexts, robot-policy login --url URL creates one",
 };

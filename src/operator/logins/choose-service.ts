@@ -11,22 +11,22 @@ import { configurationFolder, openContextFiles } from "./context-files.ts";
 export const URL_VARIABLE = "ROBOT_POLICY_URL";
 export const CONTEXT_VARIABLE = "ROBOT_POLICY_CONTEXT";
 
-/** The service a command speaks to, and as whom. */
+/** The service of a command, and the credential for it. */
 export interface ChosenService {
   readonly kind: "service";
   readonly baseUrl: string;
   readonly ca_file: string | null;
   readonly allow_insecure: boolean;
-  /** The context that has this address; null where there is none. */
+  /** The context with this address; null where there is none. */
   readonly context: ServiceContext | null;
   readonly credential: ChosenCredential;
-  /** Called for each request, so that a key file that was replaced counts at once. */
+  /** Called for each request, so that a replaced key file is used at once. */
   readonly loadCredential: () => Promise<LoadedCredential>;
 }
 
 type LoadedCredential = { readonly kind: "credential"; readonly secret: Secret } | CredentialProblem;
 
-/** The credential as a person knows it. */
+/** The credential as messages name it. */
 export interface ChosenCredential {
   readonly source: "key-file" | "environment" | "context-key-file" | "login" | "none";
   /** For a sentence: `the key in /path`. */
@@ -41,19 +41,19 @@ export interface NoService {
   readonly exitCode: ExitCode;
 }
 
-/** An address, and the context it is from or that has it. */
+/** An address, and its context. */
 interface Target {
   readonly kind: "target";
   readonly url: string;
   readonly context: ServiceContext | null;
-  /** Whether the operator named the context itself, just now. */
+  /** Whether the operator named the context in this command. */
   readonly isNamed: boolean;
 }
 
 /**
- * Which service, and which credential: what a flag says, else the environment, else the context.
+ * Chooses service and credential: from flags, else from the environment, else from the context.
  *
- * A login and a key file of a context go to the address of that context and no other.
+ * The login and the key file of a context are sent only to that context's address.
  */
 export async function chooseService(
   flags: OperatorFlags,
@@ -75,24 +75,24 @@ export async function chooseService(
   };
 }
 
-/** The variables that are set and stronger than the current context, for a sentence; empty for none. */
-export function strongerVariables({ environment }: OperatorContext): string {
+/** The environment variables that override the current context, for a sentence; empty for none. */
+export function overridingVariables({ environment }: OperatorContext): string {
   return [CONTEXT_VARIABLE, URL_VARIABLE, KEY_VARIABLE]
     .filter((name) => nonEmpty(environment[name]) !== undefined)
     .join(" and ");
 }
 
-/** The contexts of whoever runs the command; null for somebody without a home. */
+/** The contexts of the user who runs the command; null for a user without a home directory. */
 export function contextFilesOf({ environment, machine, user_id: userId }: OperatorContext) {
   const folder = configurationFolder(environment);
   return folder === null ? null : openContextFiles(folder, machine.files, userId);
 }
 
-/** What is wrong with the address of a service; null where nothing is. */
+/** @returns null for a valid address. */
 export function urlProblem(url: string, allowInsecure: boolean): Problem | null {
   const parsed = parseServiceUrl(url, allowInsecure);
   if (parsed.kind === "url") return null;
-  // The agent has a configuration file for it, an operator has flags.
+  // The shared message names the agent's configuration file; an operator uses flags.
   const fix = parsed.code === "url-insecure" ? "use https, or give --allow-insecure" : parsed.fix;
   return { code: parsed.code, what: parsed.what, fix };
 }
@@ -106,7 +106,7 @@ export async function contextAt(url: string, contexts: ContextFiles): Promise<Se
   return null;
 }
 
-/** The same service is written in several ways; contexts are compared by this one. */
+/** The normal form of an address, by which contexts are compared. */
 export function baseUrl(text: string): string {
   return (URL.parse(text)?.href ?? text).replace(/\/+$/, "");
 }
@@ -128,20 +128,20 @@ async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Pro
   return { kind: "target", url, context: own, isNamed: flags.context !== undefined };
 }
 
-/** For somebody without a home directory, such as a system user. */
+/** For a user without a home directory, such as a system user. */
 export const NO_HOME: Problem = {
   code: "no-home",
   what: "there is no folder to keep contexts in",
-  fix: "set HOME or XDG_CONFIG_HOME; or do without: --url URL and --key-file FILE, ROBOT_POLICY_URL and ROBOT_POLICY_API_KEY",
+  fix: "set HOME or XDG_CONFIG_HOME; or use --url URL and --key-file FILE, ROBOT_POLICY_URL and ROBOT_POLICY_API_KEY",
 };
 
 const NO_SERVICE: Problem = {
   code: "no-service",
-  what: "no service is named",
-  fix: `robot-policy login --url URL remembers one; or give --url URL, or set ${URL_VARIABLE}`,
+  what: "no service is given",
+  fix: `robot-policy login --url URL saves one; or give --url URL, or set ${URL_VARIABLE}`,
 };
 
-/** As a shell writes it whose variable is not set; what is in the environment is not meant then. */
+/** `--key-file "$UNSET"` gives an empty path. Fail then, instead of using a key from the environment. */
 const NO_KEY_FILE: Problem = {
   code: "usage",
   what: "--key-file names no file",
@@ -158,7 +158,7 @@ function chooseCredential(flags: OperatorFlags, target: Target, context: Operato
   if (flags.keyFile !== undefined) return keyFile(flags.keyFile, "key-file", context);
   const environmentKey = nonEmpty(context.environment[KEY_VARIABLE]);
   const own = contextCredential(target.context, context);
-  // Who names a context means its credential too.
+  // A context that was named in this command overrides a key in the environment.
   if (own !== null && (target.isNamed || environmentKey === undefined)) return own;
   if (environmentKey !== undefined) return environmentCredential(environmentKey, context);
   const login = loginCommand(target);
@@ -171,7 +171,7 @@ function chooseCredential(flags: OperatorFlags, target: Target, context: Operato
   };
 }
 
-/** An operator may put the token of a login there, too; a robot computer only ever has a key. */
+/** Operators may also put a login's token into the variable. The agent accepts only keys. */
 const SESSION_TOKEN = /^rps_session_[0-9A-Za-z]{1,256}$/;
 
 function environmentCredential(environmentKey: string, context: OperatorContext): Chosen {
@@ -222,7 +222,7 @@ function load(sources: { readonly keyFile?: string; readonly environmentKey?: st
   return async () => inOperatorsWords(await loadCredential({ ...sources, serviceUserId: userId }, machine.files));
 }
 
-/** Where the usual words are for the robot computer and its agent. */
+/** Replaces messages that speak of the robot computer and its agent. */
 function inOperatorsWords(loaded: LoadedCredential): LoadedCredential {
   if (loaded.kind === "credential") return loaded;
   switch (loaded.code) {
@@ -239,7 +239,7 @@ function loginCommand({ context, url }: Target): string {
   return context === null ? `robot-policy login --url ${url}` : `robot-policy login --context ${context.name}`;
 }
 
-/** A variable that is set to nothing counts as not set. */
+/** An empty variable counts as not set. */
 export function nonEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }

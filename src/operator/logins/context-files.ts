@@ -11,7 +11,7 @@ import { parseJson } from "../../platform/text/parse-json.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { OperatorContext } from "../context.ts";
 
-/** A service that an operator works with, by the name they gave it. */
+/** A service under the name that the operator gave it. */
 export interface ServiceContext {
   readonly name: string;
   readonly url: string;
@@ -21,7 +21,7 @@ export interface ServiceContext {
   readonly login: Login | null;
 }
 
-/** What `login` left. */
+/** The result of `login`. */
 export interface Login {
   readonly token: Secret;
   /** ISO 8601. */
@@ -36,23 +36,23 @@ export type FoundContext =
   | { readonly kind: "context"; readonly context: ServiceContext }
   | { readonly kind: "no-context"; readonly problem: Problem };
 
-/** The contexts of one person: a file each, so that two commands at once do not take anything from each other. */
+/** The contexts of one user. Each has its own file, so that two commands at once do not overwrite each other's changes. */
 export interface ContextFiles {
   readonly folder: string;
   /** Names, sorted. */
   names(): Promise<readonly string[]>;
   find(name: string): Promise<FoundContext>;
-  /** Writes it so that after a power cut the old or the new one is there. Null, or why it could not be written. */
+  /** Writes atomically and durably. @returns null, or why it could not be written. */
   save(context: ServiceContext): Promise<Problem | null>;
   remove(name: string): Promise<Problem | null>;
-  /** Name of the one that is used where nothing else is said; null for none. */
+  /** Name of the default context; null for none. */
   current(): Promise<string | null>;
   setCurrent(name: string | null): Promise<Problem | null>;
 }
 
 export const CONTEXT_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
-/** A context is a few lines; anything larger is another file. */
+/** A context is a few lines long. */
 const CONTEXT_LIMIT_BYTES = 65_536;
 const CONTEXTS_LIMIT = 1000;
 const SUFFIX = ".json";
@@ -79,15 +79,15 @@ const contextFileSchema = z.object({
     .nullable(),
 });
 
-/** `$XDG_CONFIG_HOME/robot-policy`, else `~/.config/robot-policy`, on every system as other command lines do; null for somebody without a home. */
+/** `$XDG_CONFIG_HOME/robot-policy`, else `~/.config/robot-policy`; null for a user without a home directory. */
 export function configurationFolder(environment: OperatorContext["environment"]): string | null {
   const { XDG_CONFIG_HOME = "", HOME = "" } = environment;
-  // A relative one is to be ignored (XDG Base Directory Specification).
+  // A relative path must be ignored (XDG Base Directory Specification).
   if (isAbsolute(XDG_CONFIG_HOME)) return join(XDG_CONFIG_HOME, "robot-policy");
   return isAbsolute(HOME) ? join(HOME, ".config", "robot-policy") : null;
 }
 
-/** Opens the contexts in this folder; nothing is read or made before it is asked for. */
+/** Opens the contexts in this folder. Reads and creates nothing yet. */
 export function openContextFiles(folder: string, files: Files, userId: number): ContextFiles {
   const contexts = join(folder, "contexts");
   const currentPath = join(folder, CURRENT);
@@ -99,7 +99,7 @@ export function openContextFiles(folder: string, files: Files, userId: number): 
   return {
     folder,
     async names() {
-      const names = await ifThere(files.list(contexts), []);
+      const names = await unlessMissing(files.list(contexts), []);
       return names
         .flatMap((name) => (name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : []))
         .filter((name) => CONTEXT_NAME.test(name))
@@ -129,7 +129,7 @@ export function openContextFiles(folder: string, files: Files, userId: number): 
         await files.syncDirectory(contexts);
       }),
     async current() {
-      const bytes = await ifThere(readBounded(files, currentPath, CONTEXT_LIMIT_BYTES), null);
+      const bytes = await unlessMissing(readBounded(files, currentPath, CONTEXT_LIMIT_BYTES), null);
       if (bytes === null || bytes === "too-large") return null;
       const name = new TextDecoder().decode(bytes).trim();
       return CONTEXT_NAME.test(name) ? name : null;
@@ -146,7 +146,7 @@ function readContext(name: string, path: string, bytes: Uint8Array | "too-large"
   const bad = (why: string): FoundContext => ({ kind: "no-context", problem: unusable(path, why, again) });
   if (bytes === "too-large") return bad(`it is larger than ${CONTEXT_LIMIT_BYTES} bytes`);
   const read = contextFileSchema.safeParse(parseJson(new TextDecoder().decode(bytes)));
-  if (!read.success) return bad("it is damaged, or of another version of this program");
+  if (!read.success) return bad("it is damaged, or was written by another version of this program");
   const { version: _version, login, ...rest } = read.data;
   const context = { name, ...rest, login: login === null ? null : { ...login, token: new Secret(login.token) } };
   return { kind: "context", context };
@@ -157,7 +157,7 @@ function writeContext({ name: _name, login, ...rest }: ServiceContext): string {
   return `${JSON.stringify(written, null, 2)}\n`;
 }
 
-/** The first of these paths that somebody else may read or replace. */
+/** A problem for the first of these paths that another user may read or replace. */
 async function findExposure(files: Files, paths: readonly string[], userId: number): Promise<Problem | null> {
   for (const path of paths) {
     const { kind, mode, user_id: owner } = await files.stat(path);
@@ -165,14 +165,14 @@ async function findExposure(files: Files, paths: readonly string[], userId: numb
       const what = `it belongs to user ${owner}`;
       return unusable(path, what, `chown ${userId} ${shellWord(path)}`);
     }
-    // Of a folder only writing matters: what is in it has modes of its own.
+    // For a folder only write access matters: its files have their own modes.
     const forbidden = kind === "directory" ? 0o022 : 0o077;
     if ((mode & forbidden) === 0) continue;
     const shown = (mode & 0o777).toString(8).padStart(4, "0");
     const right = (kind === "directory" ? MODE.folder : MODE.file).toString(8);
     return unusable(
       path,
-      `it has mode ${shown}: others can get at the login in it`,
+      `it has mode ${shown}: others can access the login in it`,
       `chmod ${right} ${shellWord(path)}`,
     );
   }
@@ -180,7 +180,7 @@ async function findExposure(files: Files, paths: readonly string[], userId: numb
 }
 
 function missing(name: string): FoundContext {
-  const fix = "robot-policy contexts list shows what there is; robot-policy contexts add NAME --url URL creates one";
+  const fix = "robot-policy contexts list shows all contexts; robot-policy contexts add NAME --url URL creates one";
   return { kind: "no-context", problem: { code: "context-missing", what: `there is no context named ${name}`, fix } };
 }
 
@@ -195,12 +195,12 @@ async function attempt(verb: string, path: string, act: () => Promise<void>): Pr
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    const fix = "make room or rights for it, or set XDG_CONFIG_HOME to another folder";
+    const fix = "free disk space or correct the permissions, or set XDG_CONFIG_HOME to another folder";
     return { code: "context-not-saved", what: `cannot ${verb} ${path} (${code})`, where: path, fix };
   }
 }
 
-async function ifThere<T, Otherwise>(reading: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> {
+async function unlessMissing<T, Otherwise>(reading: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> {
   try {
     return await reading;
   } catch (error) {

@@ -7,9 +7,9 @@ import { chooseContext } from "./choose-context.ts";
 import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "./choose-service.ts";
 import type { FoundContext, ServiceContext } from "./context-files.ts";
 import { CONTEXT_NAME } from "./context-files.ts";
-import { absolute, badName, endLogin, noteStronger } from "./login.ts";
+import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts";
 
-/** `contexts list`: the services this person works with. */
+/** `contexts list`: the operator's services. */
 export async function contextsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const contexts = contextFilesOf(context);
@@ -39,7 +39,7 @@ export async function contextsList(flags: OperatorFlags, context: OperatorContex
   return EXIT.ok;
 }
 
-/** `contexts show [NAME]`: one of them, never its token. */
+/** `contexts show [NAME]`: one context, without its token. */
 export async function contextsShow(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -68,7 +68,7 @@ export async function contextsShow(
   return EXIT.ok;
 }
 
-/** `contexts use NAME`: from now on it is the one where nothing else is said. */
+/** `contexts use NAME`: makes it the default. */
 export async function contextsUse(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -81,12 +81,12 @@ export async function contextsUse(
   if (flags.json === true) context.terminal.json(describeEntry(chosen.context.name, chosen, true));
   else {
     context.terminal.print(`${chosen.context.name} (${chosen.context.url}) is the current context.`);
-    noteStronger(context);
+    noteOverridingVariables(context);
   }
   return EXIT.ok;
 }
 
-/** `contexts add NAME --url URL`: remembers a service; the first one is current. */
+/** `contexts add NAME --url URL`: saves a service; the first one becomes the default. */
 export async function contextsAdd(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -125,7 +125,7 @@ export async function contextsAdd(
   return EXIT.ok;
 }
 
-/** `contexts remove NAME`: forgets it, and ends its login. */
+/** `contexts remove NAME`: deletes it, and ends its login. */
 export async function contextsRemove(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -136,7 +136,7 @@ export async function contextsRemove(
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, context);
   if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context);
   const found = await contexts.find(name);
-  // One that cannot be used can be removed all the same.
+  // A damaged context can be removed too.
   if (found.kind === "no-context" && found.problem.code === "context-missing") {
     return refuse(found.problem, EXIT.usage, context);
   }
@@ -145,9 +145,10 @@ export async function contextsRemove(
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
   const known = found.kind === "context" ? found.context : null;
   const failure = known === null || known.login === null ? null : await endLogin(known, known.login, context);
-  if (failure !== null) terminal.note("The service could not be told: there the login is good until it expires.");
+  if (failure !== null)
+    terminal.note("The login could not be ended at the service: it stays valid there until it expires.");
   if (flags.json === true) terminal.json({ name, removed: true });
-  else terminal.print(`${name} is forgotten${wasCurrent ? "; no context is current now" : ""}.`);
+  else terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`);
   return EXIT.ok;
 }
 
@@ -156,7 +157,7 @@ function refuse(problem: Problem, exitCode: ExitCode, { terminal }: OperatorCont
   return exitCode;
 }
 
-/** What of a context `--json` shows: all but the token. */
+/** For `--json`: everything except the token. */
 function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {
   if (entry.kind === "no-context") return { name, is_current: isCurrent, problem: entry.problem };
   const { url, ca_file: caFile, allow_insecure: allowInsecure, key_file: keyFile, login } = entry.context;

@@ -17,7 +17,7 @@ import {
   CONTEXT_VARIABLE,
   NO_HOME,
   nonEmpty,
-  strongerVariables,
+  overridingVariables,
   URL_VARIABLE,
   urlProblem,
 } from "./choose-service.ts";
@@ -28,14 +28,14 @@ import { awaitApproval, secretText, startLogin } from "./sign-in.ts";
 import type { SignedIn } from "./sign-in.ts";
 
 export interface LoginFlags extends OperatorFlags {
-  /** False for a browser on another computer. */
+  /** False with `--no-browser`, for a browser on another computer. */
   readonly browser?: boolean;
 }
 
-/** Where there is no listener. The service wants an address on the program's own computer; nothing listens at the discard port. */
+/** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
 const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
 
-/** `login`: signs in at a service by a page in a browser, and remembers it as a context. */
+/** `login`: signs in on a page in a browser, and saves the login in a context. */
 export async function login(flags: LoginFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
@@ -45,7 +45,7 @@ export async function login(flags: LoginFlags, context: OperatorContext): Promis
   }
   if (flags.keyFile !== undefined) {
     const fix = "leave it out; with a key: robot-policy contexts add NAME --url URL --key-file FILE";
-    terminal.problem({ code: "usage", what: "a login works without a key, and --key-file has no meaning here", fix });
+    terminal.problem({ code: "usage", what: "login does not use --key-file", fix });
     return EXIT.usage;
   }
   const target = await chooseTarget(flags, context, contexts);
@@ -61,13 +61,13 @@ export async function login(flags: LoginFlags, context: OperatorContext): Promis
 
 async function byBrowser(service: Service, context: OperatorContext): Promise<SignedIn> {
   await using listener = await listenForCallback(secretText(context, 16));
-  // Where nothing can listen, a poll finds out as well.
+  // Without a listener the result is polled.
   if (listener === null) return await byPolling(service, context);
   const started = await startLogin(service, listener.url, context);
   if (started.kind === "failed") return started;
   context.terminal.note(`Approve the login on this page:\n  ${started.url}`);
   if (started.user_code === null) {
-    context.terminal.note("A browser on another computer may say at the end that it cannot connect; that is fine.");
+    context.terminal.note("A browser on another computer may show a connection error at the end; that is expected.");
   } else {
     noteCode(started.user_code, context);
     context.terminal.note("In a browser on another computer, say on the page that your terminal is elsewhere.");
@@ -84,9 +84,9 @@ async function byPolling(service: Service, context: OperatorContext): Promise<Si
   return awaitApproval(service, started.login, null, context);
 }
 
-/** The page shows it as well, and asks whether it is the same here. */
+/** The page shows the same code and asks to compare both. */
 function noteCode(userCode: string, { terminal }: OperatorContext): void {
-  terminal.note(`The page shows the code ${terminal.style("bold", userCode)}. Deny a login with another.`);
+  terminal.note(`The page shows the code ${terminal.style("bold", userCode)}. Deny a login with another code.`);
 }
 
 async function finish(
@@ -108,10 +108,10 @@ async function finish(
       return failed(signedIn.failure, service, context);
     case "signed-in": {
       const login = await describeLogin(target, signedIn.token, context);
-      // Before anything is asked of a person again: a token that is not kept is lost.
+      // Save first: an unsaved token is lost.
       const unsaved = (await contexts.save({ ...target, login })) ?? (await contexts.setCurrent(target.name));
       if (unsaved !== null) {
-        // Nobody has it, and it would go on being good.
+        // End the login: its token is lost, but would stay valid.
         await endLogin(target, login, context);
         terminal.problem(unsaved);
         return EXIT.failed;
@@ -124,17 +124,16 @@ async function finish(
       }
       const until = expiresAt === null ? "" : ` until ${expiresAt.slice(0, 10)}`;
       terminal.print(`Signed in to ${organization ?? target.url}${until}; it is the current context, ${target.name}.`);
-      noteStronger(context);
+      noteOverridingVariables(context);
       return EXIT.ok;
     }
   }
 }
 
-/** Who has just chosen a context would wonder why another service answers, or as somebody else. */
-export function noteStronger(context: OperatorContext): void {
-  const variables = strongerVariables(context);
-  if (variables !== "")
-    context.terminal.note(`In the environment, and stronger than the current context: ${variables}.`);
+/** Warns that the environment overrides the context that was just chosen. */
+export function noteOverridingVariables(context: OperatorContext): void {
+  const variables = overridingVariables(context);
+  if (variables !== "") context.terminal.note(`The environment overrides the current context: ${variables}.`);
 }
 
 function failed(failure: Failure, service: Service, { terminal }: OperatorContext): ExitCode {
@@ -152,7 +151,7 @@ function failed(failure: Failure, service: Service, { terminal }: OperatorContex
   return service.failed(failure);
 }
 
-/** What the service says of the new login. A service that says nothing, or not now, has given a token all the same. */
+/** Organization and expiry of the new login, where the service shows them. The login is valid without them. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
   const signedInAt = new Date(context.machine.clock.wallMs()).toISOString();
   await using service = openService(withCredential(target, token), context);
@@ -170,7 +169,7 @@ async function describeLogin(target: ServiceContext, token: Login["token"], cont
 /**
  * Ends a login at its service.
  *
- * @returns null, or why it may still be good there.
+ * @returns null, or why it may still be valid there.
  */
 export async function endLogin(
   target: ServiceContext,
@@ -179,7 +178,7 @@ export async function endLogin(
 ): Promise<Failure | null> {
   await using service = openService(withCredential(target, token), context);
   const result = await service.call(beyondSpec.endSession, {});
-  // Refused as a credential, it has ended already.
+  // 401: it has ended already.
   return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;
 }
 
@@ -207,7 +206,7 @@ function withCredential(
 
 type Target = ServiceContext | { readonly problem: Problem };
 
-/** The context to sign in to: the one that is named, has the address, or is current; a new one for a new address. */
+/** The context to sign in to: the named one, the one with the address, or the current one; a new one for a new address. */
 async function chooseTarget(flags: LoginFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
   const url = flags.url ?? (flags.context === undefined ? nonEmpty(context.environment[URL_VARIABLE]) : undefined);
   const named = flags.context ?? (url === undefined ? nonEmpty(context.environment[CONTEXT_VARIABLE]) : undefined);
@@ -228,7 +227,7 @@ async function chooseTarget(flags: LoginFlags, context: OperatorContext, context
     login: known?.login ?? null,
   };
   if (known !== null && baseUrl(known.url) !== target.url) {
-    const what = `the context ${name} is of another service, ${known.url}`;
+    const what = `the context ${name} belongs to another service, ${known.url}`;
     return { problem: { code: "context-taken", what, fix: "give another name: --context NAME" } };
   }
   const problem = urlProblem(target.url, target.allow_insecure);
@@ -237,21 +236,21 @@ async function chooseTarget(flags: LoginFlags, context: OperatorContext, context
 
 const NO_URL: Problem = {
   code: "no-service",
-  what: "no service is named",
+  what: "no service is given",
   fix: `give its address: robot-policy login --url URL, or set ${URL_VARIABLE}`,
 };
 
-/** As a context keeps it, which is used from other folders too. */
+/** Contexts store absolute paths, because they are used from any folder. */
 export function absolute(path: string | undefined): string | null {
   return path === undefined ? null : resolve(path);
 }
 
 export function badName(name: string): Problem {
-  const fix = "take letters, digits, dot, dash and underscore, at most 64, a letter or digit first";
-  return { code: "usage", what: `'${name}' is no name for a context`, fix };
+  const fix = "use at most 64 letters, digits, dots, dashes and underscores, starting with a letter or digit";
+  return { code: "usage", what: `'${name}' is not a valid name for a context`, fix };
 }
 
-/** The name of the context that has this address, else one after its host. */
+/** The name of the context with this address, else a new name after its host. */
 async function nameFor(url: string, contexts: ContextFiles): Promise<string> {
   const known = await contextAt(url, contexts);
   if (known !== null) return known.name;

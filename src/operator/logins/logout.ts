@@ -5,7 +5,7 @@ import { failureInWords } from "../failure.ts";
 import { chooseContext } from "./choose-context.ts";
 import { endLogin } from "./login.ts";
 
-/** `logout`: ends the login at the service and forgets it here; without a network it is forgotten all the same. */
+/** `logout`: ends the login at the service, and deletes it here even if the service cannot be reached. */
 export async function logout(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const chosen = await chooseContext(flags, context);
@@ -20,7 +20,7 @@ export async function logout(flags: OperatorFlags, context: OperatorContext): Pr
     else terminal.print(`Nobody is signed in to ${name}.`);
     return EXIT.ok;
   }
-  // Forgotten first: whatever becomes of the rest, this computer has it no more.
+  // Delete it here first, whether or not the service can be reached.
   const unsaved = await contexts.save({ ...known, login: null });
   if (unsaved !== null) {
     terminal.problem(unsaved);
@@ -30,7 +30,7 @@ export async function logout(flags: OperatorFlags, context: OperatorContext): Pr
   if (failure !== null) {
     const until = login.expires_at === null ? "it expires" : login.expires_at;
     terminal.note(
-      `The service could not be told (${failureInWords(failure)}): there the login is good until ${until}.`,
+      `The login could not be ended at the service (${failureInWords(failure)}): it stays valid there until ${until}.`,
     );
   }
   if (flags.json === true) terminal.json({ context: name, ended: failure === null, forgotten: true });

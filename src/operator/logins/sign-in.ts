@@ -15,18 +15,18 @@ export type SignedIn =
   | { readonly kind: "denied" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** A login that waits for a person. Only who has the verifier can take it up. */
+/** A login that waits for its approval. Its token can only be fetched with the verifier. */
 export interface Login {
   readonly exchange_id: string;
   readonly verifier: string;
 }
 
-/** Seconds between two polls, unless the service says another number within these bounds. */
+/** Seconds between two polls; the service may choose another interval within these bounds. */
 const POLL_INTERVAL_S = { default: 5, minimum: 1, maximum: 60 } as const;
-/** One poll that is lost must not end a login that a person is about to approve. */
+/** A few failed polls must not end a login that is about to be approved. */
 const LOST_POLLS_LIMIT = 10;
 
-/** Starts a login at the service; `url` is the page on which a person approves it, and `user_code` what that shows. */
+/** Starts a login at the service; `url` is the page to approve it on, `user_code` the code that the page shows. */
 export async function startLogin(
   service: Service,
   callbackUrl: string,
@@ -38,13 +38,13 @@ export async function startLogin(
   const { exchange_id: exchangeId, login_url, user_code: userCode = null } = result.value.value;
   const url = pageOf(service.chosen.baseUrl, login_url);
   if (url !== null) return { kind: "started", login: { exchange_id: exchangeId, verifier }, url, user_code: userCode };
-  const detail = "the service names a page of another origin for its login";
+  const detail = "the service's login page is on another origin";
   return { kind: "failed", failure: { kind: "undecodable", status: result.status, detail } };
 }
 
 /**
- * Waits until the person has decided: the browser brings a code, or a poll says so. One after the other, so that the two never take
- * up the same approval.
+ * Waits for the decision: the browser brings a code, or a poll answers. Callback and polls take turns, because an approval hands out its
+ * token only once.
  */
 export async function awaitApproval(
   service: Service,
@@ -62,8 +62,8 @@ export async function awaitApproval(
     if (polled.kind === "ok") {
       const { status, token, interval } = polled.value.value;
       if (status === "complete" && token !== undefined) {
-        // The browser is on its way with the code; its page should not be an error.
-        if (callback !== null) await callbackWithin(FAREWELL_MS, callback, context);
+        // The browser will still open the callback: keep the listener for its page.
+        if (callback !== null) await callbackWithin(CALLBACK_GRACE_MS, callback, context);
         return { kind: "signed-in", token: new Secret(token) };
       }
       lost = 0;
@@ -78,9 +78,9 @@ export async function awaitApproval(
   }
 }
 
-const FAREWELL_MS = 1500;
+const CALLBACK_GRACE_MS = 1500;
 
-/** An unguessable text of characters that need no escaping anywhere. */
+/** A random secret in base64url, which needs no escaping in URLs. */
 export function secretText({ machine }: OperatorContext, bytes: number): string {
   return Buffer.from(machine.random.bytes(bytes)).toString("base64url");
 }
@@ -91,7 +91,7 @@ async function exchangeCode(service: Service, login: Login, code: string): Promi
   return isDenial(result) ? { kind: "denied" } : { kind: "failed", failure: result };
 }
 
-/** What the browser brought within this time; null for nothing yet. */
+/** The callback, if it arrives within this time; else null. */
 async function callbackWithin(
   durationMs: number,
   callback: Promise<LoginCallback> | null,
@@ -99,7 +99,7 @@ async function callbackWithin(
 ): Promise<LoginCallback | null> {
   const waiting = new AbortController();
   const slept = machine.clock.sleep(durationMs, AbortSignal.any([signal, waiting.signal])).then(() => null);
-  // Aborted when the browser was first, and then of no interest.
+  // Rejects when it is aborted because the callback came first.
   slept.catch(() => {});
   try {
     return await Promise.race(callback === null ? [slept] : [callback, slept]);
@@ -123,11 +123,11 @@ function clampInterval(intervalS: number | undefined): number {
   return Math.min(maximum, Math.max(minimum, intervalS ?? usual)) * 1000;
 }
 
-/** The page on the service itself; null for one elsewhere, where a person might be asked for their key. */
+/** The login page; null for one on another origin, which could be a phishing page. */
 function pageOf(baseUrl: string, login_url: string): string | null {
   const base = new URL(`${baseUrl}/`);
   const isPath = login_url.startsWith("/") && !login_url.startsWith("//");
-  // Behind a prefix the path is below it.
+  // If the service's address has a path prefix, the page is below it.
   const url = URL.parse(isPath ? `.${login_url}` : login_url, base);
   return url !== null && url.origin === base.origin ? url.href : null;
 }

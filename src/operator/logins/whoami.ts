@@ -9,13 +9,13 @@ import { showFacts } from "../lists/show-facts.ts";
 import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
 
-/** `whoami`: which service this is, with which credential, and whose that is. */
+/** `whoami`: shows the chosen service, the credential, and its organization. */
 export async function whoami(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   return withService(flags, context, async (service) => {
     const result = await service.call(beyondSpec.getSession, {});
     if (result.kind !== "ok") {
-      return isUnknownOperation(result) ? onlyAccepted(service, flags, context) : service.failed(result);
+      return isUnknownOperation(result) ? showAcceptance(service, flags, context) : service.failed(result);
     }
     const { value, document } = result.value;
     if (flags.json === true) {
@@ -40,8 +40,8 @@ export async function whoami(flags: OperatorFlags, context: OperatorContext): Pr
   });
 }
 
-/** A service with only what is documented does not say whose a credential is, but whether it is one. */
-async function onlyAccepted(service: Service, flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+/** For a service with only the documented operations: shows only whether it accepts the credential. */
+async function showAcceptance(service: Service, flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const result = await service.call(operations.listRobots, { query: { limit: 1 } });
   if (result.kind !== "ok") return service.failed(result);

@@ -9,14 +9,14 @@ import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import { itemsIn } from "../lists/listed.ts";
 import type { Service } from "../service.ts";
 
-/** How all endpoints of the catalog are; null where the service does not tell. */
+/** The status of all endpoints in the catalog; null where the service does not show it. */
 export async function loadEndpoints(service: Service): Promise<CallResult<readonly EndpointView[] | null>> {
   const result = await service.listAll(beyondSpec.listEndpoints, ({ items }) => items);
   if (result.kind !== "ok") return isUnknownOperation(result) ? { kind: "ok", status: 200, value: null } : result;
   return { ...result, value: itemsIn(result.value) };
 }
 
-/** `healthy`, `1/3 healthy`: how all checkpoints of a model answer; empty where that is not known. */
+/** `healthy`, `1/3 healthy`: endpoints of all checkpoints of a model; empty where their status is not known. */
 export function healthInWords(
   { slug }: Pick<ModelView, "slug">,
   endpoints: readonly EndpointView[] | null,
@@ -34,11 +34,11 @@ export function healthInWords(
 }
 
 type ShownEndpoint = Pick<EndpointView, "region" | "status" | "since" | "checked_at" | "detail"> & {
-  /** The model, where they are not all of one. */
+  /** The model, in a table with endpoints of several models. */
   readonly of?: string;
 };
 
-/** Where a model answers and whether it does, since when, and what the last failure was. */
+/** Shows endpoints with their health, since when, and the last failure. */
 export function showEndpoints(endpoints: readonly ShownEndpoint[], terminal: Terminal, nowMs: number): void {
   const hidden = terminal.table(
     ["endpoint", "for", "health", "since", "checked", "last failure"],

@@ -19,7 +19,7 @@ import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
 import { healthInWords, loadEndpoints, showEndpoints } from "./endpoints.ts";
 
-/** A model, and how its checkpoints answer. */
+/** A model, with the health of its endpoints. */
 interface ListedModel {
   readonly model: ModelView;
   readonly health: string;
@@ -43,7 +43,7 @@ const modelsView: ListView<ListedModel> = {
   empty: "The catalog has no models yet.",
 };
 
-/** `models list`: the catalog, where the service shows it, and how its models answer. */
+/** `models list`: the catalog, with the health of each model's endpoints. */
 export async function modelsList(flags: ListFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   return withService(flags, context, async (service) => {
@@ -70,8 +70,8 @@ export async function modelsList(flags: ListFlags, context: OperatorContext): Pr
 const NOT_ASKED = { kind: "ok", status: 200, value: null } as const;
 
 /**
- * `models show MODEL`: one model, with what it asks of a robot, and how its endpoints are. With `--json` the model as the service gave
- * it, and its endpoints as one more member; null where the service does not tell of them.
+ * `models show MODEL`: one model, with its requirements and its endpoints. `--json` prints the service's answer with `endpoints` added, null
+ * where the service does not show them.
  */
 export async function modelsShow(
   flags: OperatorFlags,
@@ -83,8 +83,8 @@ export async function modelsShow(
   return withService(flags, context, async (service) => {
     const result = await service.call(operations.getModel, { parameters: { slug } });
     if (result.kind === "refused" && result.status === 404) {
-      // Every service has this operation, and some say of a missing model what others say of a missing page.
-      const fix = `robot-policy models list shows what there is${isUnknownOperation(result) ? "; check --url, too" : ""}`;
+      // Every service has this operation, so a 404 of a web framework also means that the model is unknown.
+      const fix = `robot-policy models list shows all models${isUnknownOperation(result) ? "; check --url, too" : ""}`;
       terminal.problem({ code: "not-found", what: `no model has the name ${slug}`, fix });
       return EXIT.rejected;
     }
@@ -119,7 +119,7 @@ function showModel(model: ModelView, endpoints: readonly EndpointView[], termina
       [
         ["created", relativeTime(createdAt, nowMs)],
         ...Object.entries(requirements ?? {}).map(needInWords),
-        // The table of endpoints has them, too.
+        // The endpoint table shows the regions already.
         ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
       ],
       terminal,
@@ -128,7 +128,7 @@ function showModel(model: ModelView, endpoints: readonly EndpointView[], termina
   }
 }
 
-/** Empty where a checkpoint asks nothing. Members that our service does not have are shown as they are. */
+/** The value is empty where the checkpoint requires nothing. Unknown requirements are shown as JSON. */
 function needInWords([name, value]: readonly [string, unknown]): Fact {
   switch (name) {
     case "robot_types":

@@ -3,25 +3,25 @@ import type { ExitCode } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
 
-/** What a service holds of a robot. */
+/** A robot's registration at the service. */
 export interface RegisteredRobot {
   readonly robot_type_id: string;
   readonly region: string;
   readonly site: string | null;
   readonly labels: Readonly<Record<string, string>>;
-  /** Undefined, as the contract, where the service does not show it. */
+  /** Undefined, like the contract, where the service does not show it. */
   readonly configuration_digest?: string;
   /** Null for none. */
   readonly contract?: Readonly<Record<string, unknown>> | null;
 }
 
-/** The robot of this name; null for none, "hidden" where the credential may not see robots, an exit code after telling a failure. */
+/** Finds a robot by name. @returns null for none, "hidden" where the credential may not see robots, an exit code after reporting a failure. */
 export async function findRegistered(
   service: Service,
   name: string,
 ): Promise<RegisteredRobot | null | "hidden" | ExitCode> {
   const shown = await service.call(beyondSpec.getRegistration, { parameters: { robot: name } });
-  // An id is taken for a name there.
+  // The operation accepts ids too, but `name` is never meant as an id.
   if (shown.kind === "ok") return shown.value.value.robot === name ? shown.value.value : null;
   const isShown = shown.kind !== "undecodable" && !isUnknownOperation(shown);
   if (isShown && shown.kind === "refused" && shown.status === 404) return null;

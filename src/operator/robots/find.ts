@@ -8,7 +8,7 @@ import type { Service } from "../service.ts";
 
 export type FoundRobot = Pick<Answered<RobotView>, "value" | "document">;
 
-/** The robot of this id or name; an exit code where there is none, which was told. */
+/** Finds a robot by id or name. @returns an exit code after reporting that there is none. */
 export async function findRobot(service: Service, name: string, terminal: Terminal): Promise<FoundRobot | ExitCode> {
   const result = await service.call(beyondSpec.getRobot, { parameters: { robot: name } });
   if (result.kind === "ok") return result.value;
@@ -21,7 +21,7 @@ export async function findRobot(service: Service, name: string, terminal: Termin
     const record = records.find(({ item }) => item.id === name) ?? records.find(({ item }) => item.name === name);
     if (record !== undefined) return { value: record.item, document: record.document };
   }
-  const fix = "robot-policy robots list shows what there is";
+  const fix = "robot-policy robots list shows all robots";
   terminal.problem({ code: "not-found", what: `no robot has the name or id ${name}`, fix });
   return EXIT.rejected;
 }

@@ -7,10 +7,10 @@ import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 
-/** As the agent's default. */
+/** The agent's default. */
 const FILE_LIMIT_BYTES = 1024 ** 3;
 
-/** The configuration digest of these files in this order, as the agent makes it; an exit code where one of them cannot be read, which was told. */
+/** The configuration digest of these files, as the agent computes it. @returns an exit code after reporting a file that cannot be read. */
 export async function hashFiles(
   paths: readonly string[],
   { machine, terminal, signal }: OperatorContext,
@@ -29,7 +29,7 @@ export async function hashFiles(
       for (const { message } of collected.warnings) terminal.note(message);
       return collected.snapshot;
     case "unsettled":
-      // Only who asks for settling is told to wait.
+      // Only a caller that asks for settling gets this result.
       throw new Error("Files that were looked at as they are did not settle");
     case "refused":
       for (const { id, path } of collected.findings) {
@@ -39,17 +39,17 @@ export async function hashFiles(
   }
 }
 
-/** Its own words speak of an agent, its user and its manifest. */
+/** The findings' own messages speak of the agent, its user and its manifest. */
 const WORDS: Readonly<Record<FileFinding["id"], { readonly what: string; readonly fix: string }>> = {
   file_missing: { what: "there is no such file", fix: "correct the path" },
   file_unreadable: { what: "the file cannot be read", fix: "let this user read it" },
-  file_not_regular: { what: "this is no regular file", fix: "name the files that matter, one by one" },
+  file_not_regular: { what: "this is not a regular file", fix: "name the files themselves" },
   file_too_large: {
     what: `the file is larger than ${FILE_LIMIT_BYTES} bytes`,
     fix: "name only files that configure the robot",
   },
   file_unstable: { what: "the file kept changing while it was read", fix: "stop the program that writes it" },
-  file_restless: { what: "the file never holds still", fix: "stop the program that writes it" },
-  file_held_open: { what: "a program has the file open for writing", fix: "let it close the file" },
-  file_unparseable: { what: "the file does not parse as what its name says", fix: "check it" },
+  file_restless: { what: "the file keeps changing", fix: "stop the program that writes it" },
+  file_held_open: { what: "a program has the file open for writing", fix: "stop that program" },
+  file_unparseable: { what: "the content does not have the format of the file's extension", fix: "check it" },
 };

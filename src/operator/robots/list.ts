@@ -28,13 +28,13 @@ export interface RobotsListFlags extends ListFlags {
   readonly sort?: string;
 }
 
-/** A robot with what it registered with last, where that was asked for. */
+/** A robot, with its latest registration if that was requested. */
 interface ListedRobot {
   readonly view: RobotView;
   readonly registration: RegistrationSummary | null;
 }
 
-/** `robots list`: every registered robot, or those that match, oldest first where nothing else is said. */
+/** `robots list`: all registered robots, or those that match; oldest first by default. */
 export async function robotsList(flags: RobotsListFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const labels = readLabels(flags.label ?? [], terminal);
@@ -51,7 +51,7 @@ export async function robotsList(flags: RobotsListFlags, context: OperatorContex
       const registrations = needsRegistrations ? await loadRegistrations(service) : NONE;
       if (registrations.kind !== "ok") return registrations;
       if (registrations.value === null && hasRegistrations) {
-        terminal.note("This service does not tell digests and when they changed.");
+        terminal.note("This service does not show digests and when they changed.");
         hasRegistrations = false;
       }
       const records = result.value.records
@@ -59,7 +59,7 @@ export async function robotsList(flags: RobotsListFlags, context: OperatorContex
         .map((record) => withRegistration(record, registrations.value));
       return { ...result, value: { ...result.value, records: order === null ? records : sortBy(order, records) } };
     };
-    // What the service lacks is known before the columns are chosen.
+    // Load first: the columns depend on what the service offers.
     const first = await load();
     const view = robotsView(flags, flags.digest === true && hasRegistrations);
     return showList(service, load, view, flags, context, first);
@@ -70,7 +70,7 @@ type Registrations = ReadonlyMap<string, ListedRecord<RegistrationSummary>>;
 
 const NONE: CallResult<Registrations> = { kind: "ok", status: 200, value: new Map() };
 
-/** By the ids of the robots; null where the service has no such list. */
+/** Registrations by robot id; null where the service has no such list. */
 async function loadRegistrations(service: Service): Promise<CallResult<Registrations | null>> {
   const result = await service.listAll(beyondSpec.listRegistrations, ({ items }) => items);
   if (result.kind !== "ok") return isUnknownOperation(result) ? { kind: "ok", status: 200, value: null } : result;
@@ -103,7 +103,7 @@ function isWanted(
   );
 }
 
-/** Those that changed last come first, everything else from A on. */
+/** By change: the latest first. Otherwise alphabetical. */
 function sortBy(
   order: (typeof ROBOT_ORDERS)[number],
   records: readonly ListedRecord<ListedRobot>[],
@@ -147,7 +147,7 @@ const CELLS = {
 
 type Column = keyof typeof CELLS;
 
-/** These need the registrations, which the list of robots does not have. */
+/** Columns that need the list of registrations. */
 const REGISTRATION_COLUMNS: readonly Column[] = ["digest", "changed", "registered"];
 const EVERY_COLUMN: readonly Column[] = [
   "name",

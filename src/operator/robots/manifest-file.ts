@@ -10,13 +10,13 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Loc, Places } from "../files/places.ts";
 
-/** A robot manifest, and where in it a 422 of the service points; null for what it does not say. */
+/** A robot manifest, and the position of a 422's `loc` in it; null for a `loc` that is not from the manifest. */
 export interface ReadManifest {
   readonly manifest: RobotManifest;
   readonly places: Places;
 }
 
-/** An exit code after telling everything that is wrong with it. */
+/** @returns an exit code after reporting all findings. */
 export async function readManifestFile(
   path: string,
   { machine, terminal }: Pick<OperatorContext, "machine" | "terminal">,
@@ -47,7 +47,7 @@ function placeIn(
   return `${path}:${line}:${column}`;
 }
 
-/** Where a manifest says what the request does. */
+/** Manifest members by request member. */
 const MANIFEST_PLACES: ReadonlyMap<string, string> = new Map([
   ["robot_type_id", "/robot_type_id"],
   ["configuration_digest", "/configuration_files"],

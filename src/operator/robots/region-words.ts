@@ -4,8 +4,8 @@ import { shown } from "../../manifest/shown.ts";
 import type { Service } from "../service.ts";
 
 /**
- * That no inference endpoint of the service is in this region, so that no model can serve a robot there; null where one is, or the
- * service does not tell: a warning is not worth a failure.
+ * Warns that the service has no inference endpoint in this region, so that no model can serve a robot there. Null where it has one, and where
+ * the service does not show endpoints or fails: the command must not fail for a warning.
  */
 export async function unservedRegion(service: Service, region: string): Promise<string | null> {
   const result = await service.call(beyondSpec.listRegions, {});

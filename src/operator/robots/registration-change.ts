@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RegisteredRobot } from "./find-registered.ts";
 import { labelsInWords, shortDigest } from "./words.ts";
 
-/** What `POST /v1/robots/setup` is sent with. */
+/** The body of `POST /v1/robots/setup`. */
 export interface RegistrationBody {
   readonly name: string;
   readonly robot_type_id: string;
@@ -14,15 +14,15 @@ export interface RegistrationBody {
   readonly contract?: object;
 }
 
-/** What a robot keeps that is not said again: a registration replaces all of what was there. */
+/** Which members a robot keeps if they are not given again. The service itself replaces the whole registration. */
 export interface CarryOver {
   readonly clearSite: boolean;
   readonly clearLabels: boolean;
-  /** Whether a manifest says what its contract is, if any. */
+  /** With a manifest, the contract comes from it, or there is none. */
   readonly hasManifest: boolean;
 }
 
-/** The body with what the robot keeps: its site and labels, and while its type stays the same, its contract. */
+/** Adds what the robot keeps: site and labels, and if its type stays the same, the contract. */
 export function carryOver(body: RegistrationBody, before: RegisteredRobot, rules: CarryOver): RegistrationBody {
   const { site, labels, contract } = before;
   const isSameType = body.robot_type_id === before.robot_type_id;
@@ -34,7 +34,7 @@ export function carryOver(body: RegistrationBody, before: RegisteredRobot, rules
   };
 }
 
-/** What becomes different, or may, a line each; none where all of it is registered already. */
+/** What changes, or may change, one line each; empty where nothing changes. */
 export function changesInWords(body: RegistrationBody, before: RegisteredRobot): readonly string[] {
   const changes = [
     ["type", before.robot_type_id, body.robot_type_id],
@@ -53,7 +53,7 @@ export function changesInWords(body: RegistrationBody, before: RegisteredRobot):
     .map(([name = "", old = "", now = ""]) => `${name.padEnd(WIDEST)}  ${old} → ${now}`);
 }
 
-/** What was carried over, for the middle of a sentence; empty where nothing was. */
+/** What the robot keeps, for the middle of a sentence; empty for nothing. */
 export function keptInWords(given: RegistrationBody, body: RegistrationBody): string {
   const kept = [
     body.site === given.site ? "" : `site ${body.site ?? ""}`,
@@ -63,7 +63,7 @@ export function keptInWords(given: RegistrationBody, body: RegistrationBody): st
   return kept.filter((each) => each !== "").join(", ");
 }
 
-/** A service with the documented operations alone shows neither digest nor contract. */
+/** A service with only the documented operations shows neither digest nor contract. */
 const NOT_SHOWN = "not shown";
 
 const WIDEST = "contract".length;
@@ -73,9 +73,9 @@ function labelsOf({ labels }: Pick<RegistrationBody, "labels">): string {
   return told === "" ? "none" : told;
 }
 
-/** Nobody reads two contracts in a line. */
+/** Contracts are too long to show in a line. */
 function contractsInWords(before: object | null | undefined, now: object | null): readonly [string, string] {
-  // As it is sent: what is undefined is not there.
+  // Compare what is sent: JSON drops undefined members.
   if (isDeepStrictEqual(before, JSON.parse(JSON.stringify(now)))) return ["", ""];
   const after = now === null ? "none" : "from the manifest";
   if (before === undefined) return [NOT_SHOWN, after];

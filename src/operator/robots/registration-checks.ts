@@ -6,7 +6,7 @@ import type { Service } from "../service.ts";
 import { unservedRegion } from "./region-words.ts";
 import type { RegistrationBody } from "./registration-change.ts";
 
-/** What the service takes and nobody wants registered. */
+/** Mistakes that the service would accept. */
 export function registrationMistake({ region, name, site, labels }: RegistrationBody) {
   if (!REGION_FORM.test(region)) return { member: "region", message: `expected ${REGION_EXPECTED}` };
   const members = Object.entries({ name, site: site ?? "", labels: Object.values(labels ?? {}).join(" ") });
@@ -15,15 +15,15 @@ export function registrationMistake({ region, name, site, labels }: Registration
   return member === undefined ? null : { member, message };
 }
 
-/** A slip of the finger makes a robot that no model fits. */
+/** A mistyped robot type makes a robot that no model fits. */
 export function warnOfType({ robot_type_id: robotTypeId, contract }: RegistrationBody, terminal: Terminal): void {
   if (contract !== undefined || READY_CATALOG.has(robotTypeId)) return;
   const meant = nearest(robotTypeId, READY_CATALOG.keys());
   terminal.note(
-    `${terminal.style("warn", "warning")}: ${robotTypeId} is not in the robot type catalog and comes without a contract` +
+    `${terminal.style("warn", "warning")}: ${robotTypeId} is not in the robot type catalog and has no contract` +
       `${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`,
   );
-  terminal.note("  What cameras and axes it has, nobody knows then; --manifest FILE describes them.");
+  terminal.note("  Its cameras and axes stay unknown; --manifest FILE describes them.");
 }
 
 export async function warnOfRegion(service: Service, region: string, terminal: Terminal): Promise<void> {

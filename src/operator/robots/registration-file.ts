@@ -7,10 +7,10 @@ import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
 import { labelMapping, listOf, words } from "../files/written-readers.ts";
 
-/** Files of one robot; the agent takes no more either. */
+/** Same limit as in the agent's manifest. */
 export const FILES_COUNT = { minimum: 0, maximum: 64 } as const;
 
-/** What a file says of a robot that has no agent. What is left out, flags may say. */
+/** A registration file for a robot without an agent. Flags may add what it leaves out. */
 export interface WrittenRegistration {
   readonly name?: string;
   readonly robot_type_id?: string;
@@ -30,7 +30,7 @@ export const REGISTRATION_HINTS: ReadonlyMap<string, string> = new Map([
   ["contract", "name the robot manifest it is made of: --manifest FILE"],
 ]);
 
-/** @param path of the file: paths in it start from its folder. */
+/** @param path of the file; paths in it are relative to its folder. */
 export function writtenRegistration(path: string): Reader<WrittenRegistration> {
   const folder = dirname(resolve(path));
   return (place) => {
@@ -64,7 +64,7 @@ const digest: Reader<string> = (place) => {
   const written = string(place);
   if (written === undefined || CONFIGURATION_DIGEST_PATTERN.test(written)) return written;
   const { node, path, check } = place;
-  const message = `${shown(written)} is no digest: sha256: and 64 digits from 0 to f`;
+  const message = `${shown(written)} is not a digest: expected sha256: and 64 hexadecimal digits`;
   check.findings.error("digest_format", path, node.offset, message);
   return undefined;
 };

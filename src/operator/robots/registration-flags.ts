@@ -4,21 +4,21 @@ import type { OperatorFlags } from "../context.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
 import type { WrittenRegistration } from "./registration-file.ts";
 
-/** A robot that has no agent, as flags say it. */
+/** Flags that describe a robot without an agent. */
 export interface RegistrationFlags extends OperatorFlags {
   readonly name?: string;
   readonly type?: string;
   readonly region?: string;
   readonly site?: string;
   readonly label?: readonly string[];
-  /** What a robot that is registered already does not keep. */
+  /** Removes the site of a registered robot, which it would keep otherwise. */
   readonly clearSite?: boolean;
   readonly clearLabels?: boolean;
   readonly file?: readonly string[];
   readonly configurationDigest?: string;
 }
 
-/** What the flags say; null after telling what is wrong with them. */
+/** @returns null after reporting what is wrong with the flags. */
 export function readRegistrationFlags(flags: RegistrationFlags, terminal: Terminal): WrittenRegistration | null {
   const { name, type, region, site, label, file, configurationDigest: digest } = flags;
   const labels = label === undefined ? undefined : readLabels(label, terminal);
@@ -46,7 +46,7 @@ function mistakeIn(flags: RegistrationFlags): Mistake | null {
   const { site, label, clearSite, clearLabels, file, configurationDigest: digest } = flags;
   if (digest !== undefined && !CONFIGURATION_DIGEST_PATTERN.test(digest)) {
     const fix = "it is sha256: and 64 digits from 0 to f, as the agent's digest prints it";
-    return [`--configuration-digest '${digest}' is no digest`, fix];
+    return [`--configuration-digest '${digest}' is not a digest`, fix];
   }
   if (digest !== undefined && file !== undefined) {
     return ["--file and --configuration-digest were both given", "give the files, or their digest"];

@@ -3,7 +3,7 @@ import type { RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ConfirmFlags } from "../confirm.ts";
-import { personToAsk, refusedBy } from "../confirm.ts";
+import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
@@ -38,9 +38,8 @@ const FLAGS = flagPlaces({
 });
 
 /**
- * `robots setup`: registers a robot that has no agent, from flags, or from a file of which flags replace single members. What a robot
- * manifest says, its type, its files and its contract, counts where neither says it. A robot that is registered already keeps what is
- * not said again, and a person at the terminal confirms what changes.
+ * `robots setup`: registers a robot without an agent. Each member comes from a flag, else from the registration file; type, files and contract
+ * else from the robot manifest. A registered robot keeps what is not given again, and the operator confirms what changes.
  */
 export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
@@ -77,7 +76,7 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
   };
   const mistake = registrationMistake(given);
   if (mistake !== null) {
-    // What was written is not repeated: who pastes an address there may paste a password with it.
+    // Do not repeat the value: it may be a URL with a password.
     const { member, message } = mistake;
     const what = `${places(["body", member]) ?? member}: ${message}`;
     terminal.problem({ code: "usage", what, fix: "every operator can read what is registered; correct it" });
@@ -114,7 +113,7 @@ function rulesOf({ clearSite, clearLabels, manifest }: RobotsSetupFlags): CarryO
   };
 }
 
-/** Tells what changes of a robot that is registered already. Null where it may. */
+/** Shows what changes of a registered robot. Null where the operator agrees, or is not asked. */
 async function refusedChange(
   given: RegistrationBody,
   body: RegistrationBody,
@@ -129,7 +128,7 @@ async function refusedChange(
   for (const change of changes) terminal.note(`  ${change}`);
   const kept = keptInWords(given, body);
   if (kept !== "") terminal.note(`It keeps what is not given again: ${kept}.`);
-  const person = personToAsk(flags, context);
+  const person = confirmationPrompt(flags, context);
   return person === null ? null : refusedBy(person, "Change it?", terminal);
 }
 
@@ -152,12 +151,12 @@ function refuseIncomplete(
     ["region", "--region", region],
   ].filter(([, , value]) => value === undefined);
   const members = lacks.map(([member]) => member).join(", ");
-  const what = from === undefined ? "too little is said of the robot" : `${from} does not say ${members}`;
+  const what = from === undefined ? "the description of the robot is incomplete" : `${from} lacks ${members}`;
   terminal.problem({ code: "usage", what, fix: `give ${lacks.map(([, flag]) => flag).join(", ")}` });
   return from === undefined ? EXIT.usage : EXIT.invalid;
 }
 
-/** The digest that is given, or that of the files: of the flags, else of the file, else of the manifest. */
+/** The given digest, or that of the files: from flags, else from the registration file, else from the manifest. */
 async function digestOf(
   flags: WrittenRegistration,
   file: WrittenRegistration,
@@ -172,7 +171,7 @@ async function digestOf(
   const home = ofManifest.find(({ path }) => path.startsWith("~/"));
   const { terminal } = context;
   if (home !== undefined) {
-    const what = `the manifest lists ${home.path}, and whose home that is only the robot knows`;
+    const what = `the manifest lists ${home.path}, and only the robot knows that home folder`;
     terminal.problem({ code: "home_missing", what, fix: "give the files with --file, in the order of the manifest" });
     return EXIT.invalid;
   }

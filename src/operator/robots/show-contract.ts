@@ -5,7 +5,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import { showFacts } from "../lists/show-facts.ts";
 
-/** A contract for a person: tables where it is of the kind that this project makes, else its JSON. */
+/** Shows a contract as tables, or as JSON where it has another schema than this project's. */
 export function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
   const read = contract["schema"] === CONTRACT_SCHEMA ? robotContractSchema.safeParse(contract) : null;
   if (read?.success !== true) {
@@ -52,7 +52,7 @@ function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): voi
 
 type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number | undefined };
 
-/** Numbered as they lie in the vector. */
+/** Numbered by their index in the vector. */
 function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
   terminal.print(`\n${terminal.style("bold", title)}, in vector order`);
   const hidden = terminal.table(

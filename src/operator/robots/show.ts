@@ -26,8 +26,8 @@ export interface RobotsShowFlags extends OperatorFlags {
 }
 
 /**
- * `robots show ROBOT`: one robot by its name or id, and what it registered with. With `--json` the robot as the service gave it, its
- * registration and what was refused since as more members, and with `--history` that too; null where the service has none.
+ * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration, later
+ * refusals and, with `--history`, the history added; each is null where the service does not have it.
  */
 export async function robotsShow(
   flags: RobotsShowFlags,
@@ -39,7 +39,7 @@ export async function robotsShow(
   return withService(flags, context, async (service) => {
     const found = await findRobot(service, name, terminal);
     if (typeof found === "number") {
-      if (found === EXIT.rejected) await tellRefusals(service, name, terminal);
+      if (found === EXIT.rejected) await showNewestRefusal(service, name, terminal);
       return found;
     }
     const { value: robot, document } = found;
@@ -106,7 +106,7 @@ function showRobot(
   );
 }
 
-/** Where computers register one name in turn, each loses its registration to the other. */
+/** Contested: two computers register the same name in turn, and each replaces the other's registration. */
 function contestFacts(registration: RegistrationView | null, nowMs: number): readonly Fact[] {
   const contest = registration === null ? null : contestInWords(registration);
   if (contest === null) return [];
@@ -117,7 +117,7 @@ function contestFacts(registration: RegistrationView | null, nowMs: number): rea
   ];
 }
 
-/** Why it has not registered since. */
+/** Registrations that were refused since the last successful one. */
 function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowMs: number): void {
   if (refusals.length === 0) return;
   terminal.print(`\n${terminal.style("bold", "refused")} since it registered last, newest first`);
@@ -135,8 +135,8 @@ function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowM
   noteHidden(hidden, DOCUMENT_REMEDY, terminal);
 }
 
-/** A robot that never registered may have tried to. */
-async function tellRefusals(service: Service, name: string, terminal: Terminal): Promise<void> {
+/** For an unknown robot: shows whether a registration of that name was refused. */
+async function showNewestRefusal(service: Service, name: string, terminal: Terminal): Promise<void> {
   const result = await service.call(beyondSpec.listRefusals, { query: { robot: name } });
   const [newest] = result.kind === "ok" ? result.value.value.items : [];
   if (newest === undefined) return;

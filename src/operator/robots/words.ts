@@ -1,8 +1,8 @@
 import type { RobotView } from "../../api/robot-views.ts";
 
-/** How robots are put for a person, wherever they are shown. */
+/** The wording for robots in all commands. */
 
-/** Enough of a digest to tell two apart. */
+/** Enough to distinguish two digests. */
 const DIGEST_SHOWN = "sha256:".length + 12;
 
 export function shortDigest(digest: string | null | undefined): string {

@@ -9,7 +9,7 @@ import type { Service } from "../service.ts";
 import type { Period, SumsBy, UsageSum } from "./sums.ts";
 import { inOrder, isWithin, sumUsage } from "./sums.ts";
 
-/** Sums, and the time they are of. */
+/** Sums, and their period. */
 export interface SummedUsage {
   /** ISO 8601. */
   readonly since: string;
@@ -20,8 +20,8 @@ export interface SummedUsage {
 const DAY_MS = 86_400_000;
 
 /**
- * What usage comes to in a period, the last 30 days where it has no beginning. The service sums it up where it does that; else its
- * ledger is fetched, which has an entry for each hour of each robot, and summed up here.
+ * Sums up the usage of a period, by default the last 30 days. Uses the service's summary, else fetches the ledger, which has an entry per
+ * robot and hour, and sums it up here.
  */
 export async function loadUsageSums(
   service: Service,
@@ -36,7 +36,7 @@ export async function loadUsageSums(
   return isMoreThanSummed(result) ? fromLedger(service, by, period, nowMs) : result;
 }
 
-/** The service lacks the operation, has another one there, or does not sum up so long a time at once. */
+/** The service lacks the summary, or refuses so long a period. */
 function isMoreThanSummed(failure: Failure): boolean {
   if (failure.kind === "undecodable") return true;
   return isUnknownOperation(failure) || (failure.kind === "refused" && failure.status === 422);
@@ -60,13 +60,13 @@ async function fromLedger(
   const result = await service.listAll(operations.listUsage, ({ items }) => items);
   if (result.kind !== "ok") return result;
   const from = startOf(period, nowMs);
-  // An open end stays open: the clock of the service may be ahead of this one.
+  // An open end stays open: the service's clock may be ahead of this machine's.
   const records = itemsIn(result.value).filter((record) => isWithin(record, { since: from, until }));
   const end = until ?? new Date(nowMs).toISOString();
   return { ...result, value: { since: from, until: end, sums: sumUsage(records, by) } };
 }
 
-/** Where a period begins: 30 days before its end, as the service has it, where nothing is said. */
+/** The beginning of a period; by default 30 days before its end, as in the service. */
 export function startOf({ since, until }: Period, nowMs: number): string {
   const endMs = until === null ? nowMs : Date.parse(until);
   return since ?? new Date(endMs - USAGE_SUMMARY_DAYS.standard * DAY_MS).toISOString();

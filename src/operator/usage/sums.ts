@@ -1,26 +1,25 @@
 import type { UsageRecord } from "../../api/usage.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 
-/** From `since`, up to but not with `until`; ISO 8601, null for no bound. */
+/** From `since` (inclusive) to `until` (exclusive); ISO 8601, null for no bound. */
 export interface Period {
   readonly since: string | null;
   readonly until: string | null;
 }
 
-/** What usage is summed up by. */
 export const SUMS_BY = ["robot", "model", "day"] as const;
 export type SumsBy = (typeof SUMS_BY)[number];
 
-/** What one robot, model or day comes to, in one unit. */
+/** The sum for one robot, model or day, in one unit. */
 export interface UsageSum {
   readonly name: string;
   readonly quantity: number;
   readonly unit: string;
-  /** Null where nobody is billed, and where the service does not say. */
+  /** Null where nobody is billed, or the service does not show it. */
   readonly amount_cents: number | null;
 }
 
-/** Columns of a record as CSV, as the service names them. */
+/** CSV columns of a record, named as in the service. */
 export const RECORD_MEMBERS = [
   "id",
   "created_at",
@@ -40,7 +39,7 @@ export function recordCells(record: UsageRecord): readonly (string | number | nu
   return RECORD_MEMBERS.map((member) => record[member]);
 }
 
-/** Whether a record begins in the period; one that spans a bound counts where it begins, so that months add up. */
+/** A record counts in the period in which it begins, so that the sums of months add up. */
 export function isWithin(record: UsageRecord, { since, until }: Period): boolean {
   const atMs = Date.parse(startOf(record));
   if (since === null && until === null) return true;
@@ -49,9 +48,9 @@ export function isWithin(record: UsageRecord, { since, until }: Period): boolean
 }
 
 /**
- * Sums of records, the largest first, days in their order.
+ * Sums up records: the largest sum first, days in order.
  *
- * @param by days in UTC; null for one sum of all.
+ * @param by days are in UTC; null for one total.
  */
 export function sumUsage(records: readonly UsageRecord[], by: SumsBy | null): readonly UsageSum[] {
   const sums = new Map<string, UsageSum>();
@@ -69,14 +68,14 @@ export function sumUsage(records: readonly UsageRecord[], by: SumsBy | null): re
   return inOrder([...sums.values()], by);
 }
 
-/** The largest first, days in their order. */
+/** The largest first, days in order. */
 export function inOrder(sums: readonly UsageSum[], by: SumsBy | null): readonly UsageSum[] {
   return by === "day"
     ? sums.toSorted((a, b) => (a.name < b.name ? -1 : 1))
     : sums.toSorted((a, b) => b.quantity - a.quantity);
 }
 
-/** Seconds as hours and minutes, anything else as it is. */
+/** Seconds as hours and minutes, other units unchanged. */
 export function quantityInWords(quantity: number, unit: string): string {
   const rounded = Math.round(quantity * 100) / 100;
   if (!/seconds?$/.test(unit)) return `${rounded} ${unit}`.trimEnd();

@@ -22,7 +22,7 @@ export interface UsageFlags extends OperatorFlags, ColumnFlags {
   readonly csv?: boolean;
 }
 
-/** `usage`: the ledger, or what it comes to by robot, model or day; of the last 30 days where nothing is said. */
+/** `usage`: the ledger, or its sums by robot, model or day; by default of the last 30 days. */
 export async function usage(flags: UsageFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const period = readPeriod(flags, machine.clock.wallMs());
@@ -31,7 +31,7 @@ export async function usage(flags: UsageFlags, context: OperatorContext): Promis
     return EXIT.usage;
   }
   if (flags.csv === true && flags.json === true) {
-    terminal.problem({ code: "usage", what: "--csv and --json are two forms", fix: "give one of them" });
+    terminal.problem({ code: "usage", what: "--csv and --json exclude each other", fix: "give one of them" });
     return EXIT.usage;
   }
   const view = withColumns(RECORDS, flags);
@@ -69,7 +69,7 @@ const RECORDS: ListView<UsageRecord> = {
     record.deployment_id ?? "",
   ],
   id: ({ id }) => id,
-  empty: "Nothing was used in this time; --since goes further back.",
+  empty: "Nothing was used in this period; --since sets an earlier start.",
 };
 
 function showRecords(

@@ -73,7 +73,7 @@ describe("keys", () => {
       err,
     } = await site.run("keys", "create", "cell 4", "--scope", "robots:setup", "--expires", "90d");
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^sk_rps_\w+\n$/)]);
-    expect(err).toContain("shown this once");
+    expect(err).toContain("shown only once");
     const answer = await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization: `Bearer ${out.trim()}` } });
     expect(answer.status).toBe(403);
     expect((await keys()).at(-1)).toMatchObject({
@@ -181,7 +181,7 @@ describe("keys", () => {
         exit_code: 2,
         out: "",
         err: expect.stringMatching(
-          /^error: you work with the key own yourself: the key in ROBOT_POLICY_API_KEY \[own-key\]\n {2}→ create another one first/,
+          /^error: you use the key own yourself: the key in ROBOT_POLICY_API_KEY \[own-key\]\n {2}→ create another one first/,
         ),
       });
       expect((await site.runWith({ environment }, "robots", "list")).exit_code).toBe(0);
@@ -194,7 +194,7 @@ describe("keys", () => {
       const declined = await site.runWith({ environment, answers: ["no"] }, "keys", "revoke", "own");
       expect([declined.exit_code, declined.err]).toEqual([
         1,
-        expect.stringContaining("You work with it yourself: the key in ROBOT_POLICY_API_KEY."),
+        expect.stringContaining("You use it yourself: the key in ROBOT_POLICY_API_KEY."),
       ]);
       expect((await site.runWith({ environment, answers: ["y"] }, "keys", "revoke", "own")).exit_code).toBe(0);
     });
@@ -209,10 +209,10 @@ describe("keys", () => {
     expect(listed.out).toMatch(/^first +parent$/m);
     expect(await site.run("keys", "revoke", "parent")).toMatchObject({
       exit_code: 2,
-      err: expect.stringContaining("with the key parent end 2 keys made with it [keys-end-too]"),
+      err: expect.stringContaining("revoking the key parent also ends 2 keys made with it [keys-end-too]"),
     });
     const declined = await site.runWith({ environment: whole(), answers: ["no"] }, "keys", "revoke", "parent");
-    expect(declined.err).toContain("With it end 2 keys made with it: first, second.");
+    expect(declined.err).toContain("It also ends 2 keys made with it: first, second.");
     expect(await site.run("keys", "revoke", "parent", "--yes")).toMatchObject({
       exit_code: 0,
       out: "The key parent is revoked, and so are 2 keys made with it: their next requests are refused.\n",
@@ -255,7 +255,10 @@ describe("keys", () => {
       "--scope",
       scope,
     );
-    expect([exitCode, err]).toEqual([2, expect.stringContaining(`--scope '${scope}' is no scope [usage]\n  → ${fix}`)]);
+    expect([exitCode, err]).toEqual([
+      2,
+      expect.stringContaining(`--scope '${scope}' is not a scope [usage]\n  → ${fix}`),
+    ]);
   });
 
   it.each(["", " "])("create: %j labels no key, which a shell writes whose variable is not set", async (label) => {
@@ -327,7 +330,7 @@ describe("deployments", () => {
     const { items } = JSON.parse((await own.run("deployments", "list", "--model", "pi0.5", "--json")).out);
     expect((await own.run("deployments", "show", "arm-1")).out).toContain(items[0].id);
     expect(await own.run("deployments", "retire", "arm-1")).toMatchObject({ exit_code: 0 });
-    expect((await own.run("deployments", "list")).err).toContain("--all shows what was");
+    expect((await own.run("deployments", "list")).err).toContain("--all shows retired");
     expect((await own.run("deployments", "list", "--status", "retired")).out).toContain(items[0].id);
     expect(await own.run("deployments", "retire", "arm-1")).toMatchObject({
       exit_code: 6,
@@ -337,7 +340,7 @@ describe("deployments", () => {
 });
 
 it.each([
-  [[], "Nothing that matches is deployed; --all shows what was."],
+  [[], "Nothing that matches is deployed; --all shows retired deployments."],
   [["--all"], "No deployment matches."],
   [["--status", "failed"], "No deployment matches."],
 ])("deployments list --robot arm-9 %j: says of an empty list what would show more", async (flags, told) => {
@@ -378,7 +381,7 @@ describe("a person at the terminal is asked before", () => {
     await site.run("fleets", "create", "--name", "asked", "--model", "pi0.5", "--robot", "arm-2");
     expect(await type("", "fleets", "update-model", "asked", "picky-vla")).toMatchObject({
       exit_code: 1,
-      err: expect.stringMatching(/^This updates asked, which works with pi0\.5: .* of 1\.\nUpdate it\? \[y\/N\]/),
+      err: expect.stringMatching(/^This updates asked, which uses pi0\.5: .* of 1\.\nUpdate it\? \[y\/N\]/),
     });
     expect((await type("Y", "fleets", "update-model", "asked", "picky-vla")).exit_code).toBe(0);
   });
@@ -470,7 +473,7 @@ describe("audit", () => {
   });
 
   it.each([
-    [["--since", "yesterday"], "'yesterday' is no date and no length of time"],
+    [["--since", "yesterday"], "'yesterday' is neither a date nor a duration"],
     [["--columns", "whn"], "did you mean when?"],
   ])("%j is refused before anything is asked", async (words, told) => {
     const { exit_code: exitCode, err } = await site.run("audit", ...words);
@@ -517,7 +520,7 @@ describe("usage", () => {
     );
     expect((await used.run("usage", "--until", "2020-01-01")).err).toContain("Nothing was used");
     // The last 30 days of a time that is still to come.
-    expect((await used.run("usage", "--until", "2098-01-01")).err).toContain("--since goes further back");
+    expect((await used.run("usage", "--until", "2098-01-01")).err).toContain("--since sets an earlier start");
     expect(JSON.parse((await used.run("usage", "--since", "2d", "--until", "2098-01-01", "--json")).out).items).toEqual(
       items,
     );
@@ -547,7 +550,7 @@ describe("usage", () => {
   });
 
   it.each([
-    [["--since", "yesterday"], "--since 'yesterday' is no date"],
+    [["--since", "yesterday"], "--since 'yesterday' is neither a date"],
     [["--since", "1d", "--until", "2d"], "--since is not before --until"],
     [["--csv", "--json"], "--csv and --json"],
     [["--by", "week"], "Allowed choices are robot, model, day"],
@@ -604,12 +607,12 @@ describe("api", () => {
   });
 
   it.each([
-    [["api", "https://elsewhere.example/v1/robots"], "is no path"],
-    [["api", "GET", "//elsewhere.example/v1"], "is no path"],
-    [["api", "FETCH", "/v1/robots"], "is no method"],
-    [["api", "POST", "/v1/robots", "--field", "x"], "is no field"],
+    [["api", "https://elsewhere.example/v1/robots"], "is not a path"],
+    [["api", "GET", "//elsewhere.example/v1"], "is not a path"],
+    [["api", "FETCH", "/v1/robots"], "is not a method"],
+    [["api", "POST", "/v1/robots", "--field", "x"], "is not a field"],
     [["api", "POST", "/v1/robots", "--input", "/nowhere"], "cannot read /nowhere"],
-    [["api", "POST", "/v1/robots", "--input", "/nowhere", "--raw-field", "a=b"], "both say what to send"],
+    [["api", "POST", "/v1/robots", "--input", "/nowhere", "--raw-field", "a=b"], "exclude each other"],
   ])("%j is a mistake of usage, and nothing is sent", async (words, told) => {
     const before = site.service.requests.length;
     expect(await site.run(...words)).toMatchObject({ exit_code: 2, err: expect.stringContaining(told) });
@@ -669,7 +672,7 @@ describe("contexts", () => {
     });
     const overruled = { environment: { ROBOT_POLICY_URL: site.urls.whole } };
     expect((await site.runWith(overruled, "contexts", "use", "other")).err).toContain(
-      "stronger than the current context: ROBOT_POLICY_URL.",
+      "overrides the current context: ROBOT_POLICY_URL.",
     );
     expect((await run("show")).out).toMatch(/^context +other \(current\)$/m);
     expect((await run("add", "lab", "--url", "https://x.example")).exit_code).toBe(2);
@@ -707,7 +710,7 @@ describe("a service that has only what is documented", () => {
 });
 
 describe("a list with --watch", () => {
-  it("is told once, and then a line for each change, where nobody looks on", async () => {
+  it("is told once, and then a line for each change, where the output is not a terminal", async () => {
     const interruption = new AbortController();
     let seen = "";
     const changed = Promise.withResolvers<void>();

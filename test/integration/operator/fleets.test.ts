@@ -179,12 +179,12 @@ describe("fleets create", () => {
       [
         "1:1: error missing: name is required",
         "1:1: error unknown_key: unknown key nmae; did you mean name?",
-        "2:10: error text_format: expected a text that is not empty",
+        "2:10: error text_format: expected a non-empty text",
         "4:3: error selection: exactly one of robots and selector is required",
         "5:14: error unknown_key: unknown key stie; did you mean site?",
         "6:21: error out_of_range: 0 is outside the range: 1 to 1000",
         "7:17: error not_allowed: allways_ready is not one of always_ready, scheduled, on_demand; did you mean always_ready?",
-        "9:17: error date_time: 2030-01-01 is no time with its offset, such as 2030-01-31T08:00:00+01:00",
+        "9:17: error date_time: 2030-01-01 is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00",
         "10:1: error unknown_key: unknown key model; did you mean subject?",
       ],
     ]);
@@ -218,18 +218,18 @@ describe("fleets create", () => {
       expect([exitCode, err]).toEqual([
         6,
         "error: no robot matches --site 'no where' --label line=4 [value_error]\n" +
-          "  → leave one out, or see sites and labels: robot-policy robots list\n",
+          "  → leave one out, or list sites and labels: robot-policy robots list\n",
       ]);
     }
   });
 
   it.each<[words: readonly string[], err: RegExp]>([
-    [[], /too little[^]*give --name; --model; --robot, or --site[^]*--peak/],
-    [["--name", "x", "--model", "m", "--site", "s"], /too little[^]*give --peak\n/],
+    [[], /incomplete[^]*give --name; --model; --robot, or --site[^]*--peak/],
+    [["--name", "x", "--model", "m", "--site", "s"], /incomplete[^]*give --peak\n/],
     [["--robot", "a", "--site", "s"], /--robot and a selector were both given/],
-    [["--peak", "many"], /--peak 'many' is no number/],
-    [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is no START\/END/],
-    [["--timeout", "soon"], /--timeout 'soon' is no length of time/],
+    [["--peak", "many"], /--peak 'many' is not a number/],
+    [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is not START\/END/],
+    [["--timeout", "soon"], /--timeout 'soon' is not a duration/],
     [["--mode", "never"], /never/],
   ])("usage: %j", async (words, err) => {
     expect(await site.run("fleets", "create", ...words)).toMatchObject({
@@ -298,7 +298,7 @@ describe("fleets show", () => {
   it("the documented service: what it knows, and one clear word", async () => {
     const { exit_code: exitCode, out, err } = await eleven("fleets", "show", "why");
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^why {2}degraded {2}fleet_/)]);
-    expect(err).toBe("This service does not tell of single members, windows and generations.\n");
+    expect(err).toBe("This service does not show members, windows and generations.\n");
     expect(JSON.parse((await eleven("fleets", "show", "why", "--json")).out)).toMatchObject({ details: null });
   });
 
@@ -366,11 +366,11 @@ describe("fleets list at 80 columns", () => {
 });
 
 describe("fleets update-model", () => {
-  it("--wait: 0 once the new model is what the fleet works with", async () => {
+  it("--wait: 0 once the fleet uses the new model", async () => {
     await create("update", STEADY.oldest, ...ARMS, "--wait");
     const { exit_code: exitCode, out, err } = await site.run("fleets", "update-model", "update", STEADY.slug, "--wait");
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^model +pi0\.5 \(active\)$/m)]);
-    expect(err).toContain(`update is being updated to ${STEADY.slug}; ${STEADY.oldest} goes on serving`);
+    expect(err).toContain(`update is being updated to ${STEADY.slug}; ${STEADY.oldest} serves until that is ready`);
     expect(await site.run("fleets", "update-model", "update", STEADY.slug, "--wait")).toMatchObject({
       exit_code: 0,
       err: expect.stringContaining("there is nothing to update"),
@@ -445,7 +445,7 @@ describe("deploy", () => {
   });
 
   it.each<[words: readonly string[], err: string]>([
-    [["deploy", "m"], "no robot is named"],
+    [["deploy", "m"], "no robot is given"],
     [["deploy", "m", "--robot", "a", "--robot", "b"], "a deployment is for one robot"],
   ])("usage: %j", async (words, err) => {
     expect(await site.run(...words)).toMatchObject({ exit_code: 2, err: expect.stringContaining(err) });

@@ -97,7 +97,7 @@ describe("answers", () => {
     );
     for (const more of [[], ["--dry-run"]]) {
       const { exit_code: exitCode, err } = await run("keys", "revoke", "cell 4", ...more);
-      expect([exitCode, err]).toEqual([4, expect.stringContaining("an id that no address can hold")]);
+      expect([exitCode, err]).toEqual([4, expect.stringContaining("an id that cannot be part of a URL")]);
     }
     expect(requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
   });
@@ -165,7 +165,7 @@ describe("answers", () => {
     ["a web page", 200, "<!doctype html><title>Welcome to the hotel</title>", "[not-the-service]"],
     ["something else than documented", 200, '{"items":[{"label":1}]}', "at items.0.id"],
     ["a redirect", 302, "", "redirects are not followed"],
-    ["an error without words", 500, "", "tell whoever runs the service"],
+    ["an error without words", 500, "", "tell the administrator of the service"],
   ])("that are %s end with 4, without a stack trace", async (_case, status, body, told) => {
     const { run } = await foreign((_request, response) =>
       response.writeHead(status, status === 302 ? { location: "https://elsewhere.example/" } : {}).end(body),
@@ -192,7 +192,7 @@ describe("a service that asks for a pause", () => {
     );
     const { exit_code: exitCode, err } = await run("keys", "list");
     expect([exitCode, requests.length]).toEqual([0, 2]);
-    expect(err).toMatch(/^slow down; asking again in 1 s$/m);
+    expect(err).toMatch(/^slow down; trying again in 1 s$/m);
   });
 
   it("is not, for a pause of minutes", async () => {
@@ -215,7 +215,7 @@ describe("a service that asks for a pause", () => {
 it("a change whose answer is lost may be done: that is said", async () => {
   const { run } = await foreign((_request, response) => response.destroy());
   const { exit_code: exitCode, err } = await run("keys", "create", "x");
-  expect([exitCode, err]).toEqual([4, expect.stringContaining("may be done: look before you try again")]);
+  expect([exitCode, err]).toEqual([4, expect.stringContaining("may have been applied, so check before you try again")]);
 });
 
 it("--watch: draws over what it drew, and outlives an outage", async () => {
@@ -232,5 +232,5 @@ it("--watch: draws over what it drew, and outlives an outage", async () => {
   const surroundings = { columns: 100, onOutput, signal: interruption.signal, clock: HASTY_CLOCK };
   const { exit_code: exitCode, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
   expect([exitCode, out]).toEqual([130, ""]);
-  expect(err).toMatch(/look-1[\s\S]*; asking on\n[\s\S]*look-3/);
+  expect(err).toMatch(/look-1[\s\S]*; trying again\n[\s\S]*look-3/);
 });

@@ -66,7 +66,7 @@ describe("login with a browser on this computer", () => {
     const answer = await fetch(await site.decide(url, "approve"));
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("You are signed in")]);
     const { exit_code: exitCode, out, err } = await ended;
-    expect(err).toMatch(/The page shows the code [A-Z]{4}-[A-Z]{4}\. Deny a login with another\./);
+    expect(err).toMatch(/The page shows the code [A-Z]{4}-[A-Z]{4}\. Deny a login with another code\./);
     expect(out).toMatch(
       /^Signed in to default until \d{4}-\d{2}-\d{2}; it is the current context, 127\.0\.0\.1-\d+\.$/m,
     );
@@ -85,7 +85,7 @@ describe("login with a browser on this computer", () => {
     expect(await site.later("keys", "revoke", "bootstrap")).toMatchObject({
       exit_code: 2,
       err: expect.stringMatching(
-        /you work with the key bootstrap yourself: the login of context 127\.0\.0\.1-\d+ .*\[own-key\]/,
+        /you use the key bootstrap yourself: the login of context 127\.0\.0\.1-\d+ .*\[own-key\]/,
       ),
     });
     expect((await site.later("keys", "revoke", "bootstrap", "--yes")).exit_code).toBe(0);
@@ -265,7 +265,7 @@ describe("a login", () => {
     expect((await site.later("robots", "list", "--url", `${site.urls.whole}/`)).exit_code).toBe(0);
   });
 
-  it("is ended by logout at the service, and forgotten here", async () => {
+  it("logout ends it at the service, and deletes it here", async () => {
     const site = await signedIn();
     const file = join(folderOf(site), "contexts/lab.json");
     const { token } = JSON.parse(await readFile(file, "utf8")).login;
@@ -299,12 +299,12 @@ describe("a login", () => {
     expect((await ended).out).toContain("it is the current context, lab.");
   });
 
-  it("is forgotten without a network too", async () => {
+  it("is deleted without a network too", async () => {
     const site = await signedIn();
     await site.service[Symbol.asyncDispose]();
     const out = await site.later("logout");
     expect(out).toMatchObject({ exit_code: 0, out: "Signed out of lab.\n" });
-    expect(out.err).toContain("could not be told");
+    expect(out.err).toContain("could not be ended at the service");
     expect(await readFile(join(folderOf(site), "contexts/lab.json"), "utf8")).not.toContain("rps_session_");
   });
 

@@ -131,9 +131,12 @@ describe("robots list", () => {
   });
 
   it.each([
-    ["nmae", "--columns 'nmae' is no column of this list [usage]\n  → did you mean name?"],
-    ["name,weight_in_tons", "is no column of this list [usage]\n  → it has name, type, region, site, added, labels, "],
-    [",", "--columns '' is no column of this list"],
+    ["nmae", "--columns 'nmae' is not a column of this list [usage]\n  → did you mean name?"],
+    [
+      "name,weight_in_tons",
+      "is not a column of this list [usage]\n  → it has name, type, region, site, added, labels, ",
+    ],
+    [",", "--columns '' is not a column of this list"],
   ])("--columns %s is a mistake of usage", async (columns, told) => {
     const { exit_code: exitCode, err } = await site.run("robots", "list", "--columns", columns);
     expect([exitCode, err]).toEqual([2, expect.stringContaining(told)]);
@@ -141,7 +144,7 @@ describe("robots list", () => {
 
   it("a label without = is refused before anything is sent", async () => {
     const { exit_code: exitCode, err } = await site.run("robots", "list", "--label", "cell");
-    expect([exitCode, err]).toEqual([2, expect.stringContaining("--label 'cell' is no name=value")]);
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("--label 'cell' is not name=value")]);
   });
 
   it("refuses a label that is given twice, of which one would count for nothing", async () => {
@@ -149,12 +152,12 @@ describe("robots list", () => {
     expect([exitCode, err]).toEqual([2, expect.stringContaining("--label 'cell' is given twice")]);
   });
 
-  it("where a service tells no digests, it says so and shows the rest", async () => {
+  it("a service without digests: says so and shows the rest", async () => {
     const { exit_code: exitCode, out, err } = await eleven("robots", "list", "--digest");
     expect([exitCode, out.split("\n")[0], err]).toEqual([
       0,
       expect.stringMatching(/^NAME +TYPE +REGION +SITE +ADDED +LABELS +ID$/),
-      "This service does not tell digests and when they changed.\n",
+      "This service does not show digests and when they changed.\n",
     ]);
   });
 });
@@ -274,7 +277,7 @@ describe("robots setup", () => {
     ]);
   });
 
-  it("--from: a file says it, and flags replace what it says", async () => {
+  it("--from: reads a file, whose members flags replace", async () => {
     const file = await write("cal.yaml", "offset: 3\n");
     const from = await write(
       "robot.yaml",
@@ -447,7 +450,7 @@ describe("robots setup", () => {
     [
       "is far from all",
       ["--type", "wheelbarrow"],
-      /wheelbarrow is not in the robot type catalog and comes without a contract\.$/m,
+      /wheelbarrow is not in the robot type catalog and has no contract\.$/m,
     ],
   ])("warns of a type that no catalog has: it %s", async (_what, words, told) => {
     const { exit_code: exitCode, err } = await site.run(
@@ -480,9 +483,9 @@ describe("robots setup", () => {
       3,
       /there is no such file \(\/nope\) \[file_missing\]/,
     ],
-    ["no name", ROBOT, 2, /too little[^]*give --name\n/],
+    ["no name", ROBOT, 2, /incomplete[^]*give --name\n/],
     ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
-    ["a digest that is none", ["--configuration-digest", "x"], 2, /is no digest/],
+    ["a digest that is none", ["--configuration-digest", "x"], 2, /is not a digest/],
     ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
   ])("%s", async (_what, words, exitCode, err) => {
     expect(await site.run("robots", "setup", ...words)).toMatchObject({

@@ -30,7 +30,7 @@ describe("showFailure", () => {
     ["a credential that is not accepted", refused(401, "Invalid API key"), 5, "does not accept the key in /k"],
     ["another credential", refused(401, "Invalid API key"), 5, "put another key into /k"],
     ["a key that lacks a scope", refused(403, "It lacks robots:read"), 5, "sent with the key in /k"],
-    ["what is not there", refused(404, "Robot not found"), 6, "list shows what there is"],
+    ["what is not there", refused(404, "Robot not found"), 6, "list shows valid ones"],
     ["an operation the service lacks", refused(404, "Not Found"), 6, "does not know this operation"],
     ["what is there already", refused(409, "There is a fleet cell"), 7, "There is a fleet cell"],
     ["too many requests", { ...refused(429, "slow down"), retry_after_ms: 2500 }, 6, "wait 3 s"],
@@ -77,10 +77,10 @@ describe("showFailure", () => {
 });
 
 test.each([
-  [["body", "model"], "the catalog has no such model", "robot-policy models list shows what there is"],
-  [["body", "subject"], "no model or checkpoint has this name", "robot-policy models list shows what there is"],
-  [["body", "robot"], "there is no such robot", "robot-policy robots list shows what there is"],
-  [["body", "selection", "robots", 1], "no robot has this name or id", "robot-policy robots list shows what there is"],
+  [["body", "model"], "the catalog has no such model", "robot-policy models list shows valid names"],
+  [["body", "subject"], "no model or checkpoint has this name", "robot-policy models list shows valid names"],
+  [["body", "robot"], "there is no such robot", "robot-policy robots list shows valid names"],
+  [["body", "selection", "robots", 1], "no robot has this name or id", "robot-policy robots list shows valid names"],
   [["body", "robots", 1], "names a robot twice", "correct it and try again"],
   [["body", "name"], "too long", "correct it and try again"],
 ])("showFailure: %j %s → %s", (loc, msg, fix) => {

@@ -22,13 +22,13 @@ test.each([
 });
 
 test.each([
-  ["2026-02-30", "back", "no date"],
+  ["2026-02-30", "back", "neither a date"],
   // A time without its zone is another moment on every computer.
-  ["2026-07-01T02:00:00", "ahead", "no date"],
-  ["tomorrow", "ahead", "no date"],
-  ["7", "ahead", "no date"],
-  ["", "ahead", "no date"],
-  ["999999d", "ahead", "no date"],
+  ["2026-07-01T02:00:00", "ahead", "neither a date"],
+  ["tomorrow", "ahead", "neither a date"],
+  ["7", "ahead", "neither a date"],
+  ["", "ahead", "neither a date"],
+  ["999999d", "ahead", "neither a date"],
   ["2026-06-01", "ahead", "in the past"],
 ] as const)("readMoment: %j %s is refused: %s", (text, direction, why) => {
   expect(readMoment(text, direction, NOW_MS)).toMatchObject({ kind: "no-moment", what: expect.stringContaining(why) });

@@ -77,12 +77,12 @@ describe("waitUntilEnded", () => {
     expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
   });
 
-  it("goes on through an outage, told once, and looks on when it is over", async () => {
+  it("continues through an outage, which it reports once", async () => {
     const { context, service, told } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
     const steps = answers(look("a"), lost, lost, lost, look("a"), look("b", ended));
     expect(await waitUntilEnded(service, { look: steps, timeoutMs: 600_000, later: "" }, context)).toBe(0);
-    expect(told()).toBe("a\nconnection refused; asking on\n");
+    expect(told()).toBe("a\nconnection refused; trying again\n");
   });
 
   it("waits at least as long as a busy service asks", async () => {
@@ -101,7 +101,7 @@ describe("waitUntilEnded", () => {
     expect(told()).toBe("a\nfailed\n");
   });
 
-  it("never waits longer than asked, looks once more at the end, and says what to do later", async () => {
+  it("never waits longer than --timeout, polls once more at the end, and says what to do later", async () => {
     const { context, service, told, nowMs } = open();
     const waiting = { look: answers(look("preparing")), timeoutMs: 5000, later: "look later" };
     expect(await waitUntilEnded(service, waiting, context)).toBe(1);
