@@ -6,7 +6,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import type { FailingItems } from "../kernel/tasks/failing-items.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
 import type { MeteringContext } from "../usage/index.ts";
 import type { DeploymentFacts } from "./fact-queries.ts";
@@ -53,7 +53,7 @@ async function sweep(context: Context, failing: Failing, signal: AbortSignal): P
   const { store } = context;
   const { clock } = context.machine;
   for (let after = ""; !signal.aborted;) {
-    await letOthersIn();
+    await yieldEventLoop();
     const batch = await listDeploymentFacts(store.reader, after);
     const due: DeploymentFacts[] = [];
     for (const facts of batch) {

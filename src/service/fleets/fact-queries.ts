@@ -2,7 +2,7 @@ import type { EndpointFacts } from "../endpoints/index.ts";
 import { loadPreparations } from "../endpoints/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacles } from "../models/index.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "./readiness/fleet-facts.ts";
 import { parseWindows } from "./readiness/windows.ts";
@@ -19,7 +19,7 @@ export async function loadFleetFacts(
 ): Promise<readonly FleetFacts[]> {
   const facts: FleetFacts[] = [];
   for (let index = 0; index < fleets.length; index += FLEETS_AT_A_TIME) {
-    if (index > 0) await letOthersIn();
+    if (index > 0) await yieldEventLoop();
     facts.push(...(await loadSome(reader, fleets.slice(index, index + FLEETS_AT_A_TIME))));
   }
   return facts;
@@ -39,7 +39,7 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     const active = generationOf(generations, fleet.generation_id);
     const update = fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id);
     const rows = members.get(fleet.id) ?? [];
-    if (rows.length > LARGE_FLEET) await letOthersIn();
+    if (rows.length > LARGE_FLEET) await yieldEventLoop();
     const obstacles = await findObstacles(reader, rows, active.requirements);
     const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
     facts.push({

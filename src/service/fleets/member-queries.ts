@@ -2,7 +2,7 @@ import { sql } from "kysely";
 
 import type { FleetCreate } from "../../api/fleets.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { labelHash } from "../robots/index.ts";
 
 /** Robots that one query looks at: it bounds how long the query takes, whoever matches. */
@@ -44,7 +44,7 @@ export async function selectRobotIds(
       return matching.slice(0, maximum + 1);
     }
     after = lastId;
-    await letOthersIn();
+    await yieldEventLoop();
   }
 }
 

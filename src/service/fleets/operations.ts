@@ -13,8 +13,8 @@ import { authorship } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/snapshot.ts";
 import { StoreBusyError } from "../kernel/store/unavailable.ts";
-import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
-import { createTurns } from "../kernel/traffic/turns.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
+import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./changes.ts";
 import { LARGE_FLEET } from "./fact-queries.ts";
 import { findFleetFacts, listFleetFacts } from "./queries.ts";
@@ -73,13 +73,13 @@ export function listFleetNeeds(context: OperationContext): Handler<null, PageQue
   return answerFleets(context, ITEMS, deriveNeeds);
 }
 
-/** Fleets as a list shows them. Organizations take turns, however many lists one of them asks for. */
+/** Fleets as a list shows them. Organizations are served round-robin, however many lists one of them asks for. */
 function answerFleets(
   { store, machine }: OperationContext,
   around: List<FleetItem>["around"],
   viewOf: (facts: FleetFacts, nowMs: number) => unknown,
 ): Handler<null, PageQuery> {
-  const turns = createTurns(WAITING_LISTS_MAXIMUM);
+  const queue = createFairQueue(WAITING_LISTS_MAXIMUM);
 
   async function fetchSome(organizationId: string, range: PageRange): Promise<readonly FleetItem[]> {
     const facts = await readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, organizationId, range));
@@ -87,7 +87,7 @@ function answerFleets(
     const items: FleetItem[] = [];
     for (const each of facts) {
       items.push({ id: each.id, view: viewOf(each, nowMs) });
-      if (each.members.length > LARGE_FLEET) await letOthersIn();
+      if (each.members.length > LARGE_FLEET) await yieldEventLoop();
     }
     return items;
   }
@@ -96,7 +96,7 @@ function answerFleets(
     const items: FleetItem[] = [];
     for (const most = rows ?? Number.POSITIVE_INFINITY; items.length < most;) {
       const part = { after: items.at(-1)?.id ?? after, rows: Math.min(FLEETS_OF_A_TURN, most - items.length) };
-      const some = await turns.take(organizationId, () => fetchSome(organizationId, part));
+      const some = await queue.run(organizationId, () => fetchSome(organizationId, part));
       if (some === null) throw new StoreBusyError("Too many lists of fleets wait");
       items.push(...some);
       if (some.length < part.rows) break;

@@ -3,7 +3,7 @@ import type { OperationContext } from "../kernel/operation.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import type { FleetKey } from "./queries.ts";
 import {
   activateGeneration,
@@ -90,7 +90,7 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
       while (!signal.aborted) {
         const keys: readonly FleetKey[] = await listFleetsToReconcile(store.reader, after);
         for (const key of keys) {
-          await letOthersIn();
+          await yieldEventLoop();
           if (!signal.aborted) await failing.attempt(key.id, () => reconcile(key));
         }
         if (keys.length < FLEETS_AT_A_TIME) return;

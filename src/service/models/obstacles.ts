@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { parseEquipment } from "../robots/index.ts";
 import { incompatibility } from "./compatibility.ts";
 import { parseRequirements } from "./requirements.ts";
@@ -46,7 +46,7 @@ export async function findObstacles(
       obstacle = incompatibility({ robot_type_id: robotTypeId, equipment }, parseRequirements(requirements));
       // Else it registered with other equipment meanwhile.
       if (equipmentSha256 === (row?.equipment_sha256 ?? null)) remember(key, obstacle);
-      if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await letOthersIn();
+      if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await yieldEventLoop();
     }
     obstacles.push(obstacle);
   }

@@ -4,8 +4,8 @@ import { answerJson, refuseInvalid, refuseUnavailable } from "../kernel/http/ans
 import { firstIdAt } from "../kernel/ids.ts";
 import type { Handler } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import { letOthersIn } from "../kernel/traffic/let-others-in.ts";
-import { createTurns } from "../kernel/traffic/turns.ts";
+import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
+import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import type { MeteringContext } from "./clock.ts";
 import type { UsageTime } from "./period.ts";
@@ -25,7 +25,7 @@ export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
 
 /** `GET /v1/me/usage/summary`: what the ledger and the periods that run come to, one summary after the other. */
 export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<null, UsageSummaryQuery> {
-  const turns = createTurns(WAITING_SUMMARIES_MAXIMUM);
+  const queue = createFairQueue(WAITING_SUMMARIES_MAXIMUM);
 
   async function summarize(organizationId: string, query: UsageSummaryQuery) {
     const now = usageClock.now();
@@ -55,7 +55,7 @@ export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<
   }
 
   return async ({ principal: { organization_id: organizationId }, query }) =>
-    (await turns.take(organizationId, () => summarize(organizationId, query))) ??
+    (await queue.run(organizationId, () => summarize(organizationId, query))) ??
     refuseUnavailable("Too many summaries of usage are waiting already");
 }
 
@@ -83,7 +83,7 @@ async function* inParts(
   for (let behind = after; behind < last;) {
     const periods = await read(behind);
     yield periods;
-    await letOthersIn();
+    await yieldEventLoop();
     behind = periods.length < PART_ROWS ? last : (periods.at(-1)?.id ?? last);
   }
 }

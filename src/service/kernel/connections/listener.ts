@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { Server as TlsServer } from "node:https";
 
 import { refuseUnreadable } from "../http/answers.ts";
-import { connectionAccepted } from "../traffic/let-others-in.ts";
+import { connectionAccepted } from "../traffic/event-loop.ts";
 import type { LimitsMet } from "../traffic/limits-met.ts";
 import type { HttpLimits } from "../traffic/limits.ts";
 import { paceConnections } from "./pace-connections.ts";

@@ -1,22 +1,22 @@
 import type { Server, Socket } from "node:net";
 
-import { areConnectionsComing, nextTurn } from "../traffic/let-others-in.ts";
+import { areConnectionsArriving, nextTurn } from "../traffic/event-loop.ts";
 import { identifyClient } from "../traffic/parties.ts";
-import { createTurns } from "../traffic/turns.ts";
+import { createFairQueue } from "../traffic/fair-queue.ts";
 
-/** So many that connect together are read from at once: few sites have more clients that connect in the same moment. */
+/** Connections read from without a pause: few sites have more clients that connect at the same moment. */
 const BEGUN_AT_ONCE = 32;
-/** Of more, so many are read from in one turn of the event loop. Of each up to 64 KiB are read, and its request is begun. */
+/** Connections beyond those that are read from in one turn of the event loop. Each read takes up to 64 KiB and begins a request. */
 const BEGUN_IN_TURN = 4;
 
 /**
- * Reads from new connections a few at a time, their addresses in turn. The event loop accepts one connection in a turn (let-others-in.ts): if
- * it also read from all that a flood has opened, everybody who connects would wait seconds to be accepted.
+ * Reads from new connections a few at a time, round-robin over their addresses. The event loop accepts one connection per turn
+ * (event-loop.ts). If it also read from all connections of a flood, other clients would wait seconds to be accepted.
  *
- * @param event when requests can be read from a connection.
+ * @param event the event after which requests can be read from a connection.
  */
 export function paceConnections(server: Server, event: "connection" | "secureConnection"): void {
-  const turns = createTurns({ own: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY });
+  const queue = createFairQueue({ own: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY });
   let waiting = 0;
   let left = BEGUN_AT_ONCE;
 
@@ -27,7 +27,7 @@ export function paceConnections(server: Server, event: "connection" | "secureCon
     }
     left -= 1;
     waiting -= 1;
-    if (waiting === 0 && !areConnectionsComing()) left = BEGUN_AT_ONCE;
+    if (waiting === 0 && !areConnectionsArriving()) left = BEGUN_AT_ONCE;
   }
 
   server.on(event, (socket: Socket) => {
@@ -37,7 +37,7 @@ export function paceConnections(server: Server, event: "connection" | "secureCon
       if (isHeld) socket.pause();
     });
     waiting += 1;
-    void turns.take(identifyClient(undefined, socket.remoteAddress ?? "").site, async () => {
+    void queue.run(identifyClient(undefined, socket.remoteAddress ?? "").site, async () => {
       await begin();
       isHeld = false;
       socket.resume();

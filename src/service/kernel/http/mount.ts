@@ -10,7 +10,7 @@ import type { JsonObject } from "../json/parse-json.ts";
 import type { Handler, OperationContext, PublicHandler } from "../operation.ts";
 import { refuseEnded } from "../operation.ts";
 import { StoreBusyError } from "../store/unavailable.ts";
-import { onBehalfOf } from "../traffic/asker.ts";
+import { runForRequester } from "../traffic/requester.ts";
 import type { Passage, Traffic } from "../traffic/traffic.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
@@ -150,7 +150,7 @@ export function route(
   answer: (request: FastifyRequest, admitted: Admitted, passage: Passage) => Promise<AnyAnswer>,
   onRefused?: OnRefused,
 ): void {
-  /** Nothing for whose credential ended meanwhile. What was committed before that is answered as such. */
+  /** Refuses the request if its credential ended while it ran, unless it committed a change before. */
   async function answerInTime(request: FastifyRequest, admitted: Admitted, passage: Passage): Promise<AnyAnswer> {
     try {
       const answered = await answer(request, admitted, passage);
@@ -161,12 +161,12 @@ export function route(
     }
   }
 
-  /** Does what `whose` asks for, and notes that it met the limit where too much waits for the store. */
-  async function workFor<T>(whose: string, organizationId: string | null, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` for the requester, and notes the limit that it met when the store is busy. */
+  async function workFor<T>(requester: string, organizationId: string | null, work: () => Promise<T>): Promise<T> {
     try {
-      return await onBehalfOf(whose, work);
+      return await runForRequester(requester, work);
     } catch (error) {
-      if (error instanceof StoreBusyError) limitsMet.note("store.waiting", { organizationId, party: whose });
+      if (error instanceof StoreBusyError) limitsMet.note("store.waiting", { organizationId, party: requester });
       throw error;
     }
   }
@@ -178,7 +178,7 @@ export function route(
       operation.bodyBytes ?? BODY_BYTES.none,
       app.initialConfig.bodyLimit ?? Number.POSITIVE_INFINITY,
     ),
-    // Before the body is read: who may not send one costs no more than a look at the headers.
+    // Before the body is read, so that a refused request costs only its headers.
     onRequest: async (request, reply) => {
       const { "content-type": contentType } = request.headers;
       // The framework refuses types it cannot parse; what a type means is decided in body.ts.

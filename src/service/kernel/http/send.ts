@@ -103,7 +103,7 @@ async function* patientParts(
   for await (const part of parts) {
     // The answer breaks off in the middle, so that nobody takes it for whole.
     if (await hasEnded()) throw new CredentialEndedError();
-    passage.goOn();
+    passage.extend();
     yield part;
   }
 }

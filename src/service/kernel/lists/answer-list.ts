@@ -5,7 +5,7 @@ import { answerJson } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { Call } from "../operation.ts";
 import { StoreBusyError } from "../store/unavailable.ts";
-import { createTurns } from "../traffic/turns.ts";
+import { createFairQueue } from "../traffic/fair-queue.ts";
 import type { PageRange } from "./page-range.ts";
 import { nextPage, readPage } from "./paging.ts";
 
@@ -14,7 +14,7 @@ const FETCHED_ROWS = 200;
 /** Characters after which a page ends, however many items were asked for; a longer list is sent in parts of so many. */
 export const PART_CHARACTERS = 1024 * 1024;
 /** Of the whole process, because it has one event loop: a turn of it that reads the rows of many queries holds up everybody. */
-const turns = createTurns({ own: 256, all: 4096, allAtOnce: 4 });
+const queue = createFairQueue({ own: 256, all: 4096, allAtOnce: 4 });
 
 /** Around the items of lists that are an object. */
 export const ITEMS = ['{"items":[', "]}"] as const;
@@ -43,7 +43,7 @@ export async function answerList<Row extends { readonly id: string }>(
   { query, url, principal }: ListCall,
   asked: List<Row>,
 ): Promise<Answer | LongAnswer> {
-  const list = { ...asked, fetch: inTurns(principal.organization_id, asked.fetch) };
+  const list = { ...asked, fetch: queued(principal.organization_id, asked.fetch) };
   const page = readPage(query, list.prefix);
   if (page.state === "refused") return page.answer;
   const { limit } = query;
@@ -93,10 +93,10 @@ async function* listInParts<Row extends { readonly id: string }>(list: List<Row>
   yield after;
 }
 
-/** Organizations take turns, however many lists one of them asks for. */
-function inTurns<Row>(organizationId: string, fetch: List<Row>["fetch"]): List<Row>["fetch"] {
+/** Serves organizations round-robin, however many lists one of them asks for. */
+function queued<Row>(organizationId: string, fetch: List<Row>["fetch"]): List<Row>["fetch"] {
   return async (range) => {
-    const rows = await turns.take(organizationId, () => fetch(range));
+    const rows = await queue.run(organizationId, () => fetch(range));
     if (rows === null) throw new StoreBusyError("Too many lists wait");
     return rows;
   };

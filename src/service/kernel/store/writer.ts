@@ -1,40 +1,40 @@
 import type { Transaction } from "kysely";
 
-import { nextTurn } from "../traffic/let-others-in.ts";
+import { nextTurn } from "../traffic/event-loop.ts";
 import type { Tables } from "./tables.ts";
 import { StoreBusyError } from "./unavailable.ts";
 
-/** A write that waits for its turn, or has it. */
+/** A write that waits or runs. */
 export interface PendingWrite {
-  /** Runs the job; what it resolved with is handed out by `commit`. May be called again after a rollback. */
+  /** Runs the job and keeps its result for `commit`. May be called again after a rollback. */
   readonly run: (transaction: Transaction<Tables>) => Promise<void>;
-  /** To be called once what `run` did is durable. */
+  /** Resolves the write with its result; call this when the result is durable. */
   readonly commit: () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** What a database does with writes. Nothing here ever rejects. */
+/** How a database runs writes. Its promises never reject. */
 export interface WriteRunner {
-  /** Runs writes in one commit and settles them; resolves with those that are to go alone instead. */
+  /** Runs writes in one commit and settles them; resolves with those that must run alone instead. */
   together(batch: readonly PendingWrite[]): Promise<readonly PendingWrite[]>;
   /** Runs and settles one write. */
   alone(write: PendingWrite): Promise<void>;
-  /** Commits that may be under way at the same time. */
+  /** How many commits may run at the same time. */
   readonly batches: number;
 }
 
-/** Writes that may wait; each is at most one request body. */
+/** Writes that may wait; each holds at most one request body in memory. */
 export const PENDING_WRITES_MAXIMUM = 1024;
-/** Writes of one commit, so that no request waits for all of them. */
+/** Writes in one commit, so that the first need not wait for all others. */
 export const BATCH_MAXIMUM = 128;
 
-/** Writes that wait beside a commit for which a database that can begins another one. */
+/** When this many writes wait during a commit, a database that can do so begins another commit. */
 const ANOTHER_BATCH = 32;
 
-/** How often a commit is put off because more writes have come. */
-const LOOKS_MAXIMUM = 8;
+/** How often a commit is postponed because more writes have arrived. */
+const POSTPONED_MAXIMUM = 8;
 
-/** Takes as many writes as wait into one commit, because the commit is what costs. */
+/** Runs waiting writes in one commit, because the commit is what costs. */
 export interface Writer {
   /** @throws StoreBusyError when too many wait. */
   write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
@@ -42,7 +42,7 @@ export interface Writer {
   idle(): Promise<void>;
 }
 
-/** Hands out what is durable. What follows from it is work as well, so others are let in between. */
+/** Resolves durable writes. Each resolution continues a request, so the event loop is yielded in between. */
 export async function commitAll(
   writes: readonly PendingWrite[],
   yieldWhenDue: () => Promise<void> | undefined,
@@ -57,7 +57,7 @@ export function createWriter(runner: WriteRunner): Writer {
   const pending: PendingWrite[] = [];
   const batches = new Set<Promise<void>>();
   const alone = new Set<Promise<void>>();
-  /** Those of `batches` that will still look for pending writes. */
+  /** Number of `batches` that will still take pending writes. */
   let draining = 0;
 
   function track(running: Set<Promise<void>>, work: Promise<void>): void {
@@ -65,12 +65,16 @@ export function createWriter(runner: WriteRunner): Writer {
     running.add(tracked);
   }
 
-  /** Requests that arrived together share the first commit; they are begun over several turns of the event loop. */
+  /** Waits until no more writes arrive: requests that arrived together begin over several turns of the event loop, and share a commit. */
   async function gather(): Promise<void> {
     let before = 0;
-    for (let look = 0; look < LOOKS_MAXIMUM && pending.length > before && pending.length < BATCH_MAXIMUM; look += 1) {
+    for (
+      let round = 0;
+      round < POSTPONED_MAXIMUM && pending.length > before && pending.length < BATCH_MAXIMUM;
+      round += 1
+    ) {
       before = pending.length;
-      // Twice, because requests may be begun in each turn after this was resumed.
+      // Twice, because requests may begin later in the turn in which this resumes.
       await nextTurn();
       await nextTurn();
     }
@@ -79,15 +83,15 @@ export function createWriter(runner: WriteRunner): Writer {
   async function drain(): Promise<void> {
     await gather();
     while (pending.length > 0) {
-      // Those that go alone wait for others: nobody else waits with them.
+      // Not awaited: a write that runs alone may wait for a lock, and must not delay the other writes.
       for (const write of await runner.together(pending.splice(0, BATCH_MAXIMUM))) track(alone, runner.alone(write));
     }
-    // In the same step as the last look: a write that comes a moment later, as the answer to one just committed, starts anew.
+    // No await since the last check of `pending`: a write that arrives from now on starts a new drain.
     draining -= 1;
   }
 
   function start(): void {
-    // The next commit is the larger the longer it is put off, and those who wait for it are the more.
+    // A later commit holds more writes, so another one begins only when many wait.
     const isWorthIt = draining === 0 || pending.length >= ANOTHER_BATCH;
     if (!isWorthIt || draining >= runner.batches) return;
     draining += 1;

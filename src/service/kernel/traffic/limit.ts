@@ -1,4 +1,4 @@
-/** Limits of the service, called what the configuration calls them; that of the store is not in it. */
+/** Limits of the service by their name in the configuration; `store.waiting` is not configurable. */
 export type Limit =
   | "rate_limit.credential"
   | "rate_limit.address"

@@ -8,18 +8,18 @@ import type { Limit } from "./limit.ts";
 
 /** Who met a limit. */
 export interface WhoMetLimit {
-  /** Null where it is not known. */
+  /** Null when unknown. */
   readonly organizationId: string | null;
   /** `key_…`, `ses_…`, `org_…`, or an address. Never a secret. */
   readonly party: string;
 }
 
-/** Who meets limits, for `robot-policy-service status`: without a write for each time, because a flood meets them thousands of times. */
+/** Records who meets limits, for `robot-policy-service status`. Events are counted in memory between writes, because a flood causes thousands. */
 export interface LimitsMet {
   note(limit: Limit, who: WhoMetLimit): void;
-  /** Writes down what was noted, every few seconds at most. */
+  /** Calls `flush` every few seconds. */
   readonly task: Task;
-  /** Writes down what was noted. @throws StoreUnavailableError. */
+  /** Writes the noted events to the store. @throws StoreUnavailableError. */
   flush(): Promise<void>;
 }
 
@@ -29,9 +29,9 @@ export interface LimitsMetContext {
   readonly metrics: Pick<Metrics, "limitMet">;
 }
 
-/** Parties of one limit that are counted between two writes. Others are counted by the metric alone. */
+/** Parties of one limit that are counted between two writes. Only the metric counts others. */
 export const NOTED_MAXIMUM = 200;
-/** Of these, so many of each limit are written down: those that met it most often. */
+/** How many of these are written per limit: those that met it most often. */
 export const WRITTEN_MAXIMUM = 20;
 const PERIOD_MS = 10_000;
 
@@ -46,7 +46,7 @@ export function createLimitsMet({ store, machine: { clock }, metrics }: LimitsMe
     noted = new Map();
     const nowMs = clock.wallMs();
     await store.write(async (transaction) => {
-      // Replicas that write down the same ones lock their rows in the same order.
+      // In a fixed order, so that replicas which write the same rows do not deadlock.
       for (const row of rows.toSorted(inOrderOfKey)) await noteLimitMet(transaction, row);
       await boundLimitsMet(transaction, nowMs);
     });

@@ -1,50 +1,50 @@
 import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
 import type { Shares } from "./parties.ts";
-import type { TurnLimits } from "./turns.ts";
+import type { FairQueueLimits } from "./fair-queue.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** What clients may take of connections, memory and time: each connection, each party, and all together. */
+/** Limits on connections, memory and time: per connection, per party, and for all clients together. */
 export interface HttpLimits {
-  /** Larger bodies are refused with 413, whatever the operation takes. */
+  /** Larger bodies are refused with 413 for every operation. */
   readonly bodyBytes: number;
   /**
-   * Bodies being read and worked on, and large answers not yet taken, at one time. Beyond that requests are asked to come again: what is
-   * made of a body is a multiple of it.
+   * Request bodies being read or handled, and large answers not yet received, at one time. Requests beyond that are told to retry: the
+   * parsed form of a body takes a multiple of its bytes.
    */
   readonly inFlightBytes: Shares;
-  /** How fast a client takes a large answer at least. A radio link that is slower carries no lists. */
+  /** Slowest rate at which a client may receive a large answer. Slower radio links cannot load lists. */
   readonly answerBytesPerS: number;
-  /** How long it may take beside that. */
+  /** Time for a large answer in addition to that rate. */
   readonly answerPatienceMs: number;
-  /** Request line and headers together; larger ones are refused with 431. */
+  /** Request line and headers together; more is refused with 431. */
   readonly headerBytes: number;
   /** From the first byte of a request to the end of its headers. */
   readonly headersTimeoutMs: number;
   /** From the first byte of a request to its last. */
   readonly requestTimeoutMs: number;
-  /** Between requests of a connection; longer than proxies keep theirs, so that they close first. */
+  /** Idle time between requests of a connection; longer than that of proxies, so that the proxy closes first. */
   readonly keepAliveTimeoutMs: number;
-  /** Without a byte in either direction, for instance while a client does not read its answer. */
+  /** Time without a byte in either direction, for example while a client does not read its answer. */
   readonly idleTimeoutMs: number;
-  /** How long a client that is refused before its body was read has to read its answer: some retransmissions over a radio link. */
+  /** How long a client refused before its body was read has to read the answer: enough for some retransmissions over a radio link. */
   readonly lingerMs: number;
-  /** How often the two request timeouts are looked at. */
+  /** How often the two request timeouts are checked. */
   readonly checkIntervalMs: number;
   readonly connections: number;
-  /** Of one address, which is one party. Of IPv6 a /48 counts as one. */
+  /** Per address; an IPv6 /48 counts as one. */
   readonly connectionsOfAddress: number;
-  /** Requests that are worked on, and those that wait for it, of one organization and of all. */
-  readonly requests: Required<TurnLimits>;
-  /** How often the TLS files are looked at. */
+  /** Running and waiting requests, of one organization and of all. */
+  readonly requests: Required<FairQueueLimits>;
+  /** How often the TLS files are checked for changes. */
   readonly certificateCheckMs: number;
-  /** How long requests in flight may take after the service was asked to stop. */
+  /** How long requests in flight may take once the service stops. */
   readonly drainTimeoutMs: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytes: BODY_BYTES.registration,
-  // A site of 10,000 robots has one address, and may have one key: when the power comes back, each of them sends two kilobytes.
+  // A site of 10,000 robots may share one address and one key. After a power cut, each robot sends two kilobytes.
   inFlightBytes: { credential: 24 * MEBIBYTE, network: 24 * MEBIBYTE, site: 32 * MEBIBYTE, all: 64 * MEBIBYTE },
   answerBytesPerS: 16 * 1024,
   answerPatienceMs: 10_000,
@@ -55,10 +55,10 @@ export const HTTP_LIMITS: HttpLimits = {
   idleTimeoutMs: 90_000,
   lingerMs: 5000,
   checkIntervalMs: 1000,
-  // Each robot of such a site may hold one, and there is room for others.
+  // One for each robot of such a site, and room for other clients.
   connections: 12_000,
   connectionsOfAddress: 12_000,
-  // An organization never has all places: what others send is looked at beside its sixty-four, however many it sends; so many share a commit.
+  // One organization never has all places: requests of others run beside its 64, and 64 share a commit.
   requests: { ownAtOnce: 64, allAtOnce: 256, own: 10_000, all: 20_000 },
   certificateCheckMs: 30_000,
   drainTimeoutMs: 10_000,

@@ -1,27 +1,27 @@
 import { hash } from "node:crypto";
 import { isIPv6 } from "node:net";
 
-/** Who a request is counted for. */
+/** The parties that a request counts for. */
 export interface Client {
-  /** A hash of what it authenticates itself with; null for a request without. */
+  /** Hash of the credential; null for a request without one. */
   readonly credential: string | null;
   /** The address, or the /64 of an IPv6 address: a client has at least 2^64 of them (RFC 6177). */
   readonly network: string;
-  /** The address, or the /48 of an IPv6 address, which is what one subscriber may be given (RFC 6177). */
+  /** The address, or the /48 of an IPv6 address: one subscriber may be assigned that much (RFC 6177). */
   readonly site: string;
 }
 
-/** @param token undefined for a request that authenticates itself with none. */
+/** @param token undefined for a request without credential. */
 export function identifyClient(token: string | undefined, address: string): Client {
   return {
-    // No credential is kept: of a memory dump, only who has it can find it here.
+    // Hashed, so that a memory dump does not reveal credentials.
     credential: token === undefined ? null : hash("sha256", token, "base64"),
     network: prefixOf(address, 4),
     site: prefixOf(address, 3),
   };
 }
 
-/** The first groups of an IPv6 address; any other address as it is. */
+/** The first groups of an IPv6 address; any other address unchanged. */
 function prefixOf(address: string, groupCount: number): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
@@ -33,21 +33,21 @@ function prefixOf(address: string, groupCount: number): string {
   return `${padded.slice(0, groupCount).join(":")}::/${groupCount * 16}`;
 }
 
-/** How much of something each credential, network and site may have at a time, and all of them together. */
+/** How much of a resource each credential, network and site may hold at a time, and all clients together. */
 export type Shares = Readonly<Record<Party, number>>;
 export type Party = keyof Client | "all";
 
-/** What a client has of it. */
+/** How much of the resource a client holds. */
 export interface Share {
-  /** Makes it another amount, if its parties have room for that; else names the one that has not, and leaves it as it was. */
+  /** Changes the amount if all its parties have room; else returns the party without room, and changes nothing. */
   tryResize(amount: number): Party | null;
-  /** Makes it another amount, whether there is room or not. */
+  /** Changes the amount even without room. */
   resize(amount: number): void;
 }
 
-/** Counts what clients have at a time of something there is only so much of. */
+/** Counts how much of a limited resource clients hold. */
 export interface Tally {
-  /** A share of nothing yet. Back to nothing, it leaves no trace. */
+  /** Opens a share of 0. A share resized to 0 takes no memory. */
   open(client: Client): Share;
 }
 
@@ -73,7 +73,7 @@ export function createTally(shares: Shares): Tally {
         tryResize(amount) {
           const full = parties.find(({ party, name }) => {
             const others = (taken.get(name) ?? 0) - own;
-            // Whatever is too large for everything is still taken alone.
+            // An amount above the limit is still granted when nobody else holds any.
             return amount > 0 && others > 0 && others + amount > shares[party];
           });
           if (full !== undefined) return full.party;

@@ -7,50 +7,48 @@ import type { RateLimit, RateLimits } from "./rate-limits.ts";
 import type { Taken } from "./token-buckets.ts";
 import { TokenBuckets } from "./token-buckets.ts";
 
-/** Buckets of each kind that are kept: of a hundred bytes each. */
+/** Buckets kept of each kind, about 100 bytes each. */
 export const BUCKETS_MAXIMUM = 20_000;
 
-/** What the limits say of a request; `headers` belong to its answer, whatever that is. */
+/** Whether a request is within the limits. Every answer to it carries `headers`. */
 export type Verdict =
   | { readonly state: "allowed"; readonly headers: Readonly<Record<string, string>> }
   | {
       readonly state: "limited";
       readonly by: keyof RateLimits;
-      /** As what the client has asked too often. */
+      /** Which party of the client exceeded the limit. */
       readonly party: keyof Client;
       readonly answer: Answer;
     };
 
 /**
- * How often each client may ask, counted in this process: replicas count for themselves.
+ * Limits how often each client may send requests. Each replica counts separately.
  *
- * A credential that works has a bucket of its own. Everything else counts for the client's address: requests that need no
- * credential, and credentials that do not work. Each of the two has a bucket, so that a robot with a bad key does not keep people behind the
- * same NAT from signing in. An address that tried too many is told so instead of what is wrong with the next
- * one. Each is looked up even then, by its hash in an index, or one robot with a bad key would silence all others behind the same NAT,
- * those that were never heard before as well.
+ * A valid credential has a bucket of its own. Other requests count for the client's address, in two buckets: one for requests that need
+ * no credential, one for invalid credentials. So a robot with a bad key does not keep people behind the same NAT from signing in. An
+ * address over its limit is answered with 429 instead of 401. Its credentials are still looked up, by their hash in an index: otherwise one
+ * robot with a bad key would block all robots behind the same NAT whose keys this process has not seen yet.
  *
- * An address of IPv6 is a /64, and a /48 has as much as eight of them, because a subscriber may have 65,536.
+ * For IPv6 an address is a /64. A /48 has as much as eight of them, because a subscriber may have 65,536.
  */
 export interface RateLimiter {
-  /** @param token undefined for a request that authenticates itself with none. */
+  /** @param token undefined for a request without credential. */
   identify(token: string | undefined, address: string): Client;
-  /** Before the credential is looked up. */
+  /** Call before the credential is looked up. */
   onArrival(client: Client): Verdict;
-  /** The credential was good. */
+  /** Call when the credential is valid. */
   onAuthenticated(client: Client): Verdict;
-  /** There was none, or it was not good. */
+  /** Call when there is no credential, or an invalid one. */
   onAnonymous(client: Client): Verdict;
-  /** None is needed: a login, or a look at one. */
+  /** Call for operations that need no credential, such as logins. */
   onPublic(client: Client): Verdict;
 }
 
-/** Addresses that those of a /48 are as good as. */
+/** The limit of a /48, as a multiple of that of an address. */
 const ADDRESSES_OF_SITE = 8;
 
 const ALLOWED: Verdict = { state: "allowed", headers: {} };
 
-/** The limiter that limits nothing. */
 export const UNLIMITED: RateLimiter = {
   identify: identifyClient,
   onArrival: () => ALLOWED,
@@ -83,7 +81,7 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
   };
 }
 
-/** What each address may do, and all those of a /48. */
+/** Limits each address, and each /48. */
 function createAddressLimit(limit: RateLimit, clock: Clock): (client: Client, use: "look" | "take") => Verdict {
   const addresses = new TokenBuckets(limit, BUCKETS_MAXIMUM);
   const siteLimit = { per_second: limit.per_second * ADDRESSES_OF_SITE, burst: limit.burst * ADDRESSES_OF_SITE };

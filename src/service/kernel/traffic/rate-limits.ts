@@ -1,4 +1,4 @@
-/** How often something may happen: a token bucket of `burst` tokens, filled again with `per_second`. */
+/** A token bucket of `burst` tokens, refilled with `per_second`. */
 export interface RateLimit {
   readonly per_second: number;
   readonly burst: number;
@@ -7,15 +7,14 @@ export interface RateLimit {
 export interface RateLimits {
   /** Requests of one credential. */
   readonly credential: RateLimit;
-  /** Requests of one client address without a credential that works: logins, and as many guesses at keys. */
+  /** Requests of one client address without a valid credential: as many logins, and as many guesses at keys. */
   readonly address: RateLimit;
 }
 
 /**
- * A site may give all its robots one key and lose power: when it comes back, each robot asks once within seconds. So the bucket of
- * a credential holds two requests for each of 10,000 robots, and what it is filled with would carry 6,000 robots that
- * ask once a minute. An address may be a whole site behind one NAT; a hundred people can log in there at once, and a guess at a key
- * (128 bits) has no use for ten a second.
+ * All robots of a site may share one key, and after a power cut each sends a request within seconds. So the bucket of a credential holds
+ * two requests for each of 10,000 robots, and its rate serves 6,000 robots that send one request a minute. An address may be a whole site
+ * behind one NAT: a hundred people can log in there at once. Ten guesses a second at a key of 128 bits are hopeless.
  */
 export const RATE_LIMITS: RateLimits = {
   credential: { per_second: 100, burst: 20_000 },

@@ -1,13 +1,13 @@
 import type { RateLimit } from "./rate-limits.ts";
 
-/** What taking a token came to. */
+/** The state of a bucket after a token was asked for. */
 export interface Taken {
   readonly isAllowed: boolean;
   /** Whole tokens left. */
   readonly remaining: number;
-  /** Until the bucket is full again, when nobody takes more. */
+  /** Time until the bucket is full again, if no more are taken. */
   readonly fullInMs: number;
-  /** Until the next token is there; 0 while there are some. */
+  /** Time until the next token; 0 while there are some. */
   readonly waitMs: number;
 }
 
@@ -16,7 +16,7 @@ interface Bucket {
   filledAtMs: number;
 }
 
-/** Token buckets by name: at most `capacity` of them, and the least recently used one goes first. */
+/** Token buckets by name: at most `capacity` of them, the least recently used one is dropped first. */
 export class TokenBuckets {
   readonly #limit: RateLimit;
   readonly #capacity: number;
@@ -40,7 +40,7 @@ export class TokenBuckets {
     this.#buckets.delete(name);
   }
 
-  /** Takes one token from the bucket, if it has one. A bucket that is not there yet is full. */
+  /** Takes one token from the bucket, if it has one. A new bucket is full. */
   take(name: string, nowMs: number): Taken {
     const bucket = this.#use(name, nowMs);
     const isAllowed = bucket.tokens >= 1;
@@ -48,13 +48,13 @@ export class TokenBuckets {
     return this.#describe(bucket, isAllowed);
   }
 
-  /** What `take` would say, without taking. */
+  /** As `take`, without taking a token. */
   look(name: string, nowMs: number): Taken {
     const bucket = this.#use(name, nowMs);
     return this.#describe(bucket, bucket.tokens >= 1);
   }
 
-  /** Takes as many tokens as something came to, also those that the bucket does not have yet. */
+  /** Takes this many tokens, even if the bucket has fewer; its balance may become negative. */
   spend(name: string, tokens: number, nowMs: number): void {
     this.#use(name, nowMs).tokens -= tokens;
   }

@@ -4,17 +4,17 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Owner } from "../auth/authenticate.ts";
 import type { Answer } from "../http/answers.ts";
 import { refuse } from "../http/answers.ts";
-import { createTimeSlices } from "./let-others-in.ts";
+import { createTimeSlices } from "./event-loop.ts";
 import type { Limit } from "./limit.ts";
 import type { LimitsMet } from "./limits-met.ts";
 import type { HttpLimits } from "./limits.ts";
 import type { Client, Party } from "./parties.ts";
 import { createTally, identifyClient } from "./parties.ts";
-import { createTurns } from "./turns.ts";
+import { createFairQueue } from "./fair-queue.ts";
 
-/** Answers up to here fit into what the kernel keeps for every connection. */
+/** Answers up to this size fit into the kernel's send buffer of a connection. */
 const SMALL_ANSWER_BYTES = 16 * 1024;
-/** Bodies up to here are read in less than two milliseconds. */
+/** Bodies up to this size are parsed in less than two milliseconds. */
 const SMALL_BODY_BYTES = 4 * 1024;
 const LIMITS: Readonly<Record<Party, Limit>> = {
   credential: "limits.in_flight_mib.credential",
@@ -22,42 +22,43 @@ const LIMITS: Readonly<Record<Party, Limit>> = {
   site: "limits.in_flight_mib.site",
   all: "limits.in_flight_mib.all",
 };
-/** Seconds after which there is room again, likely. */
+/** Seconds after which there is probably room again. */
 const RETRY_AFTER_S = "1";
 
-/** Counts the bytes of requests and answers that are on their way, so that no client fills the memory by being slow. */
+/** Counts the bytes of requests and answers in flight, so that slow clients cannot exhaust memory. */
 export interface Traffic {
   /**
-   * Resolves when a request may be looked at, senders in turn, as few in each turn of the event loop as keep it short; false where too many
-   * wait. Each takes a part of a millisecond before it waits for anything, and hundreds may arrive at once.
+   * Waits until a request may begin; false when too many wait. Requests begin round-robin over sites, and few in each turn of the event
+   * loop: each takes part of a millisecond before its first await, and hundreds may arrive at once.
    *
-   * @param address of the client
+   * @param address of the client.
    */
   arrive(address: string): Promise<boolean>;
-  /** Counts a request from before its body is read until its work and its answer are over; a refusal where there is no room for the body. */
+  /** Counts a request from before its body is read until it is handled and answered; a refusal when there is no room for the body. */
   begin(client: Client, bodyBytes: number, response: ServerResponse, owner?: Owner | null): Passage | Answer;
 }
 
 /** One request and its answer. */
 export interface Passage {
   /**
-   * Does the work of the request when its turn has come; null where too many wait. It counts until then, also where its client is gone.
+   * Runs the job of the request when it is its turn; null when too many wait. The request counts until the job ends, also when its client
+   * has disconnected.
    *
-   * @param whose organization, or the address of a request that is nobody's.
+   * @param requester id of the organization, or the address of a request without credential.
    */
-  work<T>(whose: string, job: () => Promise<T>): Promise<T | null>;
+  work<T>(requester: string, job: () => Promise<T>): Promise<T | null>;
   /**
-   * Reads the body. Large ones are read one after the other, senders in turn, and other requests are looked at in between: each takes
-   * milliseconds, and a hundred may arrive at once. Those that are read without a pause share a commit. Null where too many wait,
-   * or nobody waits for the answer any more.
+   * Parses the body. Large ones are parsed one after the other, round-robin over clients, and other requests begin in between: each takes
+   * milliseconds, and a hundred may arrive at once. Those parsed without a pause share a commit. Null when too many wait, or when the
+   * client has disconnected.
    */
-  read<T>(work: () => T): Promise<T | null>;
-  /** The body is done with, and so many bytes are to be sent; a refusal where there is no room for them. */
+  read<T>(parse: () => T): Promise<T | null>;
+  /** Counts an answer of this size instead of the body; a refusal when there is no room for it. */
   answer(bytes: number): Answer | null;
-  /** The same of an answer that has to be sent, because it tells what was changed. */
+  /** Counts an answer that must be sent even without room, because it reports a change. */
   report(bytes: number): void;
-  /** Everything up to now is taken, and as much again is to be sent. */
-  goOn(): void;
+  /** Restarts the client's time limit: it has taken everything sent so far. */
+  extend(): void;
 }
 
 type TrafficLimits = Pick<HttpLimits, "inFlightBytes" | "answerBytesPerS" | "answerPatienceMs" | "requests">;
@@ -68,9 +69,9 @@ export function createTraffic(
   clock: Pick<Clock, "monotonicMs">,
 ): Traffic {
   const tally = createTally(inFlightBytes);
-  /** Requests that wait to be begun, and bodies that wait to be read. */
-  const steps = createTurns({ own: requestLimits.own, all: requestLimits.all });
-  const requests = createTurns(requestLimits);
+  /** Requests that wait to begin, and bodies that wait to be parsed. */
+  const steps = createFairQueue({ own: requestLimits.own, all: requestLimits.all });
+  const requests = createFairQueue(requestLimits);
   const yieldWhenDue = createTimeSlices(clock);
 
   function refuseFull(party: Party, client: Client, owner: Owner | null): Answer {
@@ -84,8 +85,8 @@ export function createTraffic(
     return refuse("RateLimited", `Too many large requests of this ${whose} are being worked on`, headers);
   }
 
-  function step<T>(whose: string, work: () => T): Promise<T | null> {
-    return steps.take(whose, async () => {
+  function step<T>(requester: string, work: () => T): Promise<T | null> {
+    return steps.run(requester, async () => {
       await yieldWhenDue();
       return work();
     });
@@ -115,13 +116,13 @@ export function createTraffic(
         deadline = setTimeout(() => response.destroy(), answerPatienceMs + (bytes / answerBytesPerS) * 1000);
       };
       return {
-        async work(whose, job) {
+        async work(requester, job) {
           isWorking = true;
           try {
-            const worked = await requests.take(whose, job);
+            const worked = await requests.run(requester, job);
             if (worked === null) {
               const organizationId = owner?.organization_id ?? null;
-              limitsMet.note("limits.waiting_requests", { organizationId, party: whose });
+              limitsMet.note("limits.waiting_requests", { organizationId, party: requester });
             }
             return worked;
           } finally {
@@ -129,9 +130,9 @@ export function createTraffic(
             if (response.destroyed) share.resize(0);
           }
         },
-        async read(work) {
-          if (bodyBytes <= SMALL_BODY_BYTES) return work();
-          return step(client.credential ?? client.network, () => (response.destroyed ? null : work()));
+        async read(parse) {
+          if (bodyBytes <= SMALL_BODY_BYTES) return parse();
+          return step(client.credential ?? client.network, () => (response.destroyed ? null : parse()));
         },
         answer(bytes) {
           const party = bytes > SMALL_ANSWER_BYTES ? share.tryResize(bytes) : null;
@@ -140,7 +141,7 @@ export function createTraffic(
           return null;
         },
         report,
-        goOn: () => deadline?.refresh(),
+        extend: () => deadline?.refresh(),
       };
     },
   };

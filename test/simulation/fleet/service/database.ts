@@ -10,7 +10,7 @@ import { NodeSqliteDialect } from "../../../../src/service/kernel/store/sqlite/d
 import type { SqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
 import { openDatabase } from "../../../../src/service/kernel/store/sqlite/open.ts";
 import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
-import { TrialDialect } from "../../../../src/service/kernel/store/sqlite/trials.ts";
+import { RecordingDialect } from "../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { createWriter } from "../../../../src/service/kernel/store/writer.ts";
 import type { WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
@@ -111,7 +111,7 @@ export function createDatabase(disk: ServiceDisk): Database {
       await takeTurn(process);
       await migrate(slowly(new NodeSqliteDialect(running), { running, committing: running }), now);
       next();
-      const writer = slowly(new TrialDialect(running, commitHere(committing)), { running, committing });
+      const writer = slowly(new RecordingDialect(running, commitHere(committing)), { running, committing });
       const queue = createWriter(inTurn(sqliteRunner(writer, NO_TIME), options));
       return {
         store: {

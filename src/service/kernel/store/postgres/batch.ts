@@ -3,7 +3,7 @@ import type { Kysely } from "kysely";
 
 import { createBackoff } from "../../../../platform/retry.ts";
 import type { ServiceMachine } from "../../machine.ts";
-import { createTimeSlices } from "../../traffic/let-others-in.ts";
+import { createTimeSlices } from "../../traffic/event-loop.ts";
 import type { Tables } from "../tables.ts";
 import { isConflict, isLockTimeout, isOverLimit, StoreUnavailableError, unavailable } from "../unavailable.ts";
 import { commitAll } from "../writer.ts";

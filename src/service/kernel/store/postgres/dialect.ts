@@ -11,7 +11,7 @@ import type {
 import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../../../platform/clock.ts";
-import { ConnectionTurns } from "../connection-turns.ts";
+import { ConnectionQueue } from "../connection-queue.ts";
 import { isRefusal, StoreUnavailableError } from "../unavailable.ts";
 import { toPostgresText } from "./text.ts";
 
@@ -81,7 +81,7 @@ class LockingPostgresAdapter extends PostgresAdapter {
 class NodePostgresDriver implements Driver {
   readonly #pool: Pool;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #turns: ConnectionTurns;
+  readonly #queue: ConnectionQueue;
   readonly #names = new StatementNames();
   /** The last attempt to connect that failed, while none has succeeded since. */
   #failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
@@ -89,13 +89,13 @@ class NodePostgresDriver implements Driver {
   constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
     this.#pool = pool;
     this.#clock = clock;
-    this.#turns = new ConnectionTurns(pool.options.max, PATIENCE_MS);
+    this.#queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<NodePostgresConnection> {
-    const end = await this.#turns.begin();
+    const end = await this.#queue.acquire();
     try {
       return await this.#connect(end);
     } catch (error) {

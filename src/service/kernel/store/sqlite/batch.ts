@@ -2,17 +2,17 @@ import { CompiledQuery } from "kysely";
 import type { Kysely, Transaction } from "kysely";
 
 import type { Clock } from "../../../../platform/clock.ts";
-import { createTimeSlices } from "../../traffic/let-others-in.ts";
+import { createTimeSlices } from "../../traffic/event-loop.ts";
 import type { Tables } from "../tables.ts";
 import { StoreUnavailableError, unavailable } from "../unavailable.ts";
 import { commitAll } from "../writer.ts";
 import type { PendingWrite, WriteRunner } from "../writer.ts";
 
-/** One commit at a time. A write that fails takes no other of its commit along. */
+/** Runs one commit at a time. A write that fails does not fail the others of its commit. */
 export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monotonicMs">): WriteRunner {
   const yieldWhenDue = createTimeSlices(clock);
 
-  /** @returns whether all of them succeeded, or failed for good; else none of them happened. */
+  /** @returns whether every write is settled; if not, none of them was committed. */
   async function runBare(batch: readonly PendingWrite[]): Promise<boolean> {
     let hasBegun = false;
     try {
@@ -24,9 +24,9 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
         }
       });
     } catch (error) {
-      // Where nobody knows whether all of it happened, it must not happen again.
+      // When it is unknown whether the commit happened, the writes must not run again.
       if (hasBegun && !(error instanceof StoreUnavailableError)) return false;
-      // Another process held the lock for as long as a write may wait: there is no time left for a second attempt.
+      // Another process held the lock for the whole time that a write may wait, so there is no second attempt.
       for (const write of batch) write.fail(unavailable(error));
       return true;
     }
@@ -44,7 +44,7 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
         }
       });
     } catch (error) {
-      // Some may have failed on their own before; a promise settles once.
+      // Some may have failed already; failing them again has no effect.
       for (const write of batch) write.fail(unavailable(error));
       return;
     }
@@ -53,7 +53,7 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
 
   return {
     async together(batch) {
-      // Savepoints are a third of the queries of a setup, and needed where a write fails; those are rare.
+      // Savepoints would be a third of the queries of a setup, and only failed writes, which are rare, need them.
       if (!(await runBare(batch))) await runInSavepoints(batch);
       return [];
     },
@@ -75,7 +75,7 @@ async function runInSavepoint(transaction: Transaction<Tables>, write: PendingWr
   }
 }
 
-/** @throws `error` where SQLite gave up the whole transaction, as it may on a full disk: then every write of it failed so. */
+/** @throws `error` when SQLite rolled back the whole transaction, as on a full disk: then every write in it has failed. */
 async function undo(transaction: Transaction<Tables>, error: unknown): Promise<void> {
   try {
     await transaction.executeQuery(CompiledQuery.raw("rollback to job"));

@@ -1,38 +1,38 @@
 import type { DatabaseSync } from "node:sqlite";
 
-import { createCommits, NOTHING_TRIED, snapshotTooOld } from "./commit.ts";
-import type { Committer } from "./commit.ts";
+import { createReplay, EMPTY_TRANSACTION, snapshotTooOld } from "./replay.ts";
+import type { Committer } from "./replay.ts";
 import { SqliteThread } from "./thread.ts";
 
-/** Commits in a thread of its own, which alone waits for the disk. */
+/** Commits in a separate thread, so that only that thread waits for the disk. */
 export async function commitInThread(path: string): Promise<Committer> {
   let thread = await startThread(path);
   return {
-    async commit(trial) {
+    async commit(recorded) {
       if (thread.hasEnded) {
         thread = await startThread(path);
-        // It does not know what was committed before it started.
+        // The new thread does not know what was committed before it started.
         throw snapshotTooOld();
       }
-      await thread.ask(trial);
+      await thread.ask(recorded);
     },
     [Symbol.asyncDispose]: () => thread.end(),
   };
 }
 
-/** Resolves when the thread knows the state of the database. */
+/** Resolves when the thread has read the version of the database. */
 async function startThread(path: string): Promise<SqliteThread> {
   const thread = new SqliteThread({ path, role: "committer" });
-  await thread.ask(NOTHING_TRIED);
+  await thread.ask(EMPTY_TRANSACTION);
   return thread;
 }
 
-/** Commits in the caller's thread, which suits a command that does one thing. */
+/** Commits in the caller's thread: enough for a command. */
 export function commitHere(database: DatabaseSync): Committer {
-  const commit = createCommits(database);
+  const commit = createReplay(database);
   return {
-    async commit(trial) {
-      commit(trial);
+    async commit(recorded) {
+      commit(recorded);
     },
     async [Symbol.asyncDispose]() {
       // A no-op where it is closed.

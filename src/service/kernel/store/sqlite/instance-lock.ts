@@ -4,11 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { isLocked } from "./lock.ts";
 
 /**
- * Holds a data directory for one service: a second one on it would be a mistake of configuration nobody notices, and would
- * stall both at every commit.
+ * Locks a data directory for one service. A second service on it would be a configuration mistake that nobody notices, and both would
+ * stall at every commit.
  *
- * The lock is an exclusive transaction on an empty database beside the real one, which the kernel ends with the process,
- * however that ends; Node offers no other file lock.
+ * The lock is an exclusive transaction on an empty database beside the real one. The kernel releases it however the process ends. Node
+ * offers no other file lock.
  *
  * @returns null while another process holds the directory.
  * @throws where the directory cannot be written.

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../../platform/clock.ts";
 
-/** How long another process (a backup, a command, a shell) may hold the database before a query gives up. */
+/** How long a query waits for another process (a backup, a command, a shell) that holds the lock. */
 export const BUSY_TIMEOUT_MS = 5000;
-/** Between two attempts. Such a lock is held for milliseconds, or by a person. */
+/** Pauses between attempts: most locks last milliseconds, the others last as long as a person keeps a shell open. */
 const PAUSES_MS: readonly number[] = [1, 2, 5, 10, 20];
 const LAST_PAUSE_MS = 50;
 /** sqlite.org/rescode.html */
@@ -13,7 +13,7 @@ export type WaitingClock = Pick<Clock, "monotonicMs" | "sleep">;
 /**
  * Calls `attempt` until it finds the database unlocked.
  *
- * @throws what `attempt` throws; that the database is locked, after BUSY_TIMEOUT_MS.
+ * @throws what `attempt` throws; the error of a locked database only after BUSY_TIMEOUT_MS.
  */
 export async function retryWhileLocked(attempt: () => void, clock: WaitingClock): Promise<void> {
   const deadlineMs = clock.monotonicMs() + BUSY_TIMEOUT_MS;

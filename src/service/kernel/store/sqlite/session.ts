@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
-/** Prepared statements kept; the queries of the service are fewer. */
+/** Prepared statements kept; the service has fewer queries. */
 const STATEMENTS_MAXIMUM = 256;
 
 export interface StatementRequest {
@@ -24,7 +24,7 @@ export class SqliteSession {
     this.#database = database;
   }
 
-  /** @throws the error of SQLite, or one that names a parameter which SQLite has no type for. */
+  /** @throws the error of SQLite, or one that names the statement when SQLite has no type for a parameter. */
   run(sql: string, parameters: readonly unknown[]): StatementResult {
     const { statement, hasRows } = this.#prepare(sql);
     if (!parameters.every(isBindable)) throw new Error(`Cannot bind a parameter of: ${sql}`);
@@ -32,7 +32,7 @@ export class SqliteSession {
     return { rows: [], changes: statement.run(...parameters).changes };
   }
 
-  /** The one number that a statement returns. */
+  /** Runs a statement that returns a single number. */
   number(sql: string): number {
     const row = this.#prepare(sql).statement.get();
     const [value] = Object.values(row ?? {});
@@ -40,7 +40,7 @@ export class SqliteSession {
     return value;
   }
 
-  /** Rows that were changed since the connection was opened, also by what was rolled back (sqlite.org/lang_corefunc.html#total_changes). */
+  /** Rows changed since the connection was opened, also in transactions that were rolled back (sqlite.org/lang_corefunc.html#total_changes). */
   totalChanges(): number {
     return this.number("select total_changes()");
   }

@@ -15,7 +15,7 @@ import { NodeSqliteDialect } from "./dialect.ts";
 import { BUSY_TIMEOUT_MS } from "./lock.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteThreadsDialect } from "./threads.ts";
-import { TrialDialect } from "./trials.ts";
+import { RecordingDialect } from "./recording-dialect.ts";
 
 /** The database in a data directory; SQLite keeps its log beside it. */
 export const SQLITE_FILE = "service.db";
@@ -23,10 +23,10 @@ export const SQLITE_FILE = "service.db";
 /**
  * Opens the store in a data directory, which must exist, and brings its schema up to date.
  *
- * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a trip to another thread and back
+ * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a round trip to another thread
  * takes longer than most (one writer behind a thread made a third of the registrations per second). What may hold the caller up is kept
  * away from it: a lock of another process is waited for without blocking (dialect.ts); a commit, which waits for the disk, goes to a
- * thread in one message (trials.ts); and queries of any size have threads.
+ * thread in one message (recording-dialect.ts); and queries of any size have threads.
  *
  * @throws where the file is no database, the disk refuses, or a newer program wrote it.
  */
@@ -42,7 +42,7 @@ export async function openSqliteStore(
   const preparing = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database, clock) });
   await prepare(preparing, new Date(clock.wallMs()).toISOString());
   const committer = opening.use(readerThreads === 0 ? commitHere(openDatabase(path)) : await commitInThread(path));
-  const writer = opening.use(new Kysely<Tables>({ dialect: new TrialDialect(database, committer, clock) }));
+  const writer = opening.use(new Kysely<Tables>({ dialect: new RecordingDialect(database, committer, clock) }));
   const lookup = opening.use(openSqliteReader(directory));
   const reader = readerThreads === 0 ? lookup : opening.use(openReaderThreads(directory, readerThreads));
   // Kysely closes only what it has used.

@@ -1,22 +1,22 @@
 import { Worker } from "node:worker_threads";
 
 import { StoreUnavailableError } from "../unavailable.ts";
-import type { Trial } from "./commit.ts";
+import type { RecordedTransaction } from "./replay.ts";
 import type { StatementRequest, StatementResult } from "./session.ts";
 import { SQLITE_WORKER } from "./worker-file.ts";
 
-/** What a thread is for: it reads, or it commits what was tried elsewhere. */
+/** A reader runs queries, a committer replays recorded transactions. */
 export interface ThreadSetup {
   readonly path: string;
   readonly role: "reader" | "committer";
 }
 
-/** Null ends the thread. */
-export type ThreadRequest = StatementRequest | Trial | null;
+/** Null asks the thread to end. */
+export type ThreadRequest = StatementRequest | RecordedTransaction | null;
 
 export type ThreadAnswer = StatementResult | { readonly error: { readonly message: string; readonly details: object } };
 
-/** A connection in a thread, which answers requests in the order in which they were made. */
+/** A connection in a thread, which answers requests in order. */
 export class SqliteThread {
   readonly #worker: Worker;
   readonly #asked: PromiseWithResolvers<StatementResult>[] = [];
@@ -37,15 +37,15 @@ export class SqliteThread {
     return this.#failure !== null;
   }
 
-  /** Resolves when nothing is left of the thread. */
+  /** Resolves when the thread has exited. */
   get gone(): Promise<void> {
     return this.#gone.promise;
   }
 
   /** @throws the error of SQLite; StoreUnavailableError where the thread has ended, or ends before it answers. */
-  ask(request: StatementRequest | Trial): Promise<StatementResult> {
+  ask(request: StatementRequest | RecordedTransaction): Promise<StatementResult> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
-    // First: it throws where a parameter cannot be copied, and then there is no answer to wait for.
+    // First, because it throws when a parameter cannot be copied, and then no answer comes.
     this.#worker.postMessage(request);
     const asked = Promise.withResolvers<StatementResult>();
     this.#asked.push(asked);
@@ -58,7 +58,7 @@ export class SqliteThread {
     await this.gone;
   }
 
-  /** Fails what was asked, and ends the thread as soon as SQLite returns to it. */
+  /** Rejects all open requests, and ends the thread as soon as SQLite returns. */
   giveUp(reason: string): void {
     this.#fail(reason);
     void this.#worker.terminate();

@@ -1,20 +1,20 @@
 import { CompiledQuery } from "kysely";
 import type { DatabaseConnection, Driver, QueryResult } from "kysely";
 
-import { ConnectionTurns } from "../connection-turns.ts";
+import { ConnectionQueue } from "../connection-queue.ts";
 import { queryResult, SqliteDialect, TransactionalSqliteAdapter } from "./dialect.ts";
 import { SqliteThread } from "./thread.ts";
 
-/** How long a query may take, and may wait for those before it. No query takes a tenth of it, unless the disk hangs. */
+/** How long a query may take, and how long it may wait for a connection. Unless the disk hangs, no query takes a tenth of it. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
-/** Kysely over connections that only read, each in a thread of its own: a query that takes long never holds the event loop. */
+/** Kysely over connections that only read, each in a thread of its own: a slow query never blocks the event loop. */
 export class SqliteThreadsDialect extends SqliteDialect {
   readonly #path: string;
   readonly #threads: number;
   readonly #timeoutMs: number;
 
-  /** @param threads started as they are needed. */
+  /** @param threads at most; each starts when it is first needed. */
   constructor(path: string, threads: number, timeoutMs = STATEMENT_TIMEOUT_MS) {
     super();
     this.#path = path;
@@ -37,26 +37,26 @@ class SqliteThreadsAdapter extends TransactionalSqliteAdapter {
   }
 }
 
-/** One for all databases, which share their prepared queries by it (store/prepared.ts). */
+/** Shared, because prepared queries are cached by adapter (store/prepared.ts). */
 const SQLITE_THREADS_ADAPTER = new SqliteThreadsAdapter();
 
 class SqliteThreadsDriver implements Driver {
   readonly #path: string;
   readonly #timeoutMs: number;
-  readonly #turns: ConnectionTurns;
+  readonly #queue: ConnectionQueue;
   readonly #free: ReaderConnection[] = [];
   readonly #ends = new Map<ReaderConnection, () => void>();
 
   constructor(path: string, maximum: number, timeoutMs: number) {
     this.#path = path;
     this.#timeoutMs = timeoutMs;
-    this.#turns = new ConnectionTurns(maximum, timeoutMs);
+    this.#queue = new ConnectionQueue(maximum, timeoutMs);
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<ReaderConnection> {
-    const end = await this.#turns.begin();
+    const end = await this.#queue.acquire();
     const connection = this.#free.pop() ?? new ReaderConnection(this.#path, this.#timeoutMs);
     this.#ends.set(connection, end);
     return connection;
@@ -66,7 +66,7 @@ class SqliteThreadsDriver implements Driver {
     const end = this.#ends.get(connection) ?? (() => {});
     this.#ends.delete(connection);
     if (connection.hasEnded) {
-      // Until nothing is left of it, it has its place: where the disk hangs, threads would become more and more.
+      // It keeps its place until its thread has exited; else threads would pile up while the disk hangs.
       void connection.gone.then(end);
       return;
     }

@@ -1,8 +1,8 @@
-/** A thread with one connection to a SQLite database, for reading or for commits. It answers one request after the other, and ends when it is told to. */
+/** A thread with one connection to a SQLite database, for reading or for commits. It answers requests one after the other, until it receives null. */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 
-import { createCommits } from "./commit.ts";
+import { createReplay } from "./replay.ts";
 import { BUSY_TIMEOUT_MS } from "./lock.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteSession } from "./session.ts";
@@ -16,7 +16,7 @@ if (port === null) throw new Error("This file is started as a thread of robot-po
 const database =
   role === "reader" ? new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly: true }) : openDatabase(path);
 const session = new SqliteSession(database);
-const commit = createCommits(database);
+const commit = createReplay(database);
 
 port.on("message", (request: ThreadRequest) => {
   if (request !== null) {
@@ -41,7 +41,7 @@ function run(request: NonNullable<ThreadRequest>): StatementResult {
   return { rows: [], changes: request.changes };
 }
 
-/** A copy in another thread keeps only the message of an error. */
+/** Structured cloning keeps only the message of an error, so its other members go separately. */
 function copyable(error: unknown): { readonly message: string; readonly details: object } {
   if (!(error instanceof Error)) return { message: String(error), details: {} };
   return { message: error.message, details: { ...error } };

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 
 import { paceConnections } from "../../../../../src/service/kernel/connections/pace-connections.ts";
-import { connectionAccepted } from "../../../../../src/service/kernel/traffic/let-others-in.ts";
+import { connectionAccepted } from "../../../../../src/service/kernel/traffic/event-loop.ts";
 
 it("hundreds who connect are read from a few in a turn, so that they are accepted soon, and other addresses do not wait for them", async () => {
   let turn = 0;

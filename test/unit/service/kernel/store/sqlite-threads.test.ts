@@ -5,14 +5,14 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
-import { ConnectionTurns, WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-turns.ts";
+import { ConnectionQueue, WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-queue.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { readSnapshot } from "../../../../../src/service/kernel/store/snapshot.ts";
 import { SqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
-import { onBehalfOf } from "../../../../../src/service/kernel/traffic/asker.ts";
+import { runForRequester } from "../../../../../src/service/kernel/traffic/requester.ts";
 import { memoryFolder } from "../../../../support/memory.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../../support/run/patience.ts";
@@ -101,8 +101,8 @@ describe("a store with threads for queries", () => {
     expect((await countTo(1)).rows).toEqual([{ last: 1 }]);
   });
 
-  it("queries of one asker beyond half of those that may wait are refused, and others are not", async () => {
-    const ask = (asker: string) => onBehalfOf(asker, () => countTo(1));
+  it("queries of one requester beyond half of those that may wait are refused, and others are not", async () => {
+    const ask = (requester: string) => runForRequester(requester, () => countTo(1));
     const flood = Array.from({ length: THREADS + WAITING_MAXIMUM / 2 + 3 }, () => ask("many"));
     const others = ["one", "other"].map(ask);
     const refused = (await Promise.allSettled(flood)).filter(({ status }) => status === "rejected");
@@ -139,12 +139,12 @@ describe("a store with threads for queries", () => {
   });
 });
 
-test("ConnectionTurns: others have their turns before the rest of who came with many", async () => {
-  const turns = new ConnectionTurns(THREADS, PATIENCE_MS);
+test("ConnectionQueue: others have their turns before the rest of who came with many", async () => {
+  const queue = new ConnectionQueue(THREADS, PATIENCE_MS);
   const begun: string[] = [];
-  const ask = async (asker: string) => {
-    const end = await onBehalfOf(asker, () => turns.begin());
-    begun.push(asker);
+  const ask = async (requester: string) => {
+    const end = await runForRequester(requester, () => queue.acquire());
+    begun.push(requester);
     end();
   };
   await Promise.all(["many", "many", "many", "many", "many", "many", "one", "other"].map(ask));

@@ -21,14 +21,14 @@ const every = <T>(what: (index: number) => T): readonly T[] =>
   Array.from({ length: ROBOTS }, (_, index) => what(index));
 
 describe("the default limits, for a site of 10,000 robots", () => {
-  it("let each of them ask twice", () => {
+  it("let each robot send two requests", () => {
     const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error("nobody sleeps")) };
     const limiter = createRateLimiter(RATE_LIMITS, clock);
     const states = [...every(() => limiter.onAuthenticated(SITE).state), ...every(() => limiter.onArrival(SITE).state)];
     expect(new Set(states)).toEqual(new Set(["allowed"]));
   });
 
-  it("let all of them wait at once, with their bodies", async () => {
+  it("let all requests wait at once, with their bodies", async () => {
     const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => 0 });
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     response.setMaxListeners(0);
@@ -39,7 +39,7 @@ describe("the default limits, for a site of 10,000 robots", () => {
     expect(new Set(await Promise.all(working))).toEqual(new Set(["done"]));
   });
 
-  it("keep a connection of each, beside a thousand others", () => {
+  it("keep one connection per robot, and a thousand others", () => {
     const server = new EventEmitter();
     // The part of a server that is used here.
     shareConnections(server as Server, { all: HTTP_LIMITS.connections, ofAddress: HTTP_LIMITS.connectionsOfAddress });

@@ -4,7 +4,7 @@ import { createTally, identifyClient } from "../../../../../src/service/kernel/t
 
 const SHARES = { credential: 10, network: 20, site: 30, all: 40 };
 
-/** A client for each pair of a token and an address, in turn. */
+/** One client for each pair of a token and an address. */
 function clientsOf(...pairs: readonly (readonly [token: string | undefined, address: string])[]) {
   return pairs.map(([token, address]) => identifyClient(token, address));
 }
@@ -25,7 +25,7 @@ it.each([
   expect(second?.tryResize(most)).toBeNull();
 });
 
-it("others have their shares, however much one holds", () => {
+it("one client's amount does not reduce the shares of others", () => {
   const tally = createTally(SHARES);
   const [greedy, honest] = clientsOf(["a", "192.0.2.1"], ["b", "192.0.2.2"]);
   if (greedy === undefined || honest === undefined) throw new Error("no clients");
@@ -35,7 +35,7 @@ it("others have their shares, however much one holds", () => {
   expect(tally.open(honest).tryResize(10)).toBeNull();
 });
 
-it("what is too large for everything is taken alone", () => {
+it("an amount above the limit is granted when nobody holds any", () => {
   const tally = createTally(SHARES);
   const [large, small] = clientsOf(["a", "::1"], ["a", "::1"]).map((client) => tally.open(client));
   expect([large?.tryResize(500), small?.tryResize(1), small?.tryResize(0)]).toEqual([null, "credential", null]);
@@ -43,7 +43,7 @@ it("what is too large for everything is taken alone", () => {
   expect(small?.tryResize(10)).toBeNull();
 });
 
-it("a share that finds no room for more stays as it was", () => {
+it("a share that cannot grow keeps its amount", () => {
   const tally = createTally(SHARES);
   const [one, other] = clientsOf(["a", "::1"], ["a", "::1"]).map((client) => tally.open(client));
   expect([one?.tryResize(4), other?.tryResize(4), one?.tryResize(7)]).toEqual([null, null, "credential"]);

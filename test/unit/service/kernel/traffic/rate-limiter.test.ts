@@ -22,7 +22,7 @@ function handClock(): Clock & { nowMs: number } {
 const states = (verdicts: readonly Verdict[]) => verdicts.map(({ state }) => state);
 
 describe("TokenBuckets", () => {
-  it("hands out the burst at once, then what is filled in", () => {
+  it("grants the burst at once, then the refill", () => {
     const buckets = new TokenBuckets({ per_second: 2, burst: 3 }, 10);
     const taken = [0, 0, 0, 0, 499, 500, 500, 10_000, 10_000, 10_000, 10_000].map(
       (nowMs) => buckets.take("a", nowMs).isAllowed,
@@ -30,14 +30,14 @@ describe("TokenBuckets", () => {
     expect(taken).toEqual([true, true, true, false, false, true, false, true, true, true, false]);
   });
 
-  it("tells what is left, when the next token is there, and when all are", () => {
+  it("reports the tokens left, the time to the next token, and to a full bucket", () => {
     const buckets = new TokenBuckets({ per_second: 2, burst: 2 }, 10);
     expect(buckets.take("a", 0)).toEqual({ isAllowed: true, remaining: 1, fullInMs: 500, waitMs: 0 });
     expect(buckets.take("a", 0)).toEqual({ isAllowed: true, remaining: 0, fullInMs: 1000, waitMs: 500 });
     expect(buckets.take("a", 250)).toEqual({ isAllowed: false, remaining: 0, fullInMs: 750, waitMs: 250 });
   });
 
-  it("keeps no more than its capacity, and lets go of the least recently used", () => {
+  it("keeps at most its capacity, and drops the least recently used bucket", () => {
     const buckets = new TokenBuckets({ per_second: 1, burst: 1 }, 2);
     buckets.take("a", 0);
     buckets.take("b", 0);
@@ -50,7 +50,7 @@ describe("TokenBuckets", () => {
 describe("createRateLimiter", () => {
   const limits = { credential: { per_second: 1, burst: 2 }, address: { per_second: 1, burst: 3 } };
 
-  it("counts each credential that works for itself, wherever it comes from", () => {
+  it("counts each valid credential separately, from any address", () => {
     const limiter = createRateLimiter(limits, handClock());
     const [left, right] = ["Bearer a", "Bearer b"].map((value) => limiter.identify(value, "10.0.0.1"));
     const elsewhere = limiter.identify("Bearer a", "10.0.0.2");
@@ -59,7 +59,7 @@ describe("createRateLimiter", () => {
     expect(limiter.onArrival(left!)).toMatchObject({ state: "limited", by: "credential" });
   });
 
-  it("addresses of one IPv6 /48 have together as much as eight of them, and those of another their own", () => {
+  it("addresses of one IPv6 /48 share eight times the limit of an address, and another /48 has its own", () => {
     const limiter = createRateLimiter(limits, handClock());
     const ask = (address: string) => limiter.onAnonymous(limiter.identify(undefined, address));
     const [first, ...others] = Array.from({ length: 30 }, (_, index) => ask(`2001:db8:1:${index.toString(16)}::1`));
@@ -71,7 +71,7 @@ describe("createRateLimiter", () => {
     expect(ask("192.0.2.1").state).toBe("allowed");
   });
 
-  it("credentials that do not work do not keep anybody at their address from signing in", () => {
+  it("invalid credentials do not keep others at their address from signing in", () => {
     const limiter = createRateLimiter(limits, handClock());
     const [robot, person] = ["Bearer bad", undefined].map((token) => limiter.identify(token, "10.0.0.1"));
     while (limiter.onAnonymous(robot!).state === "allowed");
@@ -83,7 +83,7 @@ describe("createRateLimiter", () => {
     ]);
   });
 
-  it("an address that guessed too often is told so, and each credential is looked up that it has not seen", () => {
+  it("an address with too many guesses is limited, and credentials not seen before are still looked up", () => {
     const clock = handClock();
     const limiter = createRateLimiter(limits, clock);
     const good = limiter.identify("Bearer good", "10.0.0.1");
@@ -105,7 +105,7 @@ describe("createRateLimiter", () => {
     expect(limiter.onAnonymous(guess).state).toBe("allowed");
   });
 
-  it("tells in headers what is left, and in seconds when all of it is there again", () => {
+  it("headers report the tokens left and the seconds until the bucket is full", () => {
     const limiter = createRateLimiter(limits, handClock());
     const client = limiter.identify("Bearer a", "10.0.0.1");
     expect([limiter.onAuthenticated(client), limiter.onAuthenticated(client)]).toEqual([
@@ -114,7 +114,7 @@ describe("createRateLimiter", () => {
     ]);
   });
 
-  it("a credential that works no more is unknown again", () => {
+  it("a credential that became invalid is unknown again", () => {
     const limiter = createRateLimiter(limits, handClock());
     const client = limiter.identify("Bearer a", "10.0.0.1");
     limiter.onAuthenticated(client);
@@ -138,12 +138,12 @@ describe("createRateLimiter", () => {
     expect(networks[0] === networks[1]).toBe(isOne);
   });
 
-  it("keeps no credential", () => {
+  it("does not store credentials", () => {
     const { credential } = createRateLimiter(limits, handClock()).identify("Bearer sk_rps_secret", "::1");
     expect(credential).not.toContain("secret");
   });
 
-  it("a plant of 3,000 robots with one key comes back after a power cut: three requests of each within a minute pass", () => {
+  it("after a power cut 3,000 robots with one key each get three requests through within a minute", () => {
     const clock = handClock();
     const limiter = createRateLimiter(RATE_LIMITS, clock);
     const client = limiter.identify("Bearer a", "10.0.0.1");

@@ -37,7 +37,7 @@ function traffic(bodyMs: number) {
   return { order, read, request, limitsMet };
 }
 
-it("requests that arrive together are begun over many turns, and networks take turns with it", async () => {
+it("requests that arrive together begin over many turns of the event loop, round-robin over sites", async () => {
   const { order, request } = traffic(10);
   const requests = Array.from({ length: 100 }, (_, index) => request("192.0.2.1", `a${index}`));
   requests.push(request("192.0.2.2", "b"), request("2001:db8::1", "c0"), request("2001:db8:0:1::1", "c1"));
@@ -50,20 +50,20 @@ it("requests that arrive together are begun over many turns, and networks take t
   await Promise.all(requests);
   expect(order.filter((name) => !name.startsWith("a"))).toEqual(["b", "c0", "c1"]);
   expect(order.indexOf("b")).toBeLessThan(10);
-  // One network of IPv6 has one turn, whatever addresses it takes.
+  // One IPv6 site counts as one requester, whatever addresses it uses.
   expect(order.indexOf("c1")).toBeGreaterThan(order.indexOf("c0") + 1);
   // Some begin while the slice is looked at.
   expect(turns).toBeGreaterThan(30);
 });
 
-it("of one network no more than its share waits to be begun", async () => {
+it("no more requests of one network than its share wait to begin", async () => {
   const { order, request, limitsMet } = traffic(0);
   await Promise.all(Array.from({ length: 10_002 }, (_, index) => request("192.0.2.1", `a${index}`)));
   expect(order.filter((name) => name.endsWith("is refused"))).toEqual(["a10001 is refused"]);
   expect(limitsMet).toEqual(["limits.waiting_requests 192.0.2.1"]);
 });
 
-it("large bodies are read one after the other, senders in turn, and whoever comes in between is looked at", async () => {
+it("large bodies are parsed one after the other, round-robin over clients, and requests that arrive in between begin", async () => {
   const { order, read } = traffic(50);
   const reads = ["a1", "a2", "a3"].map((name) => read("a", name, LARGE));
   reads.push(read("b", "b1", LARGE), read("c", "small", SMALL));
@@ -72,7 +72,7 @@ it("large bodies are read one after the other, senders in turn, and whoever come
   expect(order).toEqual(["small", "a1", "another request", "a2", "b1", "a3"]);
 });
 
-it("many that take little time are read together, so that they share a commit", async () => {
+it("small bodies are parsed together, so that they share a commit", async () => {
   const { order, read } = traffic(1);
   const reads = Array.from({ length: 5 }, (_, index) => read("a", `a${index}`, LARGE));
   setImmediate(() => setImmediate(() => order.push("other")));
@@ -94,19 +94,19 @@ describe("room that a request took", () => {
     return { passage, isFull, leave: () => response.destroy().emit("close") };
   }
 
-  it("is given back once its answer is on the way, should that be small", () => {
+  it("is released once its answer is being sent, if that is small", () => {
     const { passage, isFull } = fill();
     expect(passage.answer(1)).toBeNull();
     expect(isFull()).toBe(false);
   });
 
-  it("is given back when its client leaves", () => {
+  it("is released when its client disconnects", () => {
     const { isFull, leave } = fill();
     leave();
     expect(isFull()).toBe(false);
   });
 
-  it("is given back when work fails whose client has left, and not before", async () => {
+  it("is released when the work of a disconnected client fails, and not before", async () => {
     const { passage, isFull, leave } = fill();
     const failing = Promise.withResolvers<never>();
     const working = passage.work("org_1", () => failing.promise);

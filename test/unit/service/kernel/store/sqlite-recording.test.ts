@@ -9,11 +9,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
-import type { Committer, Trial } from "../../../../../src/service/kernel/store/sqlite/commit.ts";
+import type { Committer, RecordedTransaction } from "../../../../../src/service/kernel/store/sqlite/replay.ts";
 import { commitHere, commitInThread } from "../../../../../src/service/kernel/store/sqlite/committers.ts";
 import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
 import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/open.ts";
-import { TrialDialect } from "../../../../../src/service/kernel/store/sqlite/trials.ts";
+import { RecordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
 import { createWriter } from "../../../../../src/service/kernel/store/writer.ts";
@@ -26,18 +26,21 @@ let path: string;
 let other: DatabaseSync;
 beforeEach(async () => {
   resources = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(memoryFolder, "trials-"));
+  const directory = await mkdtemp(join(memoryFolder, "recording-"));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
-  path = join(directory, "trials.db");
+  path = join(directory, "recording.db");
   other = resources.use(openDatabase(path));
   await migrate(new Kysely<Tables>({ dialect: new NodeSqliteDialect(other) }), "2026");
 });
 afterEach(() => resources.disposeAsync());
 
 /** @param commit done instead of the commit, which it may call. */
-function writerWith(committer: Committer, commit = (trial: Trial) => committer.commit(trial)): Writer {
+function writerWith(
+  committer: Committer,
+  commit = (recorded: RecordedTransaction) => committer.commit(recorded),
+): Writer {
   resources.use(committer);
-  const dialect = new TrialDialect(resources.use(openDatabase(path)), { ...committer, commit });
+  const dialect = new RecordingDialect(resources.use(openDatabase(path)), { ...committer, commit });
   return createWriter(sqliteRunner(new Kysely<Tables>({ dialect }), testMachine.clock));
 }
 
@@ -58,15 +61,15 @@ function ids(): readonly unknown[] {
     .map((row) => row["id"]);
 }
 
-describe("TrialDialect", () => {
+describe("RecordingDialect", () => {
   it("a write is seen, and acknowledged, when it is committed, and nothing else waits for that", async () => {
     const disk = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const committer = here();
-    const writer = writerWith(committer, async (trial) => {
+    const writer = writerWith(committer, async (recorded) => {
       asked.resolve();
       await disk.promise;
-      await committer.commit(trial);
+      await committer.commit(recorded);
     });
     let isAcknowledged = false;
     const written = add(writer, "org_1").then(() => (isAcknowledged = true));
@@ -77,26 +80,26 @@ describe("TrialDialect", () => {
     expect(ids()).toEqual(["org_1"]);
   });
 
-  it("what another process commits between the trial and the commit is seen by the write, which is tried again", async () => {
+  it("a write that another process overtakes runs again and sees what that one committed", async () => {
     const committer = here();
-    let trials = 0;
-    const writer = writerWith(committer, async (trial) => {
-      trials += 1;
-      if (trials === 1) other.exec("insert into organizations values ('other', 'other', '2026')");
-      await committer.commit(trial);
+    let attempts = 0;
+    const writer = writerWith(committer, async (recorded) => {
+      attempts += 1;
+      if (attempts === 1) other.exec("insert into organizations values ('other', 'other', '2026')");
+      await committer.commit(recorded);
     });
     const seen = await writer.write(async (transaction) => {
       await transaction.insertInto("organizations").values(organization("own")).execute();
       return (await transaction.selectFrom("organizations").select("id").orderBy("id").execute()).map(({ id }) => id);
     });
-    expect([trials, seen, ids()]).toEqual([2, ["other", "own"], ["other", "own"]]);
+    expect([attempts, seen, ids()]).toEqual([2, ["other", "own"], ["other", "own"]]);
   });
 
   it("a commit of which nobody knows whether it happened is not made again", async () => {
     const committer = here();
     const lost = new StoreUnavailableError("The thread of the database has ended");
-    const writer = writerWith(committer, async (trial) => {
-      await committer.commit(trial);
+    const writer = writerWith(committer, async (recorded) => {
+      await committer.commit(recorded);
       throw lost;
     });
     let runs = 0;
@@ -108,12 +111,12 @@ describe("TrialDialect", () => {
     expect([runs, ids()]).toEqual([1, ["org_1"]]);
   });
 
-  it("a commit that does not do what the trial did is refused", async () => {
+  it("a replay that changes another number of rows than the recording is refused", async () => {
     const committer = here();
     const writer = writerWith(committer, ({ statements, changes }) =>
       committer.commit({ statements, changes: changes + 1 }),
     );
-    await expect(add(writer, "org_1")).rejects.toThrow("does not do what it did when tried");
+    await expect(add(writer, "org_1")).rejects.toThrow("changed another number of rows");
     expect(ids()).toEqual([]);
   });
 });
@@ -128,7 +131,7 @@ describe("commitInThread", () => {
     expect(ids()).toEqual(["a", "b", "taken"]);
   });
 
-  it("a trial of which a part did not stay in memory leaves nothing of itself in the log", async () => {
+  it("a recorded transaction too large for the page cache leaves nothing in the write-ahead log", async () => {
     const writer = writerWith(await commitInThread(path));
     const large = Array.from({ length: 50 }, (_, index) => `${index}${"x".repeat(400_000)}`);
     const refused = writer.write(async (transaction) => {

@@ -5,10 +5,10 @@ import { expect, it } from "vitest";
 import {
   connectionAccepted,
   createTimeSlices,
-  letOthersIn,
-} from "../../../../../src/service/kernel/traffic/let-others-in.ts";
+  yieldEventLoop,
+} from "../../../../../src/service/kernel/traffic/event-loop.ts";
 
-it("of all long work one step is taken in each turn of the event loop, in the order of asking", async () => {
+it("one step of all long work runs in each turn of the event loop, in the order of the calls", async () => {
   const steps: string[] = [];
   let isOver = false;
   const count = () => {
@@ -17,7 +17,7 @@ it("of all long work one step is taken in each turn of the event loop, in the or
   };
   const work = async (name: string) => {
     for (let step = 1; step <= 2; step += 1) {
-      await letOthersIn();
+      await yieldEventLoop();
       steps.push(`${name}${step}`);
     }
   };
@@ -30,18 +30,18 @@ it("of all long work one step is taken in each turn of the event loop, in the or
   expect(turns.every((one) => one.length <= "a1".length)).toBe(true);
 });
 
-it("work that takes no time lets nobody in; after its slice it does, once", async () => {
+it("work yields once its time slice is over, and not before", async () => {
   let elapsedMs = 0;
   const yieldWhenDue = createTimeSlices({ monotonicMs: () => elapsedMs });
   expect(yieldWhenDue()).toBeUndefined();
   elapsedMs += 10;
-  const letIn = yieldWhenDue();
-  expect(letIn).toBeInstanceOf(Promise);
-  await letIn;
+  const yielded = yieldWhenDue();
+  expect(yielded).toBeInstanceOf(Promise);
+  await yielded;
   expect(yieldWhenDue()).toBeUndefined();
 });
 
-it("while connections are accepted work goes on now and then, and afterwards at once", async () => {
+it("work is deferred most of the time while connections are accepted, and resumes at once afterwards", async () => {
   const yieldWhenDue = createTimeSlices({ monotonicMs: () => 0 });
   let steps = 0;
   const ended = new AbortController();
@@ -50,7 +50,7 @@ it("while connections are accepted work goes on now and then, and afterwards at 
     while (!ended.signal.aborted) {
       await yieldWhenDue();
       steps += 1;
-      await letOthersIn();
+      await yieldEventLoop();
     }
   };
   const working = work();
@@ -58,10 +58,10 @@ it("while connections are accepted work goes on now and then, and afterwards at 
     connectionAccepted();
     await turn();
   }
-  const whileConnectionsCame = steps;
+  const stepsWhileAccepting = steps;
   ended.abort();
   await working;
-  expect(whileConnectionsCame).toBeGreaterThan(1);
-  expect(whileConnectionsCame).toBeLessThan(50);
+  expect(stepsWhileAccepting).toBeGreaterThan(1);
+  expect(stepsWhileAccepting).toBeLessThan(50);
   expect(yieldWhenDue()).toBeUndefined();
 });

@@ -2,22 +2,22 @@ import type { DatabaseSync } from "node:sqlite";
 
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 
-import type { Committer, Trial } from "./commit.ts";
+import type { Committer, RecordedTransaction } from "./replay.ts";
 import { NodeSqliteConnection, NodeSqliteDialect, NodeSqliteDriver } from "./dialect.ts";
 import type { WaitingClock } from "./lock.ts";
 import { SqliteSession } from "./session.ts";
 import type { StatementRequest } from "./session.ts";
 
-/** Changed pages of a trial that stay in memory. Beyond them, which takes bodies of many megabytes, SQLite writes some to its log early. */
-const TRIAL_PAGES = 4000;
-/** What leaves no trace in the database. */
-const READING = /^(?:select|pragma)\b/i;
+/** Changed pages of a transaction that stay in memory. Only bodies of many megabytes change more; then SQLite writes some to its log early. */
+const CACHED_PAGES = 4000;
+/** Statements that change nothing, which the recording leaves out. */
+const READ_ONLY = /^(?:select|pragma)\b/i;
 
 /**
- * Kysely over a connection that tries transactions: each runs here, where its statements cost microseconds, is rolled back, and is handed
- * to another connection, which runs it again and commits it. So the disk is waited for wherever that other connection is.
+ * Kysely over a connection that records transactions: each runs here in memory, where a statement costs microseconds, and is rolled back.
+ * Then the committer replays its statements on another connection and commits them, so that only the committer waits for the disk.
  */
-export class TrialDialect extends NodeSqliteDialect {
+export class RecordingDialect extends NodeSqliteDialect {
   readonly #database: DatabaseSync;
   readonly #committer: Committer;
   readonly #clock: WaitingClock | null;
@@ -30,25 +30,25 @@ export class TrialDialect extends NodeSqliteDialect {
   }
 
   override createDriver(): Driver {
-    return new TrialDriver(this.#database, this.#committer, this.#clock);
+    return new RecordingDriver(this.#database, this.#committer, this.#clock);
   }
 }
 
-class TrialDriver extends NodeSqliteDriver {
+class RecordingDriver extends NodeSqliteDriver {
   readonly #database: DatabaseSync;
   readonly #committer: Committer;
-  readonly #connection: TrialConnection;
+  readonly #connection: RecordingConnection;
 
   constructor(database: DatabaseSync, committer: Committer, clock: WaitingClock | null) {
     super(database, clock);
     this.#database = database;
     this.#committer = committer;
-    this.#connection = new TrialConnection(new SqliteSession(database));
+    this.#connection = new RecordingConnection(new SqliteSession(database));
   }
 
   override async init(): Promise<void> {
     await super.init();
-    this.#database.exec(`pragma cache_spill = ${TRIAL_PAGES}`);
+    this.#database.exec(`pragma cache_spill = ${CACHED_PAGES}`);
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
@@ -61,13 +61,13 @@ class TrialDriver extends NodeSqliteDriver {
   }
 
   override async commitTransaction(): Promise<void> {
-    const trial = this.#connection.end();
+    const recorded = this.#connection.end();
     this.#database.exec("rollback");
-    await this.#committer.commit(trial);
+    await this.#committer.commit(recorded);
   }
 }
 
-class TrialConnection extends NodeSqliteConnection {
+class RecordingConnection extends NodeSqliteConnection {
   readonly #session: SqliteSession;
   #statements: StatementRequest[] = [];
   #changesBefore = 0;
@@ -82,7 +82,7 @@ class TrialConnection extends NodeSqliteConnection {
     this.#changesBefore = this.#session.totalChanges();
   }
 
-  end(): Trial {
+  end(): RecordedTransaction {
     const statements = this.#statements;
     this.#statements = [];
     return { statements, changes: this.#session.totalChanges() - this.#changesBefore };
@@ -91,7 +91,7 @@ class TrialConnection extends NodeSqliteConnection {
   override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const result = await super.executeQuery<R>(query);
     const { sql, parameters } = query;
-    if (!READING.test(sql)) this.#statements.push({ sql, parameters });
+    if (!READ_ONLY.test(sql)) this.#statements.push({ sql, parameters });
     return result;
   }
 }
