@@ -228,7 +228,7 @@ describe.skipIf(whySkipped !== "")(
         expect(code).toBe(0);
         await expect.poll(sent).toBe(1);
         const second = await robot.agent("run");
-        expect(second.stderr).toContain("another agent works on this state directory");
+        expect(second.stderr).toContain("another agent uses this state directory");
         expect(second.code).toBe(1);
       });
 

@@ -4,16 +4,16 @@ import { documentFindings } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
 import { showFindings } from "./show-findings.ts";
 
-/** How often a configuration that cannot be used is looked at again; no more than a stat while nobody edits it. */
+/** How often an invalid configuration is checked again; one stat while it is not edited. */
 const LOOK_AGAIN_MS = 2000;
 
 /**
- * The configuration to start with. Where there is none to work with, says why, once for each edit.
+ * The configuration to start with. Reports an invalid one, once for each edit.
  *
- * Under a service manager it is waited for: an agent that ended would be started again and again, with the same words in the journal
- * each time, and would have to be started by hand once the file is right. Elsewhere somebody sits at the terminal.
+ * Under systemd, waits until it is valid: an agent that exits would be restarted with the same messages until systemd gives up. At a
+ * terminal it does not wait.
  *
- * @returns null where nobody waits, and when the agent is stopped.
+ * @returns null for an invalid configuration without systemd, and when the agent is stopped.
  */
 export async function awaitConfiguration(
   configuration: DocumentInput<AgentConfiguration>,
@@ -28,7 +28,7 @@ export async function awaitConfiguration(
       shown = configuration.reading;
       await showFindings(documentFindings(configuration), context);
       if ((environment["NOTIFY_SOCKET"] ?? "") === "") return null;
-      // Ready is what it is: nothing that waits for this agent has a reason to wait on.
+      // READY=1, because nothing that starts after this agent should wait for an edit.
       machine.notify.ready(`Configuration is invalid; robot-policy-agent check says why: ${configuration.path}`);
     }
     machine.notify.watchdog();

@@ -7,7 +7,7 @@ import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
-/** `catalog [ID]`: the robot types that are known by id, or one of them in detail. */
+/** `catalog [ID]`: lists the robot types of the catalog, or shows one in detail. */
 export async function catalog(
   options: CommonOptions,
   { terminal }: CommandContext,
@@ -56,9 +56,7 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
     ),
     ["name"],
   );
-  terminal.note(
-    "Axes are state/action. A hosted type registers by its id alone; the others are to start from: init --extend",
-  );
+  terminal.note("Axes are state/action. A hosted type registers by its id alone; extend the others: init --extend");
   terminal.note("One type in detail: robot-policy-agent catalog ID");
 }
 
@@ -68,7 +66,7 @@ async function describe(row: CatalogRow, terminal: Terminal): Promise<void> {
   terminal.table(
     ["", ""],
     [
-      ["hosted", row.hosted ? "yes: registers by id alone" : "not known to be; the service may refuse it"],
+      ["hosted", row.hosted ? "yes: registers by its id alone" : "unknown; the service may refuse its id"],
       ["topology", row.topology],
       ["actions", `${row.action_semantics}, ${row.control_rate_hz} Hz`],
       ["axes", `${stateAxes} state, ${actionAxes} action`],

@@ -22,7 +22,7 @@ export interface CheckOptions extends CommonOptions {
   readonly strict?: boolean;
 }
 
-/** `check`: everything that is wrong with configuration, manifest and files, all at once. No network, nothing written. */
+/** `check`: reports all errors of configuration, manifest and files at once. Uses no network and writes nothing. */
 export const check: Command<CheckOptions> = async (options, context) => {
   const { machine, terminal } = context;
   const folders = resolveFolders(options, context.environment);
@@ -36,7 +36,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
     return showProblem(opened.problem, { valid: false, findings: [], request: null }, options, terminal);
   }
   if (opened.kind === "invalid") {
-    // Which manifest is meant is not known; the one beside it is the one that most installations have.
+    // The configuration does not tell the path of the manifest; most installations have it in the same folder.
     const manifest = openManifest(machine, join(dirname(opened.configuration.path), "robot-manifest.yaml"), () => 0);
     await manifest.refresh(false);
     const findings = [...documentFindings(opened.configuration), ...documentFindings(manifest)];
@@ -70,14 +70,14 @@ export const check: Command<CheckOptions> = async (options, context) => {
   return isValid ? EXIT.ok : EXIT.invalid;
 };
 
-/** Only a warning: nobody here knows what other computers are called. */
+/** A warning only, because the names of other computers are unknown here. */
 function nameFindings({ machine, collector }: OneShot): readonly LocatedFinding[] {
   const finding = checkCommonName(collector.configuration, machine.identity.hostname());
   if (finding === null) return [];
   return [{ ...locate(collector.documents.configuration, finding), severity: "warning" }];
 }
 
-/** Certificates that cannot be used: no request would be sent. */
+/** An error when `ca_file` cannot be used, because every request would fail. */
 async function authorityFindings({ machine, collector }: OneShot): Promise<readonly LocatedFinding[]> {
   const { ca_file: caFile } = collector.configuration.service;
   const read = caFile === null ? null : await readCaFile(machine.files, caFile);
@@ -86,7 +86,7 @@ async function authorityFindings({ machine, collector }: OneShot): Promise<reado
   return [locate(collector.documents.configuration, { id, loc: "/service/ca_file", message: read.what })];
 }
 
-/** A key that is not there yet is no mistake of the files; one that cannot be used is. */
+/** A missing key is a warning, because it may be installed later; an unusable key is an error. */
 function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFinding[] {
   if (key.kind !== "credential-problem") return [];
   const { code, what, where, fix } = key;
@@ -96,7 +96,7 @@ function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFind
   return [code === "key-missing" ? { ...finding, severity: "warning" } : finding];
 }
 
-/** In whose name readability was judged. */
+/** Says for which user read access was checked. */
 function checkedAs({ judge, account }: Vantage, userId: number) {
   if (account === null || judge === null) return { user_id: userId, is_agent: false };
   return { user_id: account.user_id, is_agent: true };
@@ -108,13 +108,13 @@ function notesOn({ standing, judge, agent_name: agentName }: Vantage, key: KeyLo
       return [];
     case "root":
       if (judge !== null) return [];
-      return [`/proc is not mounted: what ${agentName} may read was not checked.`];
+      return [`/proc is not mounted: read access of ${agentName} was not checked.`];
     case "before":
-      return [`There is no user ${agentName} yet: what may be read was checked for user ${userId} alone.`];
+      return [`There is no user ${agentName} yet: read access was checked only for user ${userId}.`];
     case "stranger": {
-      const closed = key.kind === "closed" ? `, and could not look at the key (${key.where})` : "";
+      const closed = key.kind === "closed" ? `, who cannot read the key (${key.where})` : "";
       return [
-        `Checked as user ${userId}${closed}. What the agent (${agentName}) may read: sudo robot-policy-agent check`,
+        `Checked as user ${userId}${closed}. To check read access of the agent (${agentName}): sudo robot-policy-agent check`,
       ];
     }
   }

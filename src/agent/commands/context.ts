@@ -3,7 +3,7 @@ import type { Machine } from "../../platform/machine.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import type { FolderOptions } from "../configuration/folders.ts";
 
-/** What every command of the agent is given; none reaches for `process` itself. */
+/** The environment of every command of the agent; commands do not use `process`. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly machine: Machine;
@@ -12,7 +12,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Calls back at each SIGHUP. */
   onHangup(callback: () => void): void;
-  /** For a log; everything else goes to the terminal. */
+  /** Output of the log; all other output goes to the terminal. */
   readonly stderr: LogStream;
   readonly version: string;
   readonly process_id: number;

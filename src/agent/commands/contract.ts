@@ -20,7 +20,7 @@ export interface ContractOptions extends CommonOptions {
 }
 
 /**
- * `contract [FILE]`: what a manifest says of a custom robot type, in the normalized form that is sent with a registration.
+ * `contract [FILE]`: shows the contract of a custom robot type in the normalized form that is sent with a registration.
  *
  * @param file a manifest; without it, the one that the configuration names.
  */
@@ -53,7 +53,7 @@ export async function contract(
   return EXIT.ok;
 }
 
-/** The manifest; or the configuration, where that is what keeps it from being found. */
+/** The manifest; or the configuration when its errors hide the path of the manifest. */
 async function openDocument(
   options: ContractOptions,
   { machine, environment }: CommandContext,
@@ -125,7 +125,7 @@ async function describeVectors(
   );
 }
 
-/** As many digits as tell two limits apart; --explain and --json give all of them. */
+/** Rounded, with enough digits to distinguish two limits; --explain and --json give all digits. */
 function brief(value: number): number {
   return Number(value.toPrecision(5));
 }

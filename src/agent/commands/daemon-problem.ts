@@ -1,23 +1,23 @@
 import type { Problem } from "../../platform/terminal.ts";
 import type { ControlAnswer } from "../control/client.ts";
 
-/** Code of the problem that nothing answers where the control socket belongs. */
+/** Problem code: no daemon answers on the control socket. */
 export const NO_SOCKET = "already-running";
 
-/** Why the daemon could not be asked, or what it answered that it should not have. */
+/** The problem for a daemon that cannot be asked or gives an unexpected answer. */
 export function daemonProblem(answer: ControlAnswer, path: string): Problem {
   switch (answer.kind) {
     case "denied":
       return {
         code: "daemon-denied",
-        what: "a daemon runs, but this user may not speak to it",
+        what: "a daemon runs, but this user may not use its control socket",
         where: path,
-        fix: "run it as root, or for good: sudo usermod -aG robot-policy-agent USER, and log in again",
+        fix: "run it as root, or permanently: sudo usermod -aG robot-policy-agent USER, and log in again",
       };
     case "not-running":
       return {
         code: NO_SOCKET,
-        what: "another agent works on this state directory and has no control socket here",
+        what: "another agent uses this state directory, with its control socket elsewhere",
         where: path,
         fix: "give its --runtime-dir, or stop it first",
       };
@@ -32,7 +32,7 @@ export function daemonProblem(answer: ControlAnswer, path: string): Problem {
       if (answer.status === 429) {
         return {
           code: "asked-too-often",
-          what: "the agent is asked so often that it waits before it sends more",
+          what: "the agent limits how often it can be asked to register",
           where: path,
           fix: "try again in some seconds",
         };
@@ -41,7 +41,7 @@ export function daemonProblem(answer: ControlAnswer, path: string): Problem {
         code: "daemon-failed",
         what: `unexpected answer ${answer.status} of the daemon`,
         where: path,
-        fix: "restart it, so that it is of this version",
+        fix: "restart it, so that it runs the same version",
       };
   }
 }

@@ -9,11 +9,11 @@ import { hashProgress, hasError, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface DigestOptions extends CommonOptions {
-  /** Show how it is made, with the command that repeats it. */
+  /** Explain how the digest is computed, with a shell command for it. */
   readonly explain?: boolean;
 }
 
-/** `digest`: the configuration digest of what is on the disk now. */
+/** `digest`: prints the configuration digest of the files on disk. */
 export const digest: Command<DigestOptions> = async (options, context) => {
   const { terminal } = context;
   const opened = await openOneShot({

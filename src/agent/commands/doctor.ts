@@ -12,7 +12,7 @@ const ID_COLUMN = Math.max(...CHECK_IDS.map((id) => id.length)) + 2;
 
 const STYLES = { ok: "good", warn: "warn", fail: "bad", skip: "dim" } as const;
 
-/** Which failure names the exit code when there are several: the one to mend first. */
+/** The order in which failures determine the exit code: the one to fix first comes first. */
 const FIRST_TO_MEND = [
   EXIT.invalid,
   EXIT.unreachable,
@@ -22,7 +22,7 @@ const FIRST_TO_MEND = [
   EXIT.failed,
 ] as const;
 
-/** `doctor`: looks at everything that can keep this robot from being registered, each thing by itself, with a remedy. */
+/** `doctor`: checks everything that can prevent registration, one check each, with a remedy. */
 export const doctor: Command<CommonOptions> = async (options, context) => {
   const { terminal } = context;
   const results: CheckResult[] = [];

@@ -36,29 +36,29 @@ export interface InitOptions extends CommonOptions {
   readonly name?: string;
   /** Configuration files, in digest order. */
   readonly file?: readonly string[];
-  /** Where both files go. */
+  /** The folder for both files. */
   readonly dir?: string;
   readonly force?: boolean;
-  /** Write a manifest that extends the type, to change it. */
+  /** Write a manifest that extends the type. */
   readonly extend?: boolean;
-  /** False: the service is not asked. */
+  /** False to skip the test of the service. */
   readonly test?: boolean;
 }
 
 export interface InitContext extends SetKeyContext {
-  /** null where nobody sits at the terminal. */
+  /** null when input is not a terminal. */
   openQuestions(): Questions | null;
 }
 
 const HINT = "Written by robot-policy-agent init. After an edit: robot-policy-agent check";
-/** Neither file holds a secret, and both are for people to read. */
+/** Readable by all: neither file contains a secret. */
 const FILE_MODE = 0o644;
 const DIRECTORY_MODE = 0o755;
 
 /**
- * `init`: writes a commented configuration and manifest. Asks for what is missing where somebody can answer, else marks it in the files.
- * Then it tests address, certificate, key and region. A test that fails is told and fails nothing: the files are right to have all the
- * same, and a robot is often set up where its service is not.
+ * `init`: writes a commented configuration and manifest. At a terminal it asks for missing values, else it writes placeholders. Then it
+ * tests address, certificate, key and region. A failed test is only a warning, because robots are often set up without access to the
+ * service.
  */
 export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
   const { terminal, machine } = context;
@@ -75,7 +75,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const refusal = taken ?? (await findUnwritable(directory, directory));
   if (refusal !== null) return fail(context, refusal);
 
-  // An image belongs to another network, and its key to another computer.
+  // With --root, this computer has neither the network nor the key of the robot.
   const task: Task = { paths, image, isTested: options.test !== false && image === null, options, context };
   const given = readFlags(options);
   const questions = isComplete(given) ? null : context.openQuestions();
@@ -107,7 +107,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const unlisted = all.find(({ id }) => id === "type_id_unlisted");
   if (unlisted !== undefined) terminal.note(`${terminal.style("warn", "warning")}: ${unlisted.message}`);
 
-  // A key is put where a whole configuration says.
+  // Only a complete configuration tells where the key belongs.
   const hasPerson = questions !== null && image === null && configuration !== null;
   const tried = answers.url === null ? NOT_TRIED : await tryKey(answers, hasPerson, task);
   if (hasPerson && !wereRegionsShown && tried.regionsInstead.length > 0)
@@ -119,10 +119,10 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   return EXIT.ok;
 }
 
-/** What stays the same from the first question to the last step. */
+/** The parts of `init` that all its steps share. */
 interface Task {
   readonly paths: Paths;
-  /** The robot's image that is written into; null on the robot itself. */
+  /** The root folder of a robot's image; null on the robot itself. */
   readonly image: string | null;
   readonly isTested: boolean;
   readonly options: InitOptions;
@@ -139,9 +139,9 @@ function isComplete({ url, region, type, files }: Answers): boolean {
 }
 
 interface Asked {
-  /** null when the person ended it. */
+  /** null when the person aborted. */
   readonly answers: Answers | null;
-  /** The region was chosen with the service's list in sight. */
+  /** True when the region was chosen from the service's list. */
   readonly wereRegionsShown: boolean;
 }
 
@@ -151,7 +151,7 @@ async function ask(questions: Questions, given: Answers, task: Task): Promise<As
   const test = async (url: string, caFile: string | null) => {
     const result = await tryService({ ...given, url, caFile }, task);
     regions = result?.regionsInstead ?? [];
-    // The key comes later.
+    // The key is asked for later.
     return result?.failures.find(({ id }) => id !== "key" && id !== "authentication") ?? null;
   };
   try {
@@ -178,14 +178,14 @@ async function tryService(answers: Answers, task: Task): Promise<ServiceTest | n
 }
 
 interface Tried {
-  /** A key is in place, as far as this knows. */
+  /** True when a key is installed, or access to it is unknown. */
   readonly hasKey: boolean;
   readonly regionsInstead: ServiceTest["regionsInstead"];
 }
 
 const NOT_TRIED: Tried = { hasKey: false, regionsInstead: [] };
 
-/** Tests what is written, and asks for the key until the service accepts it or the person has none. */
+/** Tests the written configuration, and asks for the key until the service accepts it or the person skips it. */
 async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise<Tried> {
   const { paths, isTested, options, context } = task;
   let isPut = false;
@@ -204,7 +204,7 @@ async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise
   }
 }
 
-/** Offers the regions of a service that has no endpoint in the configured one, and corrects the configuration. */
+/** When the service has no endpoint in the configured region, offers its regions and corrects the configuration. */
 async function offerRegions(regions: readonly string[], answers: Answers, task: Task): Promise<void> {
   const { paths, context } = task;
   const { terminal, signal, machine } = context;
@@ -228,7 +228,7 @@ async function showTest(
   { paths, context }: Task,
 ): Promise<void> {
   const { terminal, machine } = context;
-  // That there is no key yet is the next step, and no failure.
+  // A missing key is a next step, not a failure.
   const hasKey = await isFile(machine.files, paths.key);
   const shown = failures.filter(({ id }) => id !== "key" || hasKey);
   for (const { what, remedy } of shown) {
@@ -274,14 +274,14 @@ async function manifestOf(answers: Answers, options: InitOptions): Promise<strin
     : extendedManifestText({ base, files }, HINT);
 }
 
-/** The type to extend: where that is asked for, and where a service is not known to take the type by its id. */
+/** The type to extend: with --extend, or when the type is not known to be hosted. */
 async function baseFor(type: string | null, { extend }: InitOptions): Promise<CatalogRow | null> {
   if (type === null || (extend !== true && READY_CATALOG.get(type)?.hosted !== false)) return null;
   const rows = await loadCatalog();
   return rows.find(({ robot_type_id: robotTypeId }) => robotTypeId === type) ?? null;
 }
 
-/** Nothing that a person wrote is lost for a command typed twice. */
+/** Refuses to overwrite existing files without --force. */
 async function findExisting(files: Files, paths: readonly string[]): Promise<Problem | null> {
   for (const path of paths) {
     try {
@@ -290,12 +290,12 @@ async function findExisting(files: Files, paths: readonly string[]): Promise<Pro
       if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") continue;
       return unwritable(error, path);
     }
-    return { code: "exists", what: "the file is there already", where: path, fix: "to replace it: --force" };
+    return { code: "exists", what: "the file exists already", where: path, fix: "to replace it: --force" };
   }
   return null;
 }
 
-/** Checked before the first question, so that no answer is lost. @param nearest the folder itself, or its nearest parent that exists. */
+/** Checked before the first question, so that no answers are lost. @param nearest the folder, or its nearest existing parent. */
 async function findUnwritable(directory: string, nearest: string): Promise<Problem | null> {
   try {
     await access(nearest, constants.W_OK | constants.X_OK);

@@ -7,7 +7,7 @@ import { STATES } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
 import type { CommandContext } from "./context.ts";
 
-/** The status document where the configuration cannot be read: the last registration still stands, and is what is known of the robot. */
+/** The status document when the configuration is invalid: shows the last registration. */
 export async function describeInvalid(
   configuration: DocumentInput<unknown>,
   folders: Folders,

@@ -18,30 +18,29 @@ import { askRunningAgent } from "./running-agent.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface RebindOptions extends CommonOptions {
-  /** This is the robot that registered, with a new main board. */
+  /** Keep the identity: the same robot with a new main board. */
   readonly sameRobot?: boolean;
 }
 
-/** @param kept where the registration was moved already. */
+/** @param kept the path to which the registration was moved. */
 type Refuse = (problem: Problem, exitCode?: ExitCode, kept?: string | null) => ExitCode;
 
-/** Each further try meets an agent that wrote its state in between, which it does only for a registration. */
+/** Bounds the retries when a running agent writes its state at the same time, which it does only after a registration. */
 const ATTEMPTS = 5;
 
 /**
- * `rebind`: makes this machine a robot of its own, after a copied image or a new name, or keeps it the robot that it was, after a new main
- * board. The registration is moved aside under a name that says so. A running agent then forgets it and registers afresh; without one the
- * next start does.
+ * `rebind`: registers this machine as a new robot after a copied image or a new name, or as the same robot after a new main board. The
+ * registration file is renamed. A running agent then forgets the registration and registers again; otherwise the next start does.
  *
- * This command moves the file, not the agent: only a user with write access to the state directory may give up a registration. The control
- * socket is open to a whole group and does not give that right.
+ * The command moves the file itself, because only a user with write access to the state directory may discard a registration. The control
+ * socket is open to a group and does not give that right.
  */
 export const rebind: Command<RebindOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   const refuse: Refuse = (problem, exitCode = EXIT.failed, kept = null) => {
     if (kept !== null)
       context.terminal.note(
-        `The registration is moved (${kept}), but the running agent was not told: run rebind again`,
+        `The registration was moved (${kept}), but the running agent could not be told: run rebind again`,
       );
     showProblem(problem, { rebound: false, kept, was: null, status: null }, options, context.terminal);
     return exitCode;
@@ -69,9 +68,9 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
 };
 
 /**
- * Two machines of one name are one robot to the service, each replacing what the other registered: that is never done by mistake.
+ * Prevents two machines from registering under one name, where each would replace the registration of the other.
  *
- * @returns null where this machine may give up the registration.
+ * @returns null when this machine may discard the registration.
  */
 async function findRefusal(
   registration: Registration,
@@ -96,19 +95,19 @@ async function findRefusal(
       code: "other-name",
       what: `this is not the same robot: it is registered as ${was}, but its name is now ${name}`,
       where: configPath,
-      fix: "set robot.name or the hostname back; or leave --same-robot away to register a new robot",
+      fix: "set robot.name or the hostname back; or omit --same-robot to register a new robot",
     };
   }
   if (sameRobot || name !== was) return null;
   return {
     code: "same-name",
-    what: `another machine registered as ${was}, and this one would register under the same name: the service would take both for one robot`,
+    what: `another machine is registered as ${was}, and this one would register under the same name: the service would treat both as one robot`,
     where: configPath,
     fix: 'for a copied image, give this machine its own name first: sudo hostnamectl set-hostname NAME, or robot.name: "{hostname}-{machine_id}"; for a new main board in the same robot: robot-policy-agent rebind --same-robot',
   };
 }
 
-/** @returns where the registration is now; null where there is none. */
+/** @returns the new path of the registration; null when there is none. */
 async function moveAside(
   { state_directory: stateDirectory }: Folders,
   { machine }: CommandContext,
@@ -131,7 +130,7 @@ async function moveAside(
   }
 }
 
-/** The agent forgets only what is gone from the disk. It may write its state between our move and its look: then both are repeated. */
+/** The agent forgets a registration only when its file is gone. If it wrote the file again after the move, both steps are repeated. */
 async function besideAgent(
   was: string,
   folders: Folders,
@@ -147,7 +146,7 @@ async function besideAgent(
     kept = moved ?? kept;
     const answer = await askDaemon(path, "POST", "/rebind", context.signal);
     context.signal.throwIfAborted();
-    // It ended meanwhile: the next one finds no registration.
+    // The agent ended meanwhile: its next start finds no registration.
     if (answer.kind === "not-running") return conclude({ kept, was, status: null }, options, context);
     if (answer.kind === "answer" && isStatusDocument(answer.body))
       return conclude({ kept, was, status: answer.body }, options, context);
@@ -159,7 +158,7 @@ async function besideAgent(
 interface Rebound {
   readonly kept: string | null;
   readonly was: string | null;
-  /** What the running agent made of it; null where none runs. */
+  /** The new status of the running agent; null when none runs. */
   readonly status: StatusDocument | null;
 }
 

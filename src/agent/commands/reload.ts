@@ -23,7 +23,7 @@ const findingSchema = z.object({
 });
 const answerSchema = z.object({ reloaded: z.boolean(), findings: z.array(findingSchema) });
 
-/** `reload`: has the daemon take over edits now; fails, and changes nothing, when they are bad. */
+/** `reload`: makes the daemon apply edits now; fails and changes nothing when they are invalid. */
 export const reload: Command<CommonOptions> = async (options, context) => {
   const { terminal } = context;
   const folders = resolveFolders(options, context.environment);
@@ -54,13 +54,13 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   if (!reloaded) {
     terminal.problem({
       code: "reload-refused",
-      what: "an edit is bad: the last good configuration is in force, and the last registration stands",
+      what: "an edit is invalid: the last valid configuration stays in force, and the last registration stays",
       fix: "correct the findings above, then: robot-policy-agent reload",
     });
     return EXIT.invalid;
   }
   if (hasError(findings)) {
-    say("Reloaded, but nothing is registered while a file is wrong");
+    say("Reloaded, but nothing is registered while a file is invalid");
     return EXIT.invalid;
   }
   const refusal = await askForRefusal(path, context);
@@ -73,7 +73,7 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   return EXIT.ok;
 };
 
-/** An edit may be good in itself, and make this robot another one than is registered. */
+/** The problem when a valid edit changes the robot's identity. */
 async function askForRefusal(path: string, { signal }: CommandContext): Promise<Problem | null> {
   const answer = await askDaemon(path, "GET", "/status", signal);
   signal.throwIfAborted();

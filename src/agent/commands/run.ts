@@ -36,9 +36,9 @@ export const run: Command<CommonOptions> = async (options, context) => {
         ? taken.problem
         : {
             code: "already-running",
-            what: "another agent works on this state directory",
+            what: "another agent uses this state directory",
             where: folders.state_directory,
-            fix: "see it with: robot-policy-agent status",
+            fix: "show its status: robot-policy-agent status",
           },
     );
     return EXIT.failed;
@@ -71,22 +71,22 @@ export const run: Command<CommonOptions> = async (options, context) => {
   await agent.prepare();
   machine.notify.ready("Starting");
   if (state.setAside !== null) log.warn("state-set-aside", { path: state.setAside });
-  // Awaited here: returning gives the lock back.
+  // Awaited here, because returning releases the lock.
   return await serve(agent, control, log, context);
 };
 
-/** @returns null where there is no usable configuration, and the program does not wait for one. */
+/** @returns null when the configuration is invalid and the program does not wait for a valid one. */
 async function begin(
   configuration: DocumentInput<AgentConfiguration>,
   { state_directory: stateDirectory }: Folders,
   context: CommandContext,
 ): Promise<{ readonly initial: AgentConfiguration; readonly taken: TakenLock } | null> {
   const lock = () => lockState(context.machine.files, stateDirectory, context.user_id);
-  // Both take a few milliseconds, the lock in another process.
+  // In parallel: both take a few milliseconds, the lock in another process.
   const [early] = await Promise.all([lock(), configuration.refresh(false)]);
   const { value } = configuration.reading;
   if (value !== null) return { initial: value, taken: early };
-  // An agent that waits for a configuration keeps nobody from the state.
+  // An agent that waits for a configuration does not hold the lock.
   if (early.kind === "lock") await early.lock[Symbol.asyncDispose]();
   const initial = await awaitConfiguration(configuration, context);
   return initial === null ? null : { initial, taken: await lock() };

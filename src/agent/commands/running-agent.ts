@@ -9,10 +9,10 @@ import { isStatusDocument } from "../status.ts";
 import type { CommandContext } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
 
-/** Code of the problem that the agent that answers is not the one that is meant. */
+/** Problem code: the running agent has other folders than this command. */
 export const OTHER_AGENT = "other-agent";
 
-/** The status of the agent that runs with these folders, or why it cannot be asked. @throws `signal.reason` when the signal aborts. */
+/** The status of the agent with these folders, or why it cannot be asked. @throws `signal.reason` when the signal aborts. */
 export async function askRunningAgent(
   folders: Folders,
   { machine, signal }: Pick<CommandContext, "machine" | "signal">,
@@ -22,7 +22,7 @@ export async function askRunningAgent(
   return readRunningAgent(answer, folders, machine.files);
 }
 
-/** @param answer to `GET /status`. */
+/** @param answer the answer to `GET /status`. */
 export async function readRunningAgent(
   answer: ControlAnswer,
   folders: Folders,
@@ -34,9 +34,9 @@ export async function readRunningAgent(
 }
 
 /**
- * What a person asks about one configuration must not be answered, or done, by an agent that has another one.
+ * Refuses to ask an agent that runs with other folders than this command.
  *
- * @returns null where the agent has these folders, or none runs.
+ * @returns null when the agent has these folders, or none runs.
  */
 export async function findOtherFolders(
   { daemon }: StatusDocument,
@@ -51,9 +51,9 @@ export async function findOtherFolders(
     if (theirs === undefined || (await isSameFile(files, theirs, ours))) continue;
     return {
       code: OTHER_AGENT,
-      what: `the agent that runs here has another ${what}: ${theirs}`,
+      what: `the running agent has another ${what}: ${theirs}`,
       where: ours,
-      fix: `to speak to that agent: ${flag.replace(/[A-Z]+$/, theirs)}; to work beside it, give all of --config, --state-dir and --runtime-dir`,
+      fix: `to use that agent: ${flag.replace(/[A-Z]+$/, theirs)}; to run a second agent, give all of --config, --state-dir and --runtime-dir`,
     };
   }
   return null;

@@ -3,7 +3,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
-/** `schema manifest|config`: a JSON Schema for editors, on stdout. */
+/** `schema manifest|config`: prints a JSON Schema for editors. */
 export async function schema(
   _options: CommonOptions,
   { terminal }: CommandContext,

@@ -17,7 +17,7 @@ import { askRunningAgent, OTHER_AGENT } from "./running-agent.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface SetKeyOptions extends CommonOptions {
-  /** A file to take the key from, in place of stdin. */
+  /** Read the key from this file instead of stdin. */
   readonly from?: string;
 }
 
@@ -26,10 +26,10 @@ export interface SetKeyContext extends CommandContext {
 }
 
 const MODE = 0o600;
-/** More is no key, whatever editors put around it. */
+/** A larger input is no key, even with white space around it. */
 export const KEY_LIMIT = 4096;
 
-/** `set-key`: puts the API key where the agent reads it, for nobody else to read. The key comes from stdin or a file, never as an argument. */
+/** `set-key`: writes the API key to the key file, readable only by the agent. Reads it from stdin or a file, never from an argument. */
 export async function setKey(options: SetKeyOptions, context: SetKeyContext): Promise<ExitCode> {
   const { machine, terminal } = context;
   const folders = resolveFolders(options, context.environment);
@@ -55,17 +55,17 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
   if (options.json === true) terminal.json({ key_file: path, user_id: owner, mode: "0600" });
   else {
     const reader = vantage.standing === "before" ? "root" : vantage.agent_name;
-    terminal.print(`The key is in ${path}, for ${reader} alone. ${await describeUse(folders, context)}`);
+    terminal.print(`The key is in ${path}, readable only by ${reader}. ${await describeUse(folders, context)}`);
   }
   if (vantage.standing === "before")
-    terminal.note(`There is no user ${vantage.agent_name} yet. Once there is: chown ${vantage.agent_name} ${path}`);
+    terminal.note(`There is no user ${vantage.agent_name} yet. Once it exists: chown ${vantage.agent_name} ${path}`);
   return EXIT.ok;
 }
 
 async function describeUse(folders: Folders, context: CommandContext): Promise<string> {
   const running = await askRunningAgent(folders, context);
   return "code" in running && running.code === OTHER_AGENT
-    ? `It is not that of the running agent: ${running.what}.`
+    ? `The running agent does not use it: ${running.what}.`
     : "A running agent uses it at once.";
 }
 
@@ -79,19 +79,19 @@ async function readKey(
       from === undefined
         ? await readSecret("API key: ", KEY_LIMIT)
         : await readBounded(machine.files, resolve(from), KEY_LIMIT);
-    if (read === "too-large") return unusable("key-too-large", "there is more in it than a key", where);
-    if (read === null) return unusable("key-empty", "there is no key in it", where);
+    if (read === "too-large") return unusable("key-too-large", "it is longer than a key", where);
+    if (read === null) return unusable("key-empty", "it contains no key", where);
     return parseKey(typeof read === "string" ? read : Buffer.from(read).toString("utf8"), "key-file", where);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
     if (code === "ENOENT" || code === "ENOTDIR")
-      return { ...unusable("key-missing", "there is no such file", where), fix: "correct the path after --from" };
+      return { ...unusable("key-missing", "the file does not exist", where), fix: "correct the path after --from" };
     // ENXIO is a socket (open(2)).
     if (code === "EINVAL" || code === "ENXIO")
       return {
-        ...unusable("key-unreadable", "it is no regular file", where),
-        fix: "leave --from away: stdin may be a pipe",
+        ...unusable("key-unreadable", "it is not a regular file", where),
+        fix: "omit --from: stdin may be a pipe",
       };
     return { ...unusable("key-unreadable", `it cannot be read (${code})`, where), fix: `look at it: ls -ld ${where}` };
   }
@@ -101,7 +101,7 @@ function unusable(code: CredentialProblem["code"], what: string, where: string):
   return { kind: "credential-problem", code, what, where, fix: "give the key alone, on one line" };
 }
 
-/** @returns what went wrong; the old key then still stands. */
+/** @returns the problem, in which case the old key is unchanged. */
 async function putInPlace(
   { machine: { files } }: CommandContext,
   path: string,
@@ -111,13 +111,13 @@ async function putInPlace(
   const owner = standing === "root" && account !== null ? account : undefined;
   try {
     const before = await files.linkStat(path).catch(() => null);
-    // Somebody else's tool manages such a key; in its place a file would be forgotten at the next rotation.
+    // Another tool manages a key behind a link; a file in its place would miss the next rotation.
     if (before !== null && before.kind !== "file")
       return problem(
         "key-not-a-file",
-        "it is no regular file, and is left as it is",
+        "it is not a regular file and was not changed",
         path,
-        "replace what it leads to, or name another service.key_file",
+        "replace the target of the link, or set another service.key_file",
       );
     await files.makeDirectory(dirname(path), 0o755);
     await replaceDurably(files, path, Buffer.from(`${secret.reveal()}\n`), MODE, owner);
@@ -148,7 +148,7 @@ function badConfiguration(what: string | undefined, where: string): Problem {
 function noPlace(where: string): Problem {
   return problem(
     "no-key-file",
-    "the configuration names no key file",
+    "the configuration has no key file",
     where,
     "set service.key_file, for example /etc/robot-policy-agent/api-key",
   );
@@ -157,7 +157,7 @@ function noPlace(where: string): Problem {
 function notAllowed({ agent_name: agentName }: Vantage, where: string): Problem {
   return problem(
     "key-not-writable",
-    `the key is ${agentName}'s to read, and root's to set`,
+    `only root can set the key, which only ${agentName} can read`,
     where,
     "sudo robot-policy-agent set-key",
   );

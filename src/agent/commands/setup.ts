@@ -30,13 +30,13 @@ import { hashProgress, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface SetupOptions extends CommonOptions {
-  /** Show what would be sent; no request, nothing written. */
+  /** Show what would be sent. Sends and writes nothing. */
   readonly dryRun?: boolean;
-  /** Nothing when the service has this registration already. */
+  /** Do nothing when the service already has this registration. */
   readonly ifChanged?: boolean;
 }
 
-/** `--setup`: registers once and says how it went; through the daemon where one runs. */
+/** `--setup`: registers once and reports the result; through the daemon when one runs. */
 export const setup: Command<SetupOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   if (options.dryRun === true) return dryRun(folders, options, context);
@@ -44,7 +44,7 @@ export const setup: Command<SetupOptions> = async (options, context) => {
   switch (taken.kind) {
     case "problem":
       return showProblem(taken.problem, {}, options, context.terminal);
-    // Members of the agent's group may ask it to register, and may not write its state.
+    // Members of the agent's group may ask it to register, but may not write its state.
     case "denied":
     case "held": {
       const answer = await throughDaemon(folders, options, context);
@@ -92,8 +92,8 @@ async function dryRun(folders: Folders, options: SetupOptions, context: CommandC
 }
 
 /**
- * What root can read and the agent's user cannot: registering it would name files that the agent then calls unreadable.
- * Nothing where this process reads as the agent does.
+ * Files that root can read but the agent's user cannot: after registering those, the agent would report them as unreadable. Empty when
+ * this process runs as the agent's user.
  */
 async function findDenials(
   oneShot: OneShot,
@@ -105,7 +105,7 @@ async function findDenials(
   return accessFindings(context, folders, oneShot.collector, await takeVantage(context, folders));
 }
 
-/** The status of a run that ends before anything is sent. */
+/** Shows the status of a run that ends before a request. */
 function describeDenied(oneShot: OneShot, denials: readonly LocatedFinding[]): StatusDocument {
   const findings = [...withoutRepeats(oneShot.collector.findings, denials), ...denials];
   const { registration } = oneShot;
@@ -157,7 +157,7 @@ async function alone(
   return describeOneShot(oneShot, stateAfter(step), reconciler);
 }
 
-/** The daemon has the files watched and the backoff running; two writers of one state would be one too many. */
+/** Registers through the daemon, which must stay the only writer of the state. */
 async function throughDaemon(
   folders: Folders,
   options: SetupOptions,
@@ -172,7 +172,7 @@ async function throughDaemon(
   return { status: after.body, before: before.registration };
 }
 
-/** @param before the registration that was there before. */
+/** @param before the registration before this command. */
 async function conclude(
   status: StatusDocument,
   options: SetupOptions,
@@ -196,7 +196,7 @@ async function conclude(
   }
   const problem = statusProblem(status) ?? notYet(status) ?? unconfirmed;
   if (problem !== null) terminal.problem(problem);
-  // Being on the way is fine for a daemon; who asked for a registration has none yet.
+  // These states exit 0 for a daemon, but this command was asked to register and has not.
   const isConcluded = status.state === "registered" || statusProblem(status) !== null;
   const code = isConcluded ? exitCodeOf(status) : EXIT.failed;
   return code === EXIT.ok && unconfirmed !== null ? EXIT.unreachable : code;
@@ -211,15 +211,15 @@ function notYet({ state, summary }: StatusDocument): Problem | null {
   };
 }
 
-/** Nothing changed here; whether the service still has it is not known. */
+/** The problem when nothing changed here, but the service could not be asked whether it still has the registration. */
 function notConfirmed({ state, confirmation, service }: StatusDocument): Problem | null {
   const why = confirmation?.problem ?? null;
   if (state !== "registered" || why === null) return null;
   return {
     code: "not-confirmed",
-    what: `the service could not be asked whether it still holds the registration: ${why}`,
+    what: `the service could not be asked whether it still has the registration: ${why}`,
     ...(service.url === null ? {} : { where: service.url }),
-    fix: "find out where it breaks with: robot-policy-agent doctor",
+    fix: "find the cause with: robot-policy-agent doctor",
   };
 }
 
@@ -235,7 +235,7 @@ async function refusePreview(
   return EXIT.invalid;
 }
 
-/** What would be sent, and whether it would be. */
+/** Shows the request, and whether it would be sent. */
 async function preview(
   oneShot: OneShot,
   folders: Folders,

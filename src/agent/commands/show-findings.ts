@@ -4,7 +4,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
 
-/** Readers refuse larger files; their findings need no source line. */
+/** The readers refuse larger files, so their findings have no source line. */
 const EXCERPT_LIMIT_BYTES = 1024 * 1024;
 
 /** Shows findings with their source lines, on stderr: by file, in the order of the file. */
@@ -36,7 +36,7 @@ async function readForExcerpt(path: string, { machine }: Pick<CommandContext, "m
     const bytes = await readBounded(machine.files, path, EXCERPT_LIMIT_BYTES);
     return bytes === "too-large" ? null : bytes;
   } catch {
-    // The finding itself says why it cannot be read.
+    // The finding itself reports that the file cannot be read.
     return null;
   }
 }

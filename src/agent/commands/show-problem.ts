@@ -3,8 +3,8 @@ import type { Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 
 /**
- * Shows what ended a command before it had a result: to a person, and with `--json` on stdout as well, as member `problem` of what the
- * command prints when it has nothing to tell.
+ * Shows a problem that ended a command without a result. With `--json` also prints it on stdout, as member `problem` of the command's
+ * empty document.
  */
 export function showProblem(
   problem: Problem,

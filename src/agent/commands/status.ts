@@ -18,14 +18,14 @@ import { showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface StatusOptions extends CommonOptions {
-  /** Show it again at each change until interrupted; as JSON, one document a line. */
+  /** Show the status again at each change until interrupted; as JSON, one document per line. */
   readonly watch?: boolean;
 }
 
-/** How often `--watch` looks; the daemon answers from memory. */
+/** How often `--watch` asks the daemon, which answers from memory. */
 const WATCH_PERIOD_MS = 1000;
 
-/** `status`: what the daemon knows, or, with the daemon down, what it left on the disk. */
+/** `status`: shows the status of the daemon or, when none runs, of the state on disk. */
 export const status: Command<StatusOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   let shown = "";
@@ -68,7 +68,7 @@ async function fromDisk(
   }
 }
 
-/** A name or a machine that changed is told here too: starting the agent would not mend it. */
+/** Reports a changed name or machine also without a daemon, because starting the agent would not fix that. */
 function describeStopped(oneShot: OneShot, collected: Collection | Unsettled): StatusDocument {
   const { collector, registration } = oneShot;
   const { configuration } = collector.documents;
@@ -119,7 +119,7 @@ async function show(document: StatusDocument, options: StatusOptions, context: C
   if (problem !== null) terminal.problem(problem);
 }
 
-/** Not for a robot of which nothing is known: neither its configuration can be read nor was it ever registered. */
+/** Not shown when nothing is known of the robot: the configuration is invalid and there is no registration. */
 function describe(document: StatusDocument, terminal: Terminal): void {
   const { registration, robot, watching } = document;
   const mark = terminal.style(document.healthy ? "good" : "bad", document.healthy ? "●" : "○");

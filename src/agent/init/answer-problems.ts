@@ -1,4 +1,4 @@
-/** What is wrong with an answer, by the same readers that read the files later; null where nothing is. */
+/** The error in an answer, from the readers that read the files later; null when it is valid. */
 import { isAbsolute, resolve } from "node:path";
 
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
@@ -42,7 +42,7 @@ export async function fileProblem(answer: string): Promise<string | null> {
   return findings.find(({ severity, id }) => severity === "error" && id !== "placeholder")?.message ?? null;
 }
 
-/** `~/` stays: whose home that is, the configuration says. */
+/** Keeps `~/`, which refers to `robot.home` in the configuration. */
 export function absolute(path: string): string {
   return isAbsolute(path) || path.startsWith("~/") ? path : resolve(path);
 }

@@ -1,7 +1,7 @@
 import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration/configuration.ts";
 import { yamlText } from "./yaml-text.ts";
 
-/** What `init` knows of an installation; null where nobody has said it yet. */
+/** The values for a configuration; null for unknown ones. */
 export interface ConfigurationAnswers {
   readonly url: string | null;
   readonly region: string | null;
@@ -12,16 +12,16 @@ export interface ConfigurationAnswers {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Stand where a person has to write something; `check` finds them. */
+/** Placeholders for a person to replace; `check` reports them. */
 const URL_PLACEHOLDER = "<address of the service, https://HOST>";
 const REGION_PLACEHOLDER = "<cloud region nearest to the robot>";
 
 const REMARK_COLUMN = 32;
 
 /**
- * The agent's configuration as a commented text. config/config.example.yaml is what this gives for an example robot.
+ * The agent's configuration with comments. config/config.example.yaml is its output for an example robot.
  *
- * @param hint the second line: where the file belongs and what to do with it.
+ * @param hint the second line: the path of the file and what to do with it.
  */
 export function configurationText(answers: ConfigurationAnswers, hint: string): string {
   const { url, region, key_file: keyFile, ca_file: caFile, name, site, labels } = answers;
@@ -87,7 +87,7 @@ function labelLines(labels: ConfigurationAnswers["labels"]): string {
   return ["  labels:", ...entries.map(([name, value]) => `    ${yamlText(name)}: ${yamlText(value)}`)].join("\n");
 }
 
-/** A line that shows a default, its remark in the column of the others. */
+/** A commented-out line with a default and an aligned remark. */
 function switchedOff(key: string, value: string | number, remark: string): string {
   return `#   ${`${key}: ${value}`.padEnd(REMARK_COLUMN)}# ${remark}`;
 }

@@ -7,7 +7,7 @@ import { listedRegionProblem, regionLines, regionOf } from "./region-choice.ts";
 import type { ServiceFailure } from "./service-test.ts";
 import { chooseType, typeLines } from "./type-choice.ts";
 
-/** What `init` needs to know; null where nobody has said it. */
+/** The answers that `init` needs; null for unknown ones. */
 export interface Answers {
   readonly url: string | null;
   readonly caFile: string | null;
@@ -23,30 +23,30 @@ export interface Asker {
   readonly signal: AbortSignal;
 }
 
-/** Who asks, and what is looked at meanwhile. */
+/** The terminal, and the tests that run during the questions. */
 export interface Interviewer extends Asker {
   isFile(path: string): Promise<boolean>;
-  /** Goes to the address with these certificates; null where nothing is to be tested. */
+  /** Tests the address with these certificates; null to skip tests. */
   readonly test: ((url: string, caFile: string | null) => Promise<ServiceFailure | null>) | null;
-  /** Where the tested service has endpoints; empty where it does not tell, as without a key. */
+  /** The regions of the tested service; empty when it does not tell, as without a key. */
   regions(): readonly string[];
 }
 
-/** A person mistypes a few times; what goes on for longer is no person. */
+/** Attempts per question, so that input from a script ends. */
 const ATTEMPTS = 20;
-/** As many as the manifest may list. */
+/** The limit of the manifest. */
 const FILES_LIMIT = 64;
 const TAKE_BACK = "-";
 
-/** The input ended, or nothing sensible comes. */
+/** The input ended, or all attempts failed. */
 class GaveUp extends Error {
   override readonly name = "GaveUp";
 }
 
 /**
- * Asks for what is not given, then shows all answers until nothing is to be corrected.
+ * Asks for missing values, then shows all answers until the person accepts them.
  *
- * @returns null when the person ended it: then nothing is to be written.
+ * @returns null when the person aborted; nothing must be written then.
  */
 export async function interview(given: Answers, interviewer: Interviewer): Promise<Answers | null> {
   const { terminal } = interviewer;
@@ -87,7 +87,7 @@ export async function interview(given: Answers, interviewer: Interviewer): Promi
   ];
   try {
     terminal.note(
-      "Enter alone leaves an answer for later; it is marked in the file. Ctrl-D ends, and nothing is written.",
+      "Press Enter to skip a question; the file then has a placeholder. Ctrl-D ends without writing anything.",
     );
     for (const topic of topics) if (!topic.isGiven) await topic.ask();
     await review(topics, interviewer);
@@ -117,7 +117,7 @@ async function review(topics: readonly Topic[], interviewer: Interviewer): Promi
       for (const line of more) terminal.note(`${" ".repeat(width + 7)}${line}`);
     }
     const number = await ask(
-      "Enter writes the files; a number asks for that again: ",
+      "Enter writes the files; a number changes that answer: ",
       (answer) =>
         topics[Number(answer) - 1] === undefined ? `There is no number ${answer}: 1 to ${topics.length}.` : null,
       interviewer,
@@ -127,7 +127,7 @@ async function review(topics: readonly Topic[], interviewer: Interviewer): Promi
   }
 }
 
-/** Tested at once, while the person is there who knows it. */
+/** Tested at once, while the person can still correct it. */
 async function askAddress(
   givenCaFile: string | null,
   interviewer: Interviewer,
@@ -182,7 +182,7 @@ async function askListedRegion(question: string, regions: readonly string[], ask
   return region;
 }
 
-/** @returns null where the person keeps the region that is configured. */
+/** @returns null when the person keeps the configured region. */
 export async function askAnotherRegion(regions: readonly string[], asker: Asker): Promise<string | null> {
   try {
     return await askListedRegion("Another region (a number or a code; Enter alone: keep it): ", regions, asker);
@@ -195,7 +195,7 @@ export async function askAnotherRegion(regions: readonly string[], asker: Asker)
 async function askType(interviewer: Interviewer): Promise<string | null> {
   const { terminal } = interviewer;
   for (const line of typeLines(READY_CATALOG)) terminal.note(line);
-  const question = "Type of the robot (a number, words to search for, or an id of your own): ";
+  const question = "Type of the robot (a number, words to search for, or your own id): ";
   for (;;) {
     const answer = await ask(question, () => null, interviewer);
     if (answer === null) return null;
@@ -216,10 +216,10 @@ async function askType(interviewer: Interviewer): Promise<string | null> {
   }
 }
 
-/** One by one, in digest order. A file that is not there may come later: it is said, and kept if the person says so. */
+/** Asks one by one, in digest order. A missing file is reported, and listed if the person confirms it. */
 async function askFiles(interviewer: Interviewer): Promise<readonly string[]> {
   const { terminal } = interviewer;
-  terminal.note("Configuration files: those that decide how a command becomes motion, such as calibration and limits.");
+  terminal.note("Configuration files: those that affect how commands become motion, such as calibration and limits.");
   const files: string[] = [];
   while (files.length < FILES_LIMIT) {
     const takeBack = files.length === 0 ? "" : `; ${TAKE_BACK} takes the last one back`;
@@ -240,7 +240,7 @@ async function confirmFile(path: string, interviewer: Interviewer): Promise<stri
   const { terminal, isFile } = interviewer;
   let current = path;
   while (!current.startsWith("~/") && !(await isFile(current))) {
-    terminal.note(`There is no such file now: ${current}`);
+    terminal.note(`The file does not exist: ${current}`);
     const next = await ask("The right path (Enter alone: list it all the same): ", fileProblem, interviewer);
     if (next === null) break;
     current = next;
@@ -248,7 +248,7 @@ async function confirmFile(path: string, interviewer: Interviewer): Promise<stri
   return current;
 }
 
-/** @returns null where it is left for later. @throws GaveUp */
+/** @returns null when the person skips it. @throws GaveUp */
 async function ask(
   question: string,
   problemOf: (answer: string) => string | null | Promise<string | null>,

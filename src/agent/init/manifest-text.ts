@@ -1,7 +1,7 @@
 import type { CatalogGroup, CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { yamlText } from "./yaml-text.ts";
 
-/** What `init` knows of a robot; null where nobody has said it yet. */
+/** The values for a manifest; null for unknown ones. */
 export interface ManifestAnswers {
   readonly robotTypeId: string | null;
   readonly displayName: string | null;
@@ -9,13 +9,13 @@ export interface ManifestAnswers {
   readonly files: readonly { readonly label: string | null; readonly path: string }[];
 }
 
-/** Stands where a person has to write something; `check` finds it. */
+/** A placeholder for a person to replace; `check` reports it. */
 const TYPE_PLACEHOLDER = "<id from: robot-policy-agent catalog>";
 
 /**
- * The robot manifest as a commented text. config/robot-manifest.example.yaml is what this gives for an example robot.
+ * The robot manifest with comments. config/robot-manifest.example.yaml is its output for an example robot.
  *
- * @param hint the second line: where the file belongs and what to do with it.
+ * @param hint the second line: the path of the file and what to do with it.
  */
 export function manifestText({ robotTypeId, displayName, files }: ManifestAnswers, hint: string): string {
   return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
@@ -32,19 +32,19 @@ ${statusText(files)}
 ${filesText(files)}`;
 }
 
-/** Nothing is known of a robot whose files nobody has named: only a person can say that there are none. */
+/** Without files the manifest is a draft, because only a person can confirm that there are none. */
 function statusText(files: ManifestAnswers["files"]): string {
   const meaning = '# "draft" while you are still writing: checked, but never registered. Then "ready".';
   if (files.length > 0) return `${meaning}\nstatus: ready`;
   return `${meaning}\n# A draft, because no configuration files are listed below. List them, then write: ready\nstatus: draft`;
 }
 
-/** What `init` knows of a robot that differs from a type of the catalog, or whose type no service knows by its id. */
+/** The values for a manifest that extends a catalog type. */
 export interface ExtendedAnswers extends Pick<ManifestAnswers, "files"> {
   readonly base: CatalogRow;
 }
 
-/** A manifest that starts from a catalog type. What only the person at the robot can know is a placeholder. */
+/** A manifest that extends a catalog type, with placeholders for what depends on the robot. */
 export function extendedManifestText({ base, files }: ExtendedAnswers, hint: string): string {
   const { robot_type_id: robotTypeId, display_name: displayName, groups, cameras } = base;
   const short = robotTypeId.split(".").slice(1, -1).join("-");
@@ -68,7 +68,7 @@ ${cameras === "user" ? CAMERAS_TEXT : CAMERAS_HINT}
 ${filesText(files)}`;
 }
 
-/** An arm in an absolute unit moves by position only within limits. */
+/** Position control in absolute units requires limits. */
 function needsLimits({ unit }: CatalogGroup): boolean {
   return unit !== "calibrated_range";
 }

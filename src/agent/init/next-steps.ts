@@ -3,15 +3,15 @@ import { dirname, join } from "node:path";
 import type { Files } from "../../platform/files/files.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 
-/** The files that `init` writes, and where the key belongs. */
+/** The paths of the files that `init` writes, and of the key. */
 export interface Paths {
   readonly configuration: string;
   readonly manifest: string;
-  /** As the agent will see it. */
+  /** The path on the robot. */
   readonly key: string;
 }
 
-/** @param isStandard the files are where the installed agent looks. */
+/** @param isStandard true when the files are at the paths of the installed agent. */
 export function stepsHere(paths: Paths, isStandard: boolean, hasKey: boolean): readonly string[] {
   const program = isStandard ? "sudo robot-policy-agent" : "robot-policy-agent";
   const named = isStandard ? "" : ` --config ${paths.configuration}`;
@@ -19,12 +19,12 @@ export function stepsHere(paths: Paths, isStandard: boolean, hasKey: boolean): r
     ...(hasKey ? [] : [`${program} set-key${named}`]),
     `${program} check${named}`,
     `${program} --setup${named}`,
-    // Registered once is not watched.
+    // `--setup` registers once; the service watches.
     ...(isStandard ? ["sudo systemctl start robot-policy-agent"] : []),
   ];
 }
 
-/** Nothing that looks at this computer, or would register it: the agent of the image comes up with its robot. */
+/** Steps for an image: none checks or registers this computer. The agent starts with the robot. */
 export async function stepsInImage(
   files: Files,
   { configuration, key }: Paths,
@@ -32,7 +32,7 @@ export async function stepsInImage(
 ): Promise<readonly string[]> {
   const root = shellWord(image);
   const keyPath = join(image, key);
-  // `install` has one place for the key, and leaves an image with the Debian package alone.
+  // `install` uses one path for the key, and does not change an image with the Debian package.
   const isForInstall =
     keyPath === join(dirname(configuration), "api-key") &&
     !(await isFile(files, join(image, "usr/bin/robot-policy-agent")));

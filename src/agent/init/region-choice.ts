@@ -1,11 +1,11 @@
 import { regionProblem } from "./answer-problems.ts";
 
-/** The regions to choose from, a line each. */
+/** The regions to choose from, one line each. */
 export function regionLines(regions: readonly string[]): readonly string[] {
   return regions.map((region, index) => `${String(index + 1).padStart(3)}  ${region}`);
 }
 
-/** The region that an answer means: by its number in the list, or by its code, which need not be listed. */
+/** The region for an answer: by number, or by a code, which need not be in the list. */
 export function regionOf(answer: string, regions: readonly string[]): string {
   if (regions.includes(answer) || !isNumber(answer)) return answer;
   return regions[Number(answer) - 1] ?? answer;

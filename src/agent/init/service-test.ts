@@ -4,13 +4,13 @@ import type { Folders } from "../configuration/folders.ts";
 import type { CheckId } from "../doctor/check.ts";
 import { diagnoseService } from "../doctor/diagnosis.ts";
 
-/** What doctor's checks say of a service that is about to be configured. */
+/** The results of doctor's checks for a new configuration. */
 export interface ServiceTest {
-  /** The first failure is the cause of those that it keeps from being looked at. */
+  /** The failed checks, the cause first. */
   readonly failures: readonly ServiceFailure[];
-  /** `untested` where the service was not reached; `missing` where there is none that the agent could use. */
+  /** `untested` when the service was not reached; `missing` when the agent has no usable key. */
   readonly key: "accepted" | "refused" | "untested" | "missing";
-  /** Where the service has endpoints, if it has none in the configured region; empty where it does not tell. */
+  /** The service's regions when the configured one is not among them; empty otherwise. */
   readonly regionsInstead: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface ServiceFailure {
   readonly id: CheckId;
   readonly what: string;
   readonly remedy: string;
-  /** Another `service.ca_file` is wanted. */
+  /** True when another `service.ca_file` is needed. */
   readonly isAboutAuthority: boolean;
 }
 

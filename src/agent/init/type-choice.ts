@@ -1,25 +1,25 @@
 import type { Catalog } from "../../manifest/catalog/catalog.ts";
 
-/** One type of the catalog, as it is offered. */
+/** A type of the catalog, with its number in the list. */
 interface Offer {
   readonly number: number;
   readonly id: string;
   readonly name: string;
 }
 
-/** The types to choose from, a line each. */
+/** The types to choose from, one line each. */
 export function typeLines(catalog: Catalog): readonly string[] {
   return describeOffers(offersOf(catalog));
 }
 
 export type TypeChoice =
   | { readonly kind: "type"; readonly id: string }
-  /** Words that several types have in common, or a number that none has. */
+  /** Words that match several types, or an unknown number. */
   | { readonly kind: "open"; readonly lines: readonly string[] }
-  /** Nothing of the catalog: perhaps an id of one's own. */
+  /** Not in the catalog: perhaps the person's own id. */
   | { readonly kind: "unlisted" };
 
-/** What an answer means: the number of a type, its id, or words to search for. */
+/** Interprets an answer: the number of a type, its id, or words to search for. */
 export function chooseType(answer: string, catalog: Catalog): TypeChoice {
   if (catalog.has(answer)) return { kind: "type", id: answer };
   const offers = offersOf(catalog);

@@ -110,7 +110,7 @@ async function expectSameNameRefused(robot: Robot, machine: readonly string[]): 
     7,
     expect.stringContaining("[same-name]\n  → for a copied image, give this machine"),
   ]);
-  expect(stderr).toContain("another machine registered as arm-7");
+  expect(stderr).toContain("another machine is registered as arm-7");
   expect(stderr).toContain("for a new main board in the same robot: robot-policy-agent rebind --same-robot");
   expect(await savedRegistration(robot)).toEqual(before);
 }
@@ -296,9 +296,9 @@ test.concurrent("scenario 15: a second daemon on the same state: exits 1, says s
   for (const args of [["run"], ["run", "--runtime-dir", robot.path("run2")]]) {
     const second = await robot.run(args);
     expect(second.code).toBe(1);
-    expect(second.stderr).toContain("another agent works on this state directory");
+    expect(second.stderr).toContain("another agent uses this state directory");
     expect(second.stderr).toContain(robot.state_directory);
-    expect(second.stderr).toContain("→ see it with: robot-policy-agent status");
+    expect(second.stderr).toContain("→ show its status: robot-policy-agent status");
   }
   await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
   await expectOneRobot(scene, daemon);
@@ -348,15 +348,15 @@ test.concurrent("a command about one configuration is not answered by an agent t
   for (const args of [["--setup"], ["--setup", "--if-changed"], ["rebind"], ["reload"], ["status"]]) {
     const { code, stdout, stderr } = await robot.run([...args, "--config", other]);
     expect([args, code, stdout]).toEqual([args, 1, ""]);
-    expect(stderr).toContain(`the agent that runs here has another configuration: ${robot.config_path} (${other})`);
-    expect(stderr).toContain(`→ to speak to that agent: --config ${robot.config_path}`);
+    expect(stderr).toContain(`the running agent has another configuration: ${robot.config_path} (${other})`);
+    expect(stderr).toContain(`→ to use that agent: --config ${robot.config_path}`);
   }
   const doctor = await robot.run(["doctor", "--config", other]);
-  expect(doctor.stdout).toMatch(/warn +daemon +the agent that runs here has another configuration/);
+  expect(doctor.stdout).toMatch(/warn +daemon +the running agent has another configuration/);
   const setKey = await robot.run(["set-key", "--config", other, "--from", robot.keyPath]);
   expect([setKey.code, setKey.stdout]).toEqual([
     0,
-    expect.stringContaining(`It is not that of the running agent: the agent that runs here has another configuration`),
+    expect.stringContaining(`The running agent does not use it: the running agent has another configuration`),
   ]);
   // The same file by another name is no other one.
   await symlink(robot.config_path, robot.path("link.yaml"));

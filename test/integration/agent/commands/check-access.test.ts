@@ -121,7 +121,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     const ben = ["setpriv", "--reuid=41002", "--regid=41002", "--clear-groups"];
     const { stderr, code } = await robot.runProcess(["check"], {}, ben);
     expect(code).toBe(3);
-    expect(stderr).toContain(`Checked as user 41002, and could not look at the key (${robot.keyPath}).`);
+    expect(stderr).toContain(`Checked as user 41002, who cannot read the key (${robot.keyPath}).`);
     expect(stderr).toContain("sudo robot-policy-agent check");
     expect(stderr).not.toContain("chown");
   });

@@ -275,8 +275,8 @@ test("with the daemon: status, reload and --setup go through it, a second daemon
   expect((await daemon.status()).daemon?.attempts).toBe(1);
   expect(shownBy(await robot.runProcess(["run"]), scene)).toMatchInlineSnapshot(`
     "--- stderr
-    error: another agent works on this state directory (/robot/state) [already-running]
-      → see it with: robot-policy-agent status
+    error: another agent uses this state directory (/robot/state) [already-running]
+      → show its status: robot-policy-agent status
     --- exit 1
     "
   `);
@@ -641,7 +641,7 @@ describe("usage", () => {
   test("catalog ID: one type in detail", async () => {
     expect((await runAgent(["catalog", "lerobot.so101-follower.v1"])).stdout).toMatchInlineSnapshot(`
       "lerobot.so101-follower.v1  SO-101 follower arm (LeRobot)
-      hosted    yes: registers by id alone
+      hosted    yes: registers by its id alone
       topology  single_arm
       actions   joint_position, 30 Hz
       axes      6 state, 6 action
@@ -818,7 +818,7 @@ describe("init", () => {
     const before = treeOf(robot.folder);
     expect(shownBy(await robot.run(["init"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
-      error: the file is there already (/robot/config.yaml) [exists]
+      error: the file exists already (/robot/config.yaml) [exists]
         → to replace it: --force
       --- exit 1
       "
@@ -945,8 +945,8 @@ warning: the service has no endpoint in the region eu
     command.child.stdin?.write(`${scene.service.key}\n`);
     expect(await command.ended()).toBe(0);
     const output = command.output();
-    expect(output).toContain("There is no such file now: /later/arm.yaml");
-    expect(output).not.toContain(`There is no such file now: ${robot.paths[0]}`);
+    expect(output).toContain("The file does not exist: /later/arm.yaml");
+    expect(output).not.toContain(`The file does not exist: ${robot.paths[0]}`);
     expect(output).toContain("service address is not a web address; write it as https://HOST");
     expect(output).toContain("The service answers, and accepts the key.");
     expect(output).not.toMatch(/set-key --config|sk_/);

@@ -64,9 +64,9 @@ describe("set-key", () => {
   );
 
   test.each([
-    ["that is not there", "/nothing", "there is no such file", "→ correct the path after --from"],
-    ["that is a folder, or a pipe", "/", "it is no regular file", "→ leave --from away: stdin may be a pipe"],
-    ["that is a socket", "/dev/fd/0", "it is no regular file", "→ leave --from away: stdin may be a pipe"],
+    ["that is not there", "/nothing", "the file does not exist", "→ correct the path after --from"],
+    ["that is a folder, or a pipe", "/", "it is not a regular file", "→ omit --from: stdin may be a pipe"],
+    ["that is a socket", "/dev/fd/0", "it is not a regular file", "→ omit --from: stdin may be a pipe"],
   ])("from a file %s: what to do instead", async (_what, path, what, fix) => {
     await using scene = await createScene();
     const { code, stderr } = await scene.robot.run(["set-key", "--from", path]);

@@ -90,7 +90,7 @@ test("interview: a path is corrected at once, taken back, or kept although nothi
   });
   expect(answers?.files).toEqual(["/arm.yaml", "/later.yaml"]);
   expect(seen).toContain(
-    "There is no such file now: /typo\nThe right path (Enter alone: list it all the same): /arm.yaml",
+    "The file does not exist: /typo\nThe right path (Enter alone: list it all the same): /arm.yaml",
   );
 });
 
