@@ -27,27 +27,20 @@ export function mountLogins(app: FastifyInstance, context: MountContext): void {
       typeof params === "object" && params !== null && "exchange_id" in params ? String(params.exchange_id) : "";
     const login = await findLogin(store.reader, id);
     if (login === undefined) return refuse("NotFound", "There is no such login, or it is over; start it again");
-    const {
-      state,
-      callback_url: callbackUrl,
-      client_address: startedFrom,
-      client_program: clientProgram,
-      created_at: createdAt,
-      expires_at: expiresAt,
-    } = login;
+    const { state, client_address: startedFrom } = login;
     const isExpired = isOver(login, machine.clock.wallMs()) && (state === "pending" || state === "approved");
     return answerJson(
       JSON.stringify({
         exchange_id: id,
         state: isExpired ? "expired" : state,
         user_code: userCode(id),
-        callback_url: callbackUrl,
+        callback_url: login.callback_url,
         client_address: startedFrom,
-        client_program: clientProgram,
+        client_program: login.client_program,
         is_own_address: startedFrom === clientAddress(request),
         session_days: SESSION_LIFETIME_MS / DAY_MS,
-        created_at: createdAt,
-        expires_at: expiresAt,
+        created_at: login.created_at,
+        expires_at: login.expires_at,
       }),
     );
   });

@@ -32,8 +32,7 @@ export function planKey(keyFile: string | null, account: Account, next: Account,
 /** After several changes of the owner, a revocation returns the file to the first one. */
 export function chainGiven(known: GrantRecord["given"], given: KeyToGive["given"]): KeyToGive["given"] {
   if (known === null || known.path !== given.path || known.to_user_id !== given.from_user_id) return given;
-  const { from_user_id: fromUserId, from_group_id: fromGroupId } = known;
-  return { ...given, from_user_id: fromUserId, from_group_id: fromGroupId };
+  return { ...given, from_user_id: known.from_user_id, from_group_id: known.from_group_id };
 }
 
 /** @throws Node system errors. */

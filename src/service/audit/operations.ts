@@ -22,27 +22,17 @@ export function listOrganizationAudit({ store }: OperationContext): Handler<null
 const detailsSchema = z.record(z.string(), z.unknown());
 
 function viewEntry(entry: LabelledEntry): AuditEntryView {
-  const {
-    id,
-    at,
-    action,
-    subject_id: subjectId,
-    subject_name: subjectName,
-    subject_model: subjectModel,
-    actor,
-    label,
-    request_id: requestId,
-  } = entry;
+  const { id, at, action, actor, label } = entry;
   const details = detailsSchema.parse(JSON.parse(entry.details));
   return {
     id,
     at,
     action,
-    subject_id: subjectId,
-    subject_name: subjectName,
-    subject_model: subjectModel,
+    subject_id: entry.subject_id,
+    subject_name: entry.subject_name,
+    subject_model: entry.subject_model,
     actor: { id: actor, label },
-    request_id: requestId,
+    request_id: entry.request_id,
     details,
   };
 }

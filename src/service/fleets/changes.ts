@@ -41,15 +41,14 @@ export async function makeFleet(
   if (findings.length > 0) return { state: "invalid", findings };
   if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return { state: "full" };
   const { checkpoint_id: checkpointId } = subject;
-  const { name, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode } = body;
   const operatingWindows = printWindows(body.operating_windows);
   const selection = printSelection(body.selection);
   const fleet = {
     id: fleetId,
     organization_id: organizationId,
-    name,
-    peak_active_robots: peakActiveRobots,
-    readiness_mode: readinessMode,
+    name: body.name,
+    peak_active_robots: body.peak_active_robots,
+    readiness_mode: body.readiness_mode,
     operating_windows: operatingWindows,
     selection,
   };
@@ -60,7 +59,7 @@ export async function makeFleet(
   });
   if (!isNew) return { state: "conflict" };
   await bringProbesForward(transaction, checkpointId, author.at);
-  const details = { name, subject: body.subject, checkpoint_id: checkpointId, robots: robotIds.length };
+  const details = { name: body.name, subject: body.subject, checkpoint_id: checkpointId, robots: robotIds.length };
   await audit(transaction, author, { action: "fleet.create", subjectId: fleetId, details });
   return { state: "made", facts: await loadFleet(transaction, fleet) };
 }

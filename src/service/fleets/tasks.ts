@@ -117,12 +117,11 @@ function preparationsOf(
     const tookMs = Date.parse(healthSince ?? generation.created_at) - Date.parse(generation.created_at);
     const seconds = Math.ceil(tookMs / 1000);
     if (id === undefined || seconds <= 0 || seconds > PREPARATION_MAXIMUM_S) return [];
-    const { model_slug: modelSlug, checkpoint_id: checkpointId } = generation;
     return [
       {
         id,
-        model_slug: modelSlug,
-        checkpoint_id: checkpointId,
+        model_slug: generation.model_slug,
+        checkpoint_id: generation.checkpoint_id,
         region,
         seconds,
         observed_at: new Date(nowMs).toISOString(),

@@ -37,13 +37,13 @@ export interface MadeKey {
 
 /** A key as the service's own command line makes it. One that is made with another key has more in its row. */
 export function makeKey(wish: KeyWish, id: string, createdAt: string, random: Random): MadeKey {
-  const { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots = ANY_ROBOTS } = wish;
+  const { label, scopes, robots = ANY_ROBOTS } = wish;
   const key = createApiKey(random);
   return {
     key,
     row: {
       id,
-      organization_id: organizationId,
+      organization_id: wish.organization_id,
       label,
       key_sha256: hashApiKey(key),
       key_prefix: API_KEY_PREFIX,
@@ -52,7 +52,7 @@ export function makeKey(wish: KeyWish, id: string, createdAt: string, random: Ra
       scopes: scopes === null ? null : JSON.stringify(API_KEY_SCOPES.filter((scope) => scopes.includes(scope))),
       created_at: createdAt,
       last_used_at: null,
-      expires_at: expiresAt,
+      expires_at: wish.expires_at,
       revoked_at: null,
       created_by: "command",
       parent_id: null,
@@ -163,32 +163,21 @@ export async function revokeKey(
 
 /** A key as it is shown, which is without the key itself. */
 export function keyView(row: KeyViewRow): ApiKeyView {
-  const {
-    id,
-    label,
-    key_prefix: keyPrefix,
-    key_last4: keyLast4,
-    scopes,
-    created_at: createdAt,
-    last_used_at: lastUsedAt,
-    expires_at: expiresAt,
-    revoked_at: revokedAt,
-  } = row;
-  const { created_by: createdBy, parent_id: parentId, robots, max_robots: maxRobots } = row;
+  const { id, label, scopes, robots } = row;
   return {
     id,
     label,
-    key_prefix: keyPrefix,
-    key_last4: keyLast4,
+    key_prefix: row.key_prefix,
+    key_last4: row.key_last4,
     scopes: readScopes(scopes)?.slice() ?? null,
-    created_at: createdAt,
-    last_used_at: lastUsedAt,
-    expires_at: expiresAt,
-    revoked_at: revokedAt,
-    created_by: createdBy,
-    parent_id: parentId,
+    created_at: row.created_at,
+    last_used_at: row.last_used_at,
+    expires_at: row.expires_at,
+    revoked_at: row.revoked_at,
+    created_by: row.created_by,
+    parent_id: row.parent_id,
     robots: readRobotNames(robots)?.slice() ?? null,
-    max_robots: maxRobots,
+    max_robots: row.max_robots,
   };
 }
 

@@ -22,15 +22,7 @@ export function listCatalogModels({ store }: OperationContext): Handler<null> {
 
 /** The record of the contract. Where a checkpoint answers is told to those who deploy it, and to nobody else. */
 function modelView(model: OfferedModel): ModelView {
-  const {
-    slug,
-    display_name: displayName,
-    vendor,
-    model_type: modelType,
-    license_tier: licenseTier,
-    default_checkpoint_id: defaultCheckpointId,
-    created_at: createdAt,
-  } = model;
+  const { slug, vendor } = model;
   const checkpoints = model.checkpoints.map(({ id, created_at: since, requirements, endpoints }) => ({
     id,
     created_at: since,
@@ -39,12 +31,12 @@ function modelView(model: OfferedModel): ModelView {
   }));
   return {
     slug,
-    display_name: displayName,
+    display_name: model.display_name,
     vendor,
-    model_type: modelType,
-    license_tier: licenseTier,
-    default_checkpoint_id: defaultCheckpointId,
+    model_type: model.model_type,
+    license_tier: model.license_tier,
+    default_checkpoint_id: model.default_checkpoint_id,
     checkpoints,
-    created_at: createdAt,
+    created_at: model.created_at,
   };
 }

@@ -102,21 +102,14 @@ function compareModels(
 ): readonly Comparison<Tables["models"]>[] {
   const before = new Map(stored.map((row) => [row.slug, row]));
   const listed = models.map((model) => {
-    const {
-      slug,
-      display_name: displayName,
-      vendor,
-      model_type: modelType,
-      license_tier: licenseTier,
-      default_checkpoint_id: defaultCheckpointId,
-    } = model;
+    const { slug, vendor } = model;
     const known = before.get(slug);
     const facts = {
-      display_name: displayName,
+      display_name: model.display_name,
       vendor,
-      model_type: modelType,
-      license_tier: licenseTier,
-      default_checkpoint_id: defaultCheckpointId,
+      model_type: model.model_type,
+      license_tier: model.license_tier,
+      default_checkpoint_id: model.default_checkpoint_id,
     };
     const row = { slug, ...facts, created_at: known?.created_at ?? now, withdrawn_at: null };
     return { change: changeOf(known, row), kind: "model", name: slug, region: null, row } as const;

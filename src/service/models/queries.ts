@@ -98,15 +98,7 @@ async function readModels(reader: Reader, slug: string | null): Promise<readonly
 
 /** A checkpoint without endpoints comes as one row with nothing in their place. */
 function offeredEndpoint(row: Nullable<OfferedEndpoint>): readonly OfferedEndpoint[] {
-  const {
-    region,
-    url,
-    health_url: healthUrl,
-    health,
-    health_since: healthSince,
-    last_probed_at: lastProbedAt,
-    last_error: lastError,
-  } = row;
+  const { region, url, health_url: healthUrl, health } = row;
   if (region === null || url === null || healthUrl === null || health === null) return [];
   return [
     {
@@ -114,9 +106,9 @@ function offeredEndpoint(row: Nullable<OfferedEndpoint>): readonly OfferedEndpoi
       url,
       health_url: healthUrl,
       health,
-      health_since: healthSince,
-      last_probed_at: lastProbedAt,
-      last_error: lastError,
+      health_since: row.health_since,
+      last_probed_at: row.last_probed_at,
+      last_error: row.last_error,
     },
   ];
 }

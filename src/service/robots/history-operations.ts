@@ -57,19 +57,13 @@ export function listOrganizationRegistrations({ store, machine }: OperationConte
 }
 
 function summary(row: RegistrationRow, nowMs: number): RegistrationSummary {
-  const {
-    id: robotId,
-    name: robot,
-    configuration_digest: configurationDigest,
-    changed_at: changedAt,
-    updated_at: registeredAt,
-  } = row;
+  const { id: robotId, name: robot, updated_at: registeredAt } = row;
   const contestedSince = currentContest(contestOf(row), nowMs)?.since ?? null;
   return {
     robot_id: robotId,
     robot,
-    configuration_digest: configurationDigest,
-    changed_at: changedAt,
+    configuration_digest: row.configuration_digest,
+    changed_at: row.changed_at,
     registered_at: registeredAt,
     contested_since: contestedSince,
   };

@@ -15,19 +15,11 @@ type Member = (typeof REGISTRATION_MEMBERS)[number];
  * are large, so only their hashes are stored.
  */
 export function registrationDetails(registration: Registration): RegistrationDetails {
-  const {
-    name,
-    configuration_digest: configurationDigest,
-    robot_type_id: robotTypeId,
-    region,
-    site,
-    labels,
-    contract,
-  } = registration;
+  const { name, region, site, labels, contract } = registration;
   return {
     name,
-    configuration_digest: configurationDigest,
-    robot_type_id: robotTypeId,
+    configuration_digest: registration.configuration_digest,
+    robot_type_id: registration.robot_type_id,
     region,
     site,
     labels_sha256: sha256(labels),
@@ -105,20 +97,13 @@ export async function readRobotHistory(
     return { at, actor: { id: actor, label }, details: detailsSchema.parse(JSON.parse(details)) };
   });
   return records.slice(0, count).map(({ at, actor, details }, index) => {
-    const {
-      configuration_digest: configurationDigest,
-      robot_type_id: robotTypeId,
-      region,
-      site,
-      address,
-      contested,
-    } = details;
+    const { region, site, address, contested } = details;
     const changed = changedMembers(records[index + 1]?.details, details);
     return {
       at,
-      configuration_digest: configurationDigest,
+      configuration_digest: details.configuration_digest,
       changed,
-      robot_type_id: robotTypeId,
+      robot_type_id: details.robot_type_id,
       region,
       site,
       actor,

@@ -45,13 +45,13 @@ export interface Registration extends Pick<
 }
 
 export function registrationOf(setup: RobotSetup): Registration {
-  const { name, robot_type_id: robotTypeId, region, configuration_digest: configurationDigest } = setup;
+  const { name, region } = setup;
   const contract = setup.contract === null || setup.contract === undefined ? null : printJson(setup.contract);
   return {
     name,
-    robot_type_id: robotTypeId,
+    robot_type_id: setup.robot_type_id,
     region,
-    configuration_digest: configurationDigest,
+    configuration_digest: setup.configuration_digest,
     site: setup.site ?? null,
     labels: printJson(setup.labels ?? {}),
     contract,

@@ -13,19 +13,7 @@ export function listOrganizationRefusals({ store }: OperationContext): Handler<n
 }
 
 export function viewRefusal(row: LabelledRefusal): RefusalView {
-  const {
-    id,
-    robot,
-    status,
-    detail,
-    actor,
-    label,
-    address,
-    request_id: requestId,
-    first_at: firstAt,
-    last_at: lastAt,
-    count,
-  } = row;
+  const { id, robot, status, detail, actor, label, address, count } = row;
   return {
     id,
     robot: robot === UNKNOWN_ROBOT ? null : robot,
@@ -33,9 +21,9 @@ export function viewRefusal(row: LabelledRefusal): RefusalView {
     detail,
     actor: { id: actor, label },
     address,
-    request_id: requestId,
-    first_at: firstAt,
-    last_at: lastAt,
+    request_id: row.request_id,
+    first_at: row.first_at,
+    last_at: row.last_at,
     count,
   };
 }

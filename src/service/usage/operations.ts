@@ -21,28 +21,18 @@ export function listOrganizationUsage({ store, usageClock }: MeteringContext): H
 
 /** The record of the contract. Nobody is billed here. */
 function usageView(period: UsagePeriod): UsageRecord {
-  const {
-    id,
-    created_at: createdAt,
-    usage_type: usageType,
-    sku,
-    quantity,
-    unit,
-    deployment_id: deploymentId,
-    robot_name: robotName,
-    model_slug: modelSlug,
-  } = period;
+  const { id, sku, quantity, unit, robot_name: robotName } = period;
   return {
     id,
-    created_at: createdAt,
-    usage_type: usageType,
+    created_at: period.created_at,
+    usage_type: period.usage_type,
     sku,
     quantity,
     unit,
     amount_cents: null,
-    deployment_id: deploymentId,
+    deployment_id: period.deployment_id,
     robot: robotName,
-    model_slug: modelSlug,
+    model_slug: period.model_slug,
     period_start: period.period_start,
     period_end: period.period_end,
   };

@@ -43,13 +43,13 @@ function updatedAt(generations: readonly GenerationRow[]): string | null {
 }
 
 function generationView(row: GenerationRow, view: WholeFleetView): FleetGenerationView {
-  const { id: generationId, subject, created_at: createdAt, activated_at: activatedAt } = row;
+  const { id: generationId, subject } = row;
   return {
     generation_id: generationId,
     subject,
     ...generationState(generationId, view),
-    created_at: createdAt,
-    activated_at: activatedAt,
+    created_at: row.created_at,
+    activated_at: row.activated_at,
   };
 }
 
@@ -102,12 +102,12 @@ export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMember
   }
 
   return members.map((member) => {
-    const { robot_id: robotId, example: robot, robot_type_id: robotTypeId, region, site } = member;
+    const { example: robot, region, site } = member;
     const { state, waiting_for: waitingFor, reason } = stateOf(member);
     return {
-      robot_id: robotId,
+      robot_id: member.robot_id,
       robot,
-      robot_type_id: robotTypeId,
+      robot_type_id: member.robot_type_id,
       region,
       site,
       state,
