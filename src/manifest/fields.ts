@@ -133,6 +133,10 @@ export function fieldsOf(place: Place, expected = "a mapping"): Fields | undefin
   return undefined;
 }
 
+export function fail({ node, path, check }: Place, id: string, message: string | (() => string)): void {
+  check.findings.error(id, path, node.offset, message);
+}
+
 export function wrongType(place: Place, expected: string, hint = ""): void {
   const { node, path, check } = place;
   check.findings.error("wrong_type", path, node.offset, `expected ${expected}, found ${typeName(node)}${hint}`);

@@ -1,7 +1,8 @@
 import { codePoints, isPrintableAscii } from "./code-points.ts";
-import type { Place, Reader } from "./fields.ts";
-import { wrongType } from "./fields.ts";
+import type { Reader } from "./fields.ts";
+import { fail, wrongType } from "./fields.ts";
 import { nearest } from "./nearest.ts";
+import { pathProblem } from "./paths.ts";
 import { shown } from "./shown.ts";
 import { scalarType } from "./yaml/tree.ts";
 
@@ -49,6 +50,15 @@ export function isText(value: string, minimum: number, maximum: number): boolean
   if (length < minimum || length > maximum) return false;
   return isPrintableAscii(value) || (value.isWellFormed() && !/\p{Cc}/u.test(value));
 }
+
+export const absolutePath: Reader<string> = (place) => {
+  const written = string(place);
+  if (written === undefined) return undefined;
+  const problem = written.startsWith("/") ? pathProblem(written) : "not absolute; start it with /";
+  if (problem === undefined) return written;
+  fail(place, "path_format", `${shown(written)}: ${problem}`);
+  return undefined;
+};
 
 export function oneOf<const T extends string>(...values: readonly T[]): Reader<T> {
   return (place) => {
@@ -110,8 +120,4 @@ function numberReader(bounds: NumberBounds, isInteger: boolean): Reader<number> 
     }
     return undefined;
   };
-}
-
-function fail({ node, path, check }: Place, id: string, message: string | (() => string)): void {
-  check.findings.error(id, path, node.offset, message);
 }

@@ -9,10 +9,10 @@ import { dirname, join } from "node:path";
 
 import type { Place, Reader } from "../../manifest/fields.ts";
 import { fieldsOf } from "../../manifest/fields.ts";
-import { boolean, integer, number, oneOf } from "../../manifest/readers.ts";
+import { absolutePath, boolean, integer, number, oneOf } from "../../manifest/readers.ts";
 import type { SettingsReading } from "../../manifest/settings.ts";
 import { readSettings } from "../../manifest/settings.ts";
-import { absolutePath, labels, nameTemplate, proxyAddress, region, registeredText, serviceUrl } from "./readers.ts";
+import { labels, nameTemplate, proxyAddress, region, registeredText, serviceUrl } from "./readers.ts";
 
 export interface AgentConfiguration {
   readonly service: ServiceConfiguration;

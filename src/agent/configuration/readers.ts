@@ -1,10 +1,9 @@
 import { parseProxy } from "../../client/transport/proxy.ts";
 import { isLoopback, parseServiceUrl } from "../../client/transport/service-url.ts";
 import { codePoints } from "../../manifest/code-points.ts";
-import type { Place, Reader } from "../../manifest/fields.ts";
-import { read, reportSecret, wrongType } from "../../manifest/fields.ts";
+import type { Reader } from "../../manifest/fields.ts";
+import { fail, read, reportSecret, wrongType } from "../../manifest/fields.ts";
 import { below } from "../../manifest/path.ts";
-import { pathProblem } from "../../manifest/paths.ts";
 import { isText, normalText, string, text } from "../../manifest/readers.ts";
 import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";
 import { isSecretKey } from "../../manifest/secrets.ts";
@@ -68,15 +67,6 @@ export const proxyAddress: Reader<string> = (place) => {
   // The address is never repeated: it may hold a password.
   if (written !== "" && parsed.kind === "proxy") return written;
   fail(place, "url_format", "expected the address of a proxy, http://HOST:PORT, or none");
-  return undefined;
-};
-
-export const absolutePath: Reader<string> = (place) => {
-  const written = string(place);
-  if (written === undefined) return undefined;
-  const problem = written.startsWith("/") ? pathProblem(written) : "not absolute; start it with /";
-  if (problem === undefined) return written;
-  fail(place, "path_format", `${shown(written)}: ${problem}`);
   return undefined;
 };
 
@@ -150,7 +140,3 @@ export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
   }
   return Object.fromEntries(values);
 };
-
-function fail({ node, path, check }: Place, id: string, message: string): void {
-  check.findings.error(id, path, node.offset, message);
-}

@@ -2,7 +2,7 @@
 import * as allowed from "../../api/robot-terms.ts";
 import { BOUNDS, NAME } from "../../api/robot-terms.ts";
 import type { Fields, Place, Reader } from "../fields.ts";
-import { fieldsOf, read, wrongType } from "../fields.ts";
+import { fail, fieldsOf, read, wrongType } from "../fields.ts";
 import { nearest } from "../nearest.ts";
 import { below } from "../path.ts";
 import { integer, number, oneOf, string, text } from "../readers.ts";
@@ -232,8 +232,4 @@ function unique<T extends string>(seen: Map<string, number>, reader: Reader<Valu
     seen.set(read.value, read.offset);
     return read;
   };
-}
-
-function fail({ node, path, check }: Place, id: string, message: string | (() => string)): void {
-  check.findings.error(id, path, node.offset, message);
 }

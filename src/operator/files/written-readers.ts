@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { Place, Reader } from "../../manifest/fields.ts";
-import { read, wrongType } from "../../manifest/fields.ts";
+import type { Reader } from "../../manifest/fields.ts";
+import { fail, read, wrongType } from "../../manifest/fields.ts";
 import { below } from "../../manifest/path.ts";
 import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
@@ -65,7 +65,3 @@ export const words: Reader<string> = (place) => {
   fail(place, "text_format", "expected a non-empty text");
   return undefined;
 };
-
-function fail({ node, path, check }: Place, id: string, message: string): void {
-  check.findings.error(id, path, node.offset, message);
-}

@@ -7,7 +7,7 @@
  */
 import type { Reader } from "../../manifest/fields.ts";
 import { fieldsOf } from "../../manifest/fields.ts";
-import { boolean, integer, oneOf } from "../../manifest/readers.ts";
+import { absolutePath, boolean, integer, oneOf } from "../../manifest/readers.ts";
 import type { SettingsReading } from "../../manifest/settings.ts";
 import { readSettings } from "../../manifest/settings.ts";
 import type { ListenAddress } from "../kernel/connections/listen-address.ts";
@@ -21,7 +21,7 @@ import type { ServiceLimits } from "../limits.ts";
 import { readKeep } from "./keep.ts";
 import type { Keep } from "./keep.ts";
 import { readLimits, readRateLimit } from "./limits.ts";
-import { absolutePath, isWritten, listenAddress, networks } from "./readers.ts";
+import { isWritten, listenAddress, networks } from "./readers.ts";
 
 export interface Configuration {
   readonly listen: ListenAddress;

@@ -1,7 +1,7 @@
 import { fieldsOf } from "../../manifest/fields.ts";
 import type { Fields, Place, Reader } from "../../manifest/fields.ts";
-import { integer } from "../../manifest/readers.ts";
-import { absolutePath, databaseUrl, isWritten } from "./readers.ts";
+import { absolutePath, integer } from "../../manifest/readers.ts";
+import { databaseUrl, isWritten } from "./readers.ts";
 
 /** Where everything is kept. */
 export type Keep =

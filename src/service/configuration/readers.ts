@@ -1,9 +1,8 @@
 import { isIP, isIPv6 } from "node:net";
 
 import type { Place, Reader } from "../../manifest/fields.ts";
-import { read, wrongType } from "../../manifest/fields.ts";
+import { fail, read, wrongType } from "../../manifest/fields.ts";
 import { below } from "../../manifest/path.ts";
-import { pathProblem } from "../../manifest/paths.ts";
 import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
 import type { ListenAddress } from "../kernel/connections/listen-address.ts";
@@ -11,15 +10,6 @@ import { parseListenAddress } from "../kernel/connections/listen-address.ts";
 
 /** More proxies than this are a network, and are named as one. */
 export const TRUSTED_PROXIES_MAXIMUM = 256;
-
-export const absolutePath: Reader<string> = (place) => {
-  const written = string(place);
-  if (written === undefined) return undefined;
-  const problem = written.startsWith("/") ? pathProblem(written) : "not absolute; start it with /";
-  if (problem === undefined) return written;
-  fail(place, "path_format", `${shown(written)}: ${problem}`);
-  return undefined;
-};
 
 export const listenAddress: Reader<ListenAddress> = (place) => {
   const written = string(place);
@@ -89,8 +79,4 @@ const network: Reader<string> = (place) => {
 /** Whether the mapping at a place has this key, with whatever value. */
 export function isWritten({ node }: Place, key: string): boolean {
   return node.kind === "mapping" && node.entries.some((entry) => entry.key === key);
-}
-
-function fail({ node, path, check }: Place, id: string, message: string): void {
-  check.findings.error(id, path, node.offset, message);
 }

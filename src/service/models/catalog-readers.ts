@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import type { Place, Reader } from "../../manifest/fields.ts";
-import { read, wrongType } from "../../manifest/fields.ts";
+import type { Reader } from "../../manifest/fields.ts";
+import { fail, read, wrongType } from "../../manifest/fields.ts";
 import { below } from "../../manifest/path.ts";
 import { string } from "../../manifest/readers.ts";
 import { isSecretKey } from "../../manifest/secrets.ts";
@@ -100,8 +100,4 @@ export function defaultHealthUrl(endpoint: string): string {
   url.search = "";
   url.pathname = url.pathname.replace(/\/+$/, "") + HEALTH_PATH;
   return url.href;
-}
-
-export function fail({ node, path, check }: Place, id: string, message: string): void {
-  check.findings.error(id, path, node.offset, message);
 }

@@ -1,11 +1,11 @@
 import { ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import type { Reader } from "../../manifest/fields.ts";
-import { fieldsOf } from "../../manifest/fields.ts";
+import { fail, fieldsOf } from "../../manifest/fields.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { integer, oneOf, text } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
-import { fail, list, matching, unique } from "./catalog-readers.ts";
+import { list, matching, unique } from "./catalog-readers.ts";
 import type { AxesRequirement, Requirements } from "./requirements.ts";
 import { AXIS_UNITS } from "./requirements.ts";
 
