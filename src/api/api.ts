@@ -1,5 +1,5 @@
 /**
- * The /v1 wire contract: what the three programs say to each other, as zod schemas, and nothing that does anything.
+ * The /v1 wire contract between the three programs, as zod schemas, without any I/O.
  *
  * Each resource has a file with its bodies, views, limits and operations (robots.ts with registrations.ts, refusals.ts, contract.ts and
  * robot-views.ts; fleets.ts with fleet-details.ts; models.ts, endpoints.ts, deployments.ts, keys.ts, usage.ts, logins.ts, account.ts,
@@ -40,7 +40,7 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 
-/** What a working service needs and the service document does not have; the hosted service may lack any of it. */
+/** Operations that the service document does not have; the hosted service may lack any of them. */
 export const beyondSpec = {
   getRobot,
   getRegistration,

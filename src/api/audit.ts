@@ -9,7 +9,7 @@ export const moment = z.string();
 export const nullableText = z.string().nullable();
 export const actorSchema = z.object({ id: z.string(), label: nullableText });
 
-/** A change somebody made. `details` depend on the action. */
+/** An audited change. `details` depend on the action. */
 export const auditEntrySchema = z
   .object({
     id: z.string(),

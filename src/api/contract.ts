@@ -9,7 +9,7 @@ const TYPE_ID_LENGTH = { minimum: 1, maximum: 256 } as const;
 // oxlint-disable-next-line no-control-regex -- what it keeps out; JSON Schema has no word for it that every language knows
 const PRINTABLE = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 
-/** What can be measured or commanded of an element, and the canonical units of it. */
+/** Quantities that can be measured or commanded, with their canonical units. */
 const UNITS = {
   position: ["rad", "m", "1"],
   velocity: ["rad/s", "m/s"],
@@ -23,13 +23,13 @@ const ACTION_AXIS_NAME = /^[a-z][a-z0-9_]{0,63}\.[a-z][a-z0-9_]{0,63}\.(?:positi
 const nameSchema = text({ pattern: NAME });
 const printableSchema = text({ minimum: 1, maximum: BOUNDS.text, pattern: PRINTABLE });
 const sideSchema = z.enum(["left", "right"]).optional();
-/** `int` would read `"640"` too, as the service does elsewhere. */
+/** Not `z.int()`: the service reads that leniently and accepts `"640"`. */
 const imageSizeSchema = z.number().min(BOUNDS.image_size_px.minimum).max(BOUNDS.image_size_px.maximum).multipleOf(1);
 
 const groupSchema = z.strictObject({
   name: nameSchema,
   kind: z.enum(terms.KINDS),
-  /** Absent where it has none. */
+  /** Absent if the group has no side. */
   side: sideSchema,
   zero: z.enum(terms.ZEROS).optional(),
   frame: printableSchema.optional(),
@@ -42,7 +42,7 @@ const axisMembers = {
     .tuple([z.number(), z.number()])
     .refine(([low, high]) => low < high, "the first number must be below the second")
     .optional(),
-  /** How to get from the robot's own numbers: canonical = scale × native + offset. Absent where they are the same. */
+  /** Conversion from the robot's native units: canonical = scale × native + offset. Absent if they are the same. */
   native: z
     .strictObject({
       unit: z.enum([...terms.UNITS, ...terms.RATE_UNITS, "normalized"]),
@@ -74,7 +74,7 @@ const cameraSchema = z.strictObject({
   pixel_dtype: z.literal("uint8"),
 });
 
-/** Members that say nothing are absent, never null. Numbers are numbers: what moves a robot is not read leniently. */
+/** Members without a value are absent, never null. Numbers are read strictly, because they move a robot. */
 export const robotContractSchema = z
   .strictObject({
     schema: z.literal(CONTRACT_SCHEMA),
@@ -106,7 +106,7 @@ export const robotContractSchema = z
 
 export type RobotContract = Immutable<z.output<typeof robotContractSchema>>;
 
-/** Any other contract is stored as it comes: the service document shows no structure. */
+/** Other contracts are stored unchanged: the service document defines no structure for them. */
 export const otherContractSchema = z
   .record(z.string(), z.unknown())
   .refine((contract) => contract["schema"] !== CONTRACT_SCHEMA, `a contract of ${CONTRACT_SCHEMA} must be one`)
@@ -120,7 +120,7 @@ interface Contradiction {
   readonly message: string;
 }
 
-/** What no member says by itself. */
+/** Rules that involve several members. */
 function contradictions({
   groups,
   state_axes: stateAxes,
@@ -161,7 +161,7 @@ function isQuantity(quantity: string): quantity is keyof typeof UNITS {
   return Object.hasOwn(UNITS, quantity);
 }
 
-/** At every name that stands further up already. */
+/** A contradiction for each name that occurs earlier in the list. */
 function repetitions(
   names: readonly string[],
   pathOf: (index: number) => Contradiction["path"],

@@ -5,7 +5,7 @@ import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
-/** The document shows no bounds; these hold every name and id there can be. */
+/** The service document gives no bounds; these fit every possible name and id. */
 export const DEPLOYMENT_MODEL_LENGTH = { maximum: 256 } as const;
 export const DEPLOYMENT_ROBOT_LENGTH = { maximum: 256 } as const;
 
@@ -21,7 +21,7 @@ export type DeploymentCreate = z.output<typeof deploymentCreateSchema>;
 
 export const DEPLOYMENT_STATUSES = ["preparing", "active", "failed", "retired"] as const;
 
-/** One model serving one robot. The document leaves its members open; a reader needs only `id` and `status`. */
+/** One model serving one robot. The service document leaves the members open; a client needs only `id` and `status`. */
 export const deploymentViewSchema = z
   .looseObject({
     id: z.string(),

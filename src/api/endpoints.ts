@@ -44,7 +44,7 @@ export const listRegions = {
   tag: "catalog",
   method: "GET",
   path: "/v1/regions",
-  // A robot asks with the key it registers with whether models can serve it where it is.
+  // Robots use it, with the key they register with, to check that models can serve their region.
   scopes: "any",
   request: null,
   response: regionListSchema,

@@ -21,10 +21,10 @@ export const fleetStatusSchema = z.enum(FLEET_STATUSES).meta({ id: "FleetStatus"
 
 const count = z.int().min(0);
 
-/** A date-time with its offset: a window without one would move with the service's time zone. */
+/** A date-time with its offset: without one, a window would depend on the service's time zone. */
 const dateTime = z.iso.datetime({ offset: true });
 
-/** A query by which the service takes an explicit membership snapshot. */
+/** A query that selects the members of a fleet once, when it is created. */
 export const robotSelectorSchema = z
   .strictObject({
     site: text(SITE_LENGTH).nullish(),
@@ -63,7 +63,7 @@ export const fleetRobotSelectionSchema = z.strictObject(selectionMembers).refine
     "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it.",
 });
 
-/** Body of `POST /v1/fleets/preview`: a selection, and the model or checkpoint its robots are to be judged by. */
+/** Body of `POST /v1/fleets/preview`: a selection, and the model or checkpoint to check its robots against. */
 export const fleetPreviewSchema = z
   .strictObject({
     ...selectionMembers,
@@ -166,8 +166,8 @@ export const fleetUpdateViewSchema = z
 /**
  * A fleet as the service shows it.
  *
- * The document lets no other member in: a sender's duty, which the service's own tests hold it to with `.strict()`. A reader
- * ignores members it does not know, or every growth of the service would break it.
+ * The service document allows no other members: the service's tests check that with `.strict()`. Clients ignore unknown members, so
+ * that newer services do not break them.
  */
 export const fleetViewSchema = z
   .object({

@@ -7,14 +7,14 @@ import { pageQuerySchema } from "./wire/pages.ts";
 import { API_KEY_SCOPES } from "./wire/scopes.ts";
 import { text } from "./wire/text.ts";
 
-/** Code points; the document shows no bound. */
+/** In code points; the service document gives no bound. */
 export const API_KEY_LABEL_LENGTH = { maximum: 256 } as const;
 
-/** The whole key, because tables of existing clients cut there. */
+/** Length of a whole key: tables of existing clients truncate longer ones. */
 export const API_KEY_LENGTH = { maximum: 40 } as const;
 
 export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES).meta({ id: "ApiKeyScope" });
-/** Names that a key may be bound to, and new robots that it may be allowed, at most. */
+/** Most names that a key may be bound to, and most new robots that it may add. */
 export const API_KEY_ROBOTS = { names: 100, count: 1_000_000 } as const;
 
 export const apiKeyRobotsSchema = z.array(text(ROBOT_NAME_LENGTH)).min(1).max(API_KEY_ROBOTS.names);
@@ -32,19 +32,19 @@ export const apiKeyCreateSchema = z
       .describe(
         "What the key may do. Without scopes the key is unrestricted, which only an unrestricted credential can grant.",
       ),
-    /** When the key stops working by itself. */
+    /** When the key expires. */
     expires_at: z.iso
       .datetime({ offset: true })
       .nullish()
       .describe("When the key expires; must be in the future. The key never outlives the key that it depends on."),
-    /** True for a key that goes on when the key it is made with ends. */
+    /** True for a key that keeps working when the key that created it ends. */
     independent: z
       .literal([true, false])
       .nullish()
       .describe(
         "True for a key that keeps working when the key that created it ends. Only an unrestricted key that never expires can create one.",
       ),
-    /** Names of the robots that it may set up, and no others. */
+    /** Names of the only robots that it may set up. */
     robots: apiKeyRobotsSchema
       .nullish()
       .describe(
@@ -61,7 +61,7 @@ export const apiKeyCreateSchema = z
 
 export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
 
-/** A key as lists show it: never the secret. The document leaves the members open. */
+/** A key in lists, without its secret. The service document leaves the members open. */
 export const apiKeyViewSchema = z
   .looseObject({
     id: z.string(),
@@ -73,21 +73,21 @@ export const apiKeyViewSchema = z
     last_used_at: z.string().nullish().describe("Accurate to about a minute."),
     expires_at: z.string().nullish(),
     revoked_at: z.string().nullish(),
-    /** Id of the key it was made with, or `command`. */
+    /** Id of the key that created it, or `command`. */
     created_by: z
       .string()
       .nullish()
       .describe(
         "Id of the key that created it, directly or through a session; command for the service's own command line.",
       ),
-    /** Id of the key that it ends with; null for one that goes on alone. */
+    /** Id of the key that it ends with; null for an independent key. */
     parent_id: z
       .string()
       .nullish()
       .describe("Id of the key that it depends on: the same as created_by, or null for an independent key."),
     /** Names of the only robots it may set up; null for any. */
     robots: z.array(z.string()).nullish().describe("Names of the only robots that the key may set up; null for any."),
-    /** How many robots it may add; null where only the service bounds that. */
+    /** How many robots it may add; null for the service's own limit. */
     max_robots: z
       .number()
       .nullish()
@@ -97,7 +97,7 @@ export const apiKeyViewSchema = z
 
 export type ApiKeyView = z.output<typeof apiKeyViewSchema>;
 
-/** Answer of `POST /v1/me/api-keys`: the one time the key itself is shown. */
+/** Answer of `POST /v1/me/api-keys`, the only one that contains the key itself. */
 export const apiKeyCreatedSchema = apiKeyViewSchema
   .extend({ api_key: z.string() })
   .meta({ id: "ApiKeyCreated", description: "The only answer that contains the key itself." });

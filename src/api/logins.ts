@@ -4,15 +4,15 @@ import { BODY_BYTES } from "./wire/body-bytes.ts";
 import type { Operation } from "./wire/operation.ts";
 import { text } from "./wire/text.ts";
 
-/** A secret the program that logs in makes and keeps: long enough not to be guessed. */
+/** A secret that the program generates and keeps, too long to guess. */
 export const LOGIN_VERIFIER_LENGTH = { minimum: 32, maximum: 256 } as const;
 export const LOGIN_CALLBACK_LENGTH = { minimum: 1, maximum: 2048 } as const;
 const LOGIN_ID_LENGTH = { minimum: 1, maximum: 128 } as const;
 const LOGIN_CODE_LENGTH = { minimum: 1, maximum: 256 } as const;
 
 /**
- * Where a login's code may go: a program on the person's own computer. Sent anywhere else it would sign in whoever listens there
- * (RFC 8252, 7.3 and 8.3). Nothing that parsers of URLs drop or bend, and no fragment (RFC 6749, 3.1.2).
+ * Callback URLs: loopback only, because a code sent elsewhere would sign in whoever receives it (RFC 8252, 7.3 and 8.3). The pattern
+ * excludes characters that URL parsers drop or rewrite, and fragments (RFC 6749, 3.1.2).
  */
 export const LOOPBACK_URL =
   /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?(?:[/?][!"$-[\]-~]*)?$/;
@@ -82,7 +82,7 @@ export type LoginExchange = z.output<typeof loginExchangeSchema>;
 
 export const loginTokenSchema = z.looseObject({ token: z.string() }).meta({ id: "LoginToken" });
 
-/** Body of `POST /v1/cli/login/decide`: what a person who is signed in says to a login that waits. */
+/** Body of `POST /v1/cli/login/decide`: a signed-in person approves or denies a pending login. */
 export const loginDecisionSchema = z
   .object({
     exchange_id: text(LOGIN_ID_LENGTH),
@@ -98,7 +98,7 @@ export const loginDecisionSchema = z
   .meta({ id: "LoginDecision" });
 export type LoginDecision = z.output<typeof loginDecisionSchema>;
 
-/** `redirect_url` is where the person's browser goes next: the program's callback, with the code when it was approved. */
+/** `redirect_url` is the program's callback, with the code if the login was approved. */
 export const loginDecidedSchema = z
   .looseObject({
     status: z.enum(["approved", "denied"]),
@@ -116,12 +116,12 @@ export const sessionViewSchema = z
     active_organization: z
       .looseObject({ id: z.string(), name: z.string(), role: z.string() })
       .describe("The organization of the credential. role: admin is unrestricted, member is restricted to its scopes."),
-    /** What the request was sent with. Our service always says it; `scopes` is null for one that may do everything. */
+    /** The credential of the request, which our service always sends. `scopes` is null for one that may do everything. */
     credential: z
       .looseObject({
         id: z.string(),
         type: z.string(),
-        /** The key it goes back to: itself, or the one that signed in or approved the login. */
+        /** The key itself, or the key that created the session or approved its login. */
         api_key_id: z.string().optional(),
         scopes: z.array(z.string()).nullish(),
         expires_at: z.string().nullish(),

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import type { Operation } from "./wire/operation.ts";
 
-/** One set of weights of a model, and what a robot must bring to run it. */
+/** One set of weights of a model, and its requirements. */
 export const checkpointViewSchema = z
   .looseObject({
     id: z.string(),
@@ -18,7 +18,7 @@ export const checkpointViewSchema = z
   })
   .meta({ id: "CheckpointView" });
 
-/** Answer of `GET /v1/models/{slug}`. The document leaves the members open; a reader needs only `slug`. */
+/** Answer of `GET /v1/models/{slug}`. The service document leaves the members open; a client needs only `slug`. */
 export const modelViewSchema = z
   .looseObject({
     slug: z

@@ -3,10 +3,10 @@ import * as z from "zod";
 import { actorSchema, moment, nullableText } from "./audit.ts";
 import type { Operation } from "./wire/operation.ts";
 
-/** Refused registrations that an organization's list has at most: the newest. */
+/** Most refused registrations in an organization's list: the newest. */
 export const REFUSALS_SHOWN = { maximum: 1000 } as const;
 
-/** Registrations of one robot that were refused alike, as one entry. */
+/** Registrations of one robot that were refused for the same reason, as one entry. */
 export const refusalSchema = z
   .object({
     id: z.string(),

@@ -11,7 +11,7 @@ const actorSchema = z.object({ id: z.string(), label: nullableText });
 /** Maximum number of registrations in a robot's history: the newest. */
 export const HISTORY_SHOWN = { maximum: 200 } as const;
 
-/** Members of a registration that may change from one to the next. */
+/** Members that may differ between two registrations. */
 export const REGISTRATION_MEMBERS = [
   "configuration_digest",
   "robot_type_id",
@@ -44,7 +44,7 @@ export const registrationListSchema = z
   .object({ items: z.array(registrationSummarySchema) })
   .meta({ id: "RegistrationList" });
 
-/** Answer of `GET /v1/robots/{robot}/registration`: everything the robot registered with last. */
+/** Answer of `GET /v1/robots/{robot}/registration`: the whole last registration. */
 export const registrationViewSchema = z
   .object({
     ...registrationMembers,

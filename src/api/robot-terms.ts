@@ -1,8 +1,8 @@
 /**
- * The words and bounds of robot types: what a robot manifest is written in, and the contract that is made of one (SPEC of the
- * format: robot manifest v1, sections 2 and 8). Without a library, because a robot computer reads them at boot.
+ * Terms and bounds of robot types, in robot manifests and in the contracts made from them (robot manifest v1, sections 2 and 8). This
+ * file imports no library, because a robot computer loads it at boot.
  */
-/** What a contract says it is. */
+/** Value of `schema` in a contract. */
 export const CONTRACT_SCHEMA = "robot-contract/v1";
 
 export const TOPOLOGIES = ["single_arm", "bimanual", "mobile_manipulator"] as const;
@@ -11,7 +11,7 @@ export const GRIPPERS = ["continuous", "binary", "none"] as const;
 export const KINDS = ["arm", "gripper", "hand", "head", "torso", "leg", "base", "eef"] as const;
 export const SIDES = ["left", "right", "none"] as const;
 export const UNITS = ["rad", "deg", "m", "mm", "ratio", "percent", "calibrated_range"] as const;
-/** Of velocities. */
+/** Units of velocities. */
 export const RATE_UNITS = ["rad/s", "deg/s", "m/s", "mm/s"] as const;
 export const ANGLE_UNITS = ["rad", "deg"] as const;
 export const ZEROS = ["urdf", "driver", "calibrated_mid"] as const;
@@ -22,24 +22,24 @@ export const ROTATION_DEGREES = [0, 90, 180, 270] as const;
 export const MOUNTS = ["exterior", "wrist", "head", "base"] as const;
 export const PERIODS = ["step", "second"] as const;
 
-/** Of values, both ends included but for `above`. */
+/** Bounds of values. `above` is exclusive, the others inclusive. */
 export const BOUNDS = {
   groups: { minimum: 1, maximum: 32 },
   cameras: { minimum: 1, maximum: 8 },
   elements: { minimum: 1, maximum: 64 },
   state: { minimum: 0, maximum: 3 },
-  /** Of each vector. */
+  /** Axes of each vector. */
   axes: { minimum: 1, maximum: 256 },
   control_rate_hz: { above: 0, maximum: 1000 },
   fps: { above: 0, maximum: 240 },
   image_size_px: { minimum: 32, maximum: 4096 },
-  /** Of every number of a manifest. */
+  /** Every number of a manifest. */
   magnitude: 1e6,
-  /** Code points of a text. */
+  /** Texts, in code points. */
   text: 128,
 } as const;
 
-/** Of groups, their elements and camera roles. */
+/** Names of groups, their elements and camera roles. */
 export const NAME = /^[a-z][a-z0-9_]{0,63}$/;
-/** First labels, then a version: `acme.so101-cell.v1`. */
+/** Labels separated by dots, then a version: `acme.so101-cell.v1`. */
 export const TYPE_ID = /^(?:[a-z][a-z0-9-]*\.)+[a-z][a-z0-9-]*\.v[1-9][0-9]*$/;

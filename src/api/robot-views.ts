@@ -3,8 +3,7 @@ import * as z from "zod";
 /**
  * A robot as the service shows it.
  *
- * Our service always sends all seven members; a reader of other services must do without `site` and `labels`, and ignores
- * members it does not know.
+ * Our service always sends all seven members. Other services may leave out `site` and `labels`. Clients ignore unknown members.
  */
 export const robotViewSchema = z
   .object({

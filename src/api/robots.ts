@@ -8,18 +8,18 @@ import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { codePoints, text } from "./wire/text.ts";
 
-/** Code points, as the service document gives them. */
+/** Bounds of the service document, in code points. */
 export const ROBOT_NAME_LENGTH = { minimum: 1, maximum: 64 } as const;
 export const ROBOT_TYPE_ID_LENGTH = { minimum: 1, maximum: 256 } as const;
 export const SITE_LENGTH = { minimum: 1, maximum: 128 } as const;
 export const CONFIGURATION_DIGEST_PATTERN = /^sha256:[0-9a-f]{64}$/;
 
-/** Bounds of our own where the document shows none; far beyond what a robot needs, because nothing is stored without a bound. */
+/** Our own bounds where the service document gives none: generous, but everything stored must have a bound. */
 export const REGION_LENGTH = { maximum: 256 } as const;
 export const LABEL_KEY_LENGTH = { maximum: 256 } as const;
 export const LABEL_VALUE_LENGTH = { maximum: 1024 } as const;
 export const ROBOT_LABELS_COUNT = { maximum: 256 } as const;
-/** Names and values of all labels together, because every list of robots shows them. */
+/** All names and values together, because every list of robots contains them. */
 export const LABELS_LENGTH = { maximum: 16_384 } as const;
 
 /** Labels of robots, at most `maximum`: key-value pairs that selectors of fleets match on. */
@@ -41,7 +41,7 @@ function lengthOf(labels: Readonly<Record<string, string>>): number {
   return Object.entries(labels).reduce((sum, [name, value]) => sum + codePoints(name) + codePoints(value), 0);
 }
 
-/** Body of `POST /v1/robots/setup`: the registration of one physical robot, first or replacing. */
+/** Body of `POST /v1/robots/setup`: registers one physical robot, or replaces its registration. */
 export const robotSetupSchema = z
   .object({
     name: text(ROBOT_NAME_LENGTH).describe("Unique stable name for one physical robot."),
@@ -58,7 +58,7 @@ export const robotSetupSchema = z
     labels: labelsSchema(ROBOT_LABELS_COUNT.maximum)
       .nullish()
       .describe("Labels used to select fleet members. Null and absent mean none."),
-    /** One that says it is ours has to be; any other is stored as it comes. */
+    /** A contract with our schema name is validated; any other is stored unchanged. */
     contract: z
       .union([robotContractSchema, otherContractSchema])
       .nullish()

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
-/** One entry of the usage ledger. The document leaves the members open. */
+/** One entry of the usage ledger. The service document leaves the members open. */
 export const usageRecordSchema = z
   .looseObject({
     id: z.string(),
@@ -18,7 +18,7 @@ export const usageRecordSchema = z
       .nullish()
       .describe("Amount in units. For a period that is still running, the amount up to now."),
     unit: z.string().nullish().describe("second. More values may be added."),
-    /** Null where nobody is billed. */
+    /** Null if the service bills nobody. */
     amount_cents: z.int().nullish().describe("Null, because this service bills nobody."),
     deployment_id: z.string().nullish(),
     robot: z.string().nullish().describe("Name of the robot."),
@@ -33,17 +33,17 @@ export type UsageRecord = z.output<typeof usageRecordSchema>;
 /** Answer of `GET /v1/me/usage`. */
 export const usageListSchema = z.looseObject({ items: z.array(usageRecordSchema) }).meta({ id: "UsageList" });
 
-/** What usage is summed up by: days in UTC. */
+/** Groupings of usage sums. Days are in UTC. */
 export const USAGE_GROUPINGS = ["day", "robot", "model", "day,robot", "day,model", "robot,model"] as const;
 export type UsageGrouping = (typeof USAGE_GROUPINGS)[number];
 
 export const USAGE_SUMMARY_DAYS = { standard: 30, maximum: 400 } as const;
-/** More sums than this are no summary. */
+/** Most sums in one summary. */
 export const USAGE_SUMS_MAXIMUM = 10_000;
 
 const dateTime = z.iso.datetime({ offset: true });
 
-/** Query of `GET /v1/me/usage/summary`: from `since` to `until`, which are the last 30 days where nothing is said. */
+/** Query of `GET /v1/me/usage/summary`: from `since` to `until`, by default the last 30 days. */
 export const usageSummaryQuerySchema = z.object({
   since: dateTime.optional(),
   until: dateTime.optional(),
@@ -52,7 +52,7 @@ export const usageSummaryQuerySchema = z.object({
 
 export type UsageSummaryQuery = z.output<typeof usageSummaryQuerySchema>;
 
-/** Time of robots with an active deployment, in whole seconds; what it is not summed up by is null. */
+/** Time with an active deployment, in whole seconds. Members that the sum is not grouped by are null. */
 export const usageSumSchema = z
   .looseObject({
     day: z.string().nullable().describe("YYYY-MM-DD in UTC."),

@@ -1,14 +1,14 @@
 const KIBIBYTE = 1024;
 
-/** Bytes of the largest body that an operation takes: what its schema lets in, and room for escapes and spaces. */
+/** Largest request bodies in bytes: the largest valid body, with room for escapes and whitespace. */
 export const BODY_BYTES = {
-  /** A body that is ignored. */
+  /** For operations that ignore the body. */
   none: 4 * KIBIBYTE,
   login: 4 * KIBIBYTE,
   /** A few names. */
   names: 16 * KIBIBYTE,
-  /** A thousand names, and windows for a year. */
+  /** A thousand names, and operating windows for a year. */
   fleet: 256 * KIBIBYTE,
-  /** All labels, and a contract of as many axes as there may be. */
+  /** All labels, and a contract with the maximum of axes. */
   registration: 256 * KIBIBYTE,
 } as const;

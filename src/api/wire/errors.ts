@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** One finding of a 422 answer. `loc` is the path to the offending input, its first element names the part: `body` or `path`. */
+/** One finding of a 422 answer. `loc` is the path to the invalid input; its first element is `body`, `query` or `path`. */
 export const validationErrorSchema = z
   .object({
     loc: z
@@ -26,7 +26,7 @@ export const validationErrorBodySchema = z
 
 export type ValidationErrorBody = z.output<typeof validationErrorBodySchema>;
 
-/** What kind of refusal it is, for programs; the sentence beside it is for people. */
+/** Error codes for programs; the sentence beside them is for people. */
 export const ERROR_CODES = [
   "Unauthorized",
   "Forbidden",
@@ -41,8 +41,8 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /**
- * Body of every refusal other than 422. Our service sends `detail`, `message` (the same sentence) and `code`; other services
- * send `detail` alone, and codes of their own.
+ * Body of every error other than 422. Our service sends `detail`, `message` (the same sentence) and `code`; other services may send only
+ * `detail`, or codes of their own.
  */
 export const errorBodySchema = z
   .object({

@@ -2,15 +2,15 @@ import * as z from "zod";
 
 import { text } from "./text.ts";
 
-/** Items of one page, when a client asks for pages at all. */
+/** Items per page. */
 export const PAGE_LIMIT = { minimum: 1, maximum: 1000 } as const;
 
-/** Opaque to clients; longer ones are not ours. */
+/** Cursors are opaque to clients; the service creates no longer ones. */
 export const CURSOR_LENGTH = { maximum: 256 } as const;
 
 /**
- * Query of the lists. Without it a list is everything, oldest first; with `limit` it comes in pages, and the `Link` header
- * (RFC 8288) of an answer names the next one.
+ * Query of lists. Without it a list has all items, oldest first; with `limit` it has one page, and the `Link` header (RFC 8288) has the
+ * URL of the next page.
  */
 export const pageQuerySchema = z.object({
   limit: z.int().min(PAGE_LIMIT.minimum).max(PAGE_LIMIT.maximum).optional(),

@@ -1,4 +1,4 @@
-/** What a key may do; a key without scopes may do everything. */
+/** Permissions of a key; a key without scopes may do everything. */
 export const API_KEY_SCOPES = [
   "robots:setup",
   "robots:read",

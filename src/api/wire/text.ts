@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Bounds of a text, in code points: the wire counts characters as people and Python do, not UTF-16 units. */
+/** Bounds of a text in code points, as Python counts characters, not in UTF-16 units. */
 interface TextBounds {
   readonly minimum?: number;
   readonly maximum?: number;
@@ -10,9 +10,8 @@ interface TextBounds {
 /**
  * A string member of the wire contract.
  *
- * Beside its bounds every text is free of unpaired surrogates (they have no UTF-8 form) and of NUL (no PostgreSQL text holds
- * one), so that whatever one program accepts every other can store and send. The bounds are attached as JSON Schema
- * metadata: the service's validation and the interface description read them from there.
+ * No text contains unpaired surrogates, which have no UTF-8 encoding, or NUL, which PostgreSQL cannot store. The bounds are attached as
+ * JSON Schema metadata, where the service's validation and the OpenAPI description read them.
  */
 export function text(bounds: TextBounds = {}): z.ZodString {
   const { minimum, maximum, pattern } = bounds;

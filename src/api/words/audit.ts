@@ -2,14 +2,14 @@ import type { AuditEntryView } from "../audit.ts";
 import type { RefusalView } from "../refusals.ts";
 import type { RegistrationView } from "../registrations.ts";
 
-/** How changes and refused registrations are put for a person, at a terminal and in a browser. */
+/** Texts for changes and refused registrations, at a terminal and in a browser. */
 
-/** What was changed: `line 4`, or of a deployment `pi0.5 on arm-3`; empty for what has no name. */
+/** The subject of a change: `line 4`, or for a deployment `pi0.5 on arm-3`; empty if it has no name. */
 export function subjectOf({ subject_name: subjectName, subject_model: subjectModel }: AuditEntryView): string {
   return subjectModel === null ? (subjectName ?? "") : `${subjectModel} on ${subjectName ?? "a robot"}`;
 }
 
-/** What else is known of a change, without ids: `scopes=robots:setup expires_at=2030-01-31`. */
+/** Details of a change, without ids: `scopes=robots:setup expires_at=2030-01-31`. */
 export function detailsInWords({
   details,
   subject_name: subjectName,
@@ -27,7 +27,7 @@ export function refusalInWords({ detail, status, count }: RefusalView): string {
   return `${detail} (${status}${count === 1 ? "" : `, ${count} times`})`;
 }
 
-/** Those since the robot registered last: the others are over. */
+/** Refusals since the robot's last registration; that registration settled the earlier ones. */
 export function refusedSince(refusals: readonly RefusalView[], registeredAt: string | null): readonly RefusalView[] {
   return refusals.filter(
     ({ last_at: lastAt }) => registeredAt === null || Date.parse(lastAt) > Date.parse(registeredAt),
@@ -41,7 +41,7 @@ export interface ContestInWords {
   readonly remedy: string;
 }
 
-/** Null where a robot's name is not contested. */
+/** Null if the robot's name is not contested. */
 export function contestInWords({
   contested_since: contestedSince,
   contested_from: contestedFrom,
@@ -50,13 +50,13 @@ export function contestInWords({
   const from = contestedFrom.map(({ address, actor }) => `${address} (${actor.label ?? actor.id})`).join(" and ");
   return contestedFrom.length < 2
     ? {
-        what: "its registration changes to and fro",
+        what: "its registration alternates between two contents",
         from,
-        remedy: "if two computers there have this name, give each a name of its own",
+        remedy: "if two computers there have this name, give each its own name",
       }
     : {
         what: `${contestedFrom.length} computers register this name in turn`,
         from,
-        remedy: "give each of them a name of its own",
+        remedy: "give each computer its own name",
       };
 }

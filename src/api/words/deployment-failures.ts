@@ -1,6 +1,6 @@
 import type { DeploymentView } from "../deployments.ts";
 
-/** Why a deployment failed, and what becomes of it. */
+/** Why a deployment failed, and what to do. */
 export interface DeploymentFailure {
   readonly what: string;
   readonly remedy: string;
@@ -14,20 +14,20 @@ const FAILURES: ReadonlyMap<string, DeploymentFailure> = new Map(
     },
     no_endpoint_in_region: {
       what: "The checkpoint has no endpoint in the robot's region.",
-      remedy: "Have whoever runs the service add one to the catalog, or correct the region of the robot.",
+      remedy: "Ask the service's administrator to add one to the catalog, or correct the robot's region.",
     },
     preparation_timeout: {
       what: "Its endpoint was not healthy in time.",
-      remedy: "Mend the inference server; the deployment becomes active by itself then.",
+      remedy: "Repair the inference server; the deployment then becomes active by itself.",
     },
     endpoint_failing: {
       what: "Its endpoint was healthy and fails now.",
-      remedy: "Mend the inference server; the deployment becomes active again by itself then.",
+      remedy: "Repair the inference server; the deployment then becomes active again by itself.",
     },
   }),
 );
 
-/** By the code of the service; one that is newer than this program stands for itself. Null for one that has not failed. */
+/** Null if the deployment has not failed. A code that this program does not know is shown as it is. */
 export function failureOf({ last_error_code: code }: DeploymentView): DeploymentFailure | null {
   if (code === null || code === undefined || code === "") return null;
   return FAILURES.get(code) ?? { what: `${code}.`, remedy: "" };

@@ -1,17 +1,17 @@
 import type { PreviewedRobot } from "../fleet-details.ts";
 
-/** Robots that a model suits alike: it lacks the same for all of them, or they would wait for the same endpoint. */
+/** Robots with the same answer: they lack the same requirements, or would wait for the same endpoint. */
 export interface FitGroup {
-  /** `waits`: the model suits them, but the endpoint in their region is not healthy. */
+  /** `lacks`: incompatible. `waits`: compatible, but the endpoint in their region is not healthy. `runs`: can run the model now. */
   readonly fit: "lacks" | "waits" | "runs";
-  /** Null where they could run it now. */
+  /** Null for `runs`. */
   readonly reason: string | null;
   readonly robots: readonly PreviewedRobot[];
 }
 
 const ORDER: readonly FitGroup["fit"][] = ["lacks", "waits", "runs"];
 
-/** Those that cannot run the model first, the largest group of each kind first. Robots that nobody judged are one group that runs. */
+/** Incompatible groups first, larger groups first. Robots that were not checked form one group that runs. */
 export function fitGroups(robots: readonly PreviewedRobot[]): readonly FitGroup[] {
   const groups = new Map<string, PreviewedRobot[]>();
   for (const robot of robots) {

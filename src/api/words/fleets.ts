@@ -1,9 +1,9 @@
 import type { FleetMemberView, WaitingCounts } from "../fleet-details.ts";
 import type { FleetView } from "../fleets.ts";
 
-/** How fleets and their members are put for a person, at a terminal and in a browser. */
+/** Texts for fleets and their members, at a terminal and in a browser. */
 
-/** The wire calls a robot `waiting`, too, that has no room below the fleet's peak. */
+/** On the wire, a robot over the fleet's peak is `waiting` too. */
 export function memberStateInWords({
   state,
   waiting_for: waitingFor,
@@ -13,7 +13,7 @@ export function memberStateInWords({
 
 export const OVER_THE_PEAK = "over the peak";
 
-/** What the waiting robots of a view wait for; null where that is not told, or was told at a moment when other robots waited. */
+/** The waiting counts, if they match the view; null if they are missing, or from a moment with another number of waiting robots. */
 export function waitingOf(
   { waiting: count }: FleetView["robots"],
   waiting: WaitingCounts | null | undefined,
@@ -22,7 +22,7 @@ export function waitingOf(
   return waiting.endpoint + waiting.window + waiting.peak === count ? waiting : null;
 }
 
-/** What capacity is kept for; robots that were deployed by hand may be more. */
+/** The peak; more robots may be active if they were deployed by hand. */
 export function peakInWords({ robots: { active }, peak_active_robots: peak }: FleetView): string {
   const kept = `capacity is kept for ${peak} at once`;
   return active > peak ? `${kept}; ${active} are active` : kept;

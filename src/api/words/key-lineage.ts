@@ -1,6 +1,6 @@
 import type { ApiKeyView } from "../keys.ts";
 
-/** Keys that work now and end with this one: those made with it, those made with these, and so on. */
+/** Active keys that end with this one: the keys created with it, the keys created with those, and so on. */
 export function keysEndingWith({ id }: ApiKeyView, keys: readonly ApiKeyView[], nowMs: number): readonly ApiKeyView[] {
   const children = Map.groupBy(keys, ({ parent_id: parentId }) => parentId ?? null);
   const found: ApiKeyView[] = [];
@@ -18,7 +18,7 @@ export function keysEndingWith({ id }: ApiKeyView, keys: readonly ApiKeyView[], 
   });
 }
 
-/** With which key a key was made, for a person: `line 4`, or `line 4, independent` where it goes on without that. */
+/** The key that created a key: `line 4`, or `line 4, independent` if the new key does not end with it. */
 export function makerInWords(
   { created_by: createdBy, parent_id: parentId }: ApiKeyView,
   keys: ReadonlyMap<string, ApiKeyView>,

@@ -1,4 +1,4 @@
-/** What a checkpoint asks of a robot's state or action vector, in words; `any` where it asks nothing. The document leaves its form open. */
+/** Requirements on a state or action vector, in words; `any` if there are none. The service document leaves their form open. */
 export function axesInWords(value: unknown): string {
   const axes = new Map(Object.entries(value ?? {}));
   const units = textsIn(axes.get("units")).map((unit) => (unit === "1" ? "ratio" : unit));
@@ -11,7 +11,7 @@ export function axesInWords(value: unknown): string {
   return parts.filter((part) => part !== "").join("; ") || "any";
 }
 
-/** The texts of a list; none for what is no list. */
+/** The texts in a list; empty if the value is not a list. */
 export function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

@@ -78,7 +78,7 @@ describe("answers", () => {
   });
 
   it.each([
-    ["endpoint_failing", "Its endpoint was healthy and fails now.", "Mend the inference server"],
+    ["endpoint_failing", "Its endpoint was healthy and fails now.", "Repair the inference server"],
     ["constructor", "constructor.", null],
   ])("that say %s of a deployment have it told in words", async (lastErrorCode, reason, remedy) => {
     const deployment = { id: "d1", robot: "arm-1", model: "pi", status: "failed", last_error_code: lastErrorCode };
@@ -88,7 +88,7 @@ describe("answers", () => {
     expect((await run("deployments", "list")).out).toContain(`failed  ${reason}`);
     const { out } = await run("deployments", "show", "arm-1");
     expect(out).toContain(`reason      ${reason}`);
-    expect(/^remedy +(.{25})/m.exec(out)?.[1] ?? null).toBe(remedy);
+    expect(/^remedy +(.{27})/m.exec(out)?.[1] ?? null).toBe(remedy);
   });
 
   it.each(["", "..", "\uD800"])("that give %j as an id end with 4, without a stack trace", async (id) => {

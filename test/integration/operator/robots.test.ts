@@ -219,7 +219,7 @@ describe("robots show", () => {
     const { out } = await site.run("robots", "show", "clone", "--history");
     expect(out).toContain(`contested   2 computers register this name in turn, since now
             from 127.0.0.1 (cell 4) and 127.0.0.1 (cell 7)
-            → give each of them a name of its own
+            → give each computer its own name
 `);
     expect(out).toMatch(/^now +sha256:111111111111 +configuration_digest \(contested\) +cell 4 +127\.0\.0\.1$/m);
     expect((await site.run("robots", "list", "--digest")).out).toMatch(/^clone .* now, contested /m);

@@ -26,7 +26,7 @@ describe("operations", () => {
     ]);
   });
 
-  it("each asks a restricted key for its scope, which decides what a stolen key can do", () => {
+  it("each requires its scope of a restricted key, which limits what a stolen key can do", () => {
     const scopes = Object.entries<Operation>({ ...operations, ...beyondSpec }).map(
       ([name, row]) => `${name}: ${Array.isArray(row.scopes) ? row.scopes.join(" or ") : row.scopes}`,
     );

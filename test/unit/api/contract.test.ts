@@ -20,7 +20,7 @@ function contradictionsOf(members: Partial<RobotContract>): readonly string[] {
 }
 
 describe("robotContractSchema", () => {
-  test("no two groups, axes of a vector or cameras of one name", () => {
+  test("names of groups, of axes in a vector, and of cameras are unique", () => {
     expect(contradictionsOf({ groups: [...contract.groups, group] })).toEqual([
       `groups.${contract.groups.length}.name: ${group.name} is the name at index 0 already`,
     ]);
@@ -32,13 +32,13 @@ describe("robotContractSchema", () => {
     ]);
   });
 
-  test("an axis is of a group that is there", () => {
+  test("the group of an axis exists", () => {
     expect(contradictionsOf({ state_axes: [{ ...axis, name: "tail.a.position" }] })).toEqual([
       "state_axes.0.name: no group is called tail",
     ]);
   });
 
-  test("an axis has a unit of what it measures", () => {
+  test("the unit of an axis fits its quantity", () => {
     const name = `${group.name}.a.velocity`;
     expect(contradictionsOf({ action_axes: [{ name, unit: "rad" }] })).toEqual([
       "action_axes.0.unit: a velocity is in rad/s or m/s",
@@ -46,7 +46,7 @@ describe("robotContractSchema", () => {
     expect(contradictionsOf({ action_axes: [{ name, unit: "m/s" }] })).toEqual([]);
   });
 
-  test("a range has its smaller end first", () => {
+  test("the first number of a range is the smaller one", () => {
     expect(contradictionsOf({ state_axes: [{ ...axis, range: [1, 1] }] })).toEqual([
       "state_axes.0.range: the first number must be below the second",
     ]);
@@ -69,13 +69,13 @@ describe("a contract of a registration", () => {
     configuration_digest: `sha256:${"0".repeat(64)}`,
   };
 
-  test("is of the type that is registered, should it be ours", () => {
+  test("with our schema name must have the registered robot type", () => {
     expect(robotSetupSchema.safeParse({ ...setup, contract }).success).toBe(true);
     const { error } = robotSetupSchema.safeParse({ ...setup, robot_type_id: "acme.other.v1", contract });
     expect(error?.issues).toMatchObject([{ path: ["contract", "robot_type_id"] }]);
   });
 
-  test("may be any other", () => {
+  test("with another schema name may be anything", () => {
     const other = { schema: "acme/v1", robot_type_id: "anything" };
     expect(robotSetupSchema.safeParse({ ...setup, contract: other }).success).toBe(true);
     expect(otherContractSchema.safeParse({ schema: "robot-contract/v1" }).success).toBe(false);

@@ -218,7 +218,7 @@ describe("fleetCreateSchema", () => {
       operating_windows: [],
     });
   });
-  it("fleetViewSchema: what the service sends has no other member", () => {
+  it("fleetViewSchema: the service sends no other members", () => {
     expect(fleetViewSchema.strict().safeParse({ ...fleetView, zz: 1 }).success).toBe(false);
   });
 });
@@ -230,10 +230,10 @@ describe("robotSetupSchema", () => {
   it("ignores unknown members", () => {
     expect(robotSetupSchema.parse({ ...setup, zz: 1 })).toEqual(setup);
   });
-  it.each(["a\0b", "\ud800", "\udc00x"])("refuses text no store can hold: %j", (name) => {
+  it.each(["a\0b", "\ud800", "\udc00x"])("refuses text that a store cannot hold: %j", (name) => {
     expect(robotSetupSchema.safeParse({ ...setup, name }).success).toBe(false);
   });
-  it("bounds labels and region though the document does not", () => {
+  it("bounds labels and region, although the service document does not", () => {
     const beyond = [
       { labels: labels(257) },
       { labels: { ["k".repeat(257)]: "v" } },
@@ -245,7 +245,7 @@ describe("robotSetupSchema", () => {
     expect(robotSetupSchema.safeParse({ ...setup, labels: { [text(256)]: emoji(1024) } }).success).toBe(true);
   });
 
-  it("bounds what all labels come to, in code points", () => {
+  it("bounds the total length of all labels, in code points", () => {
     const full = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`k${10 + index}`, emoji(1021)]));
     expect(robotSetupSchema.safeParse({ ...setup, labels: full }).success).toBe(true);
     expect(robotSetupSchema.safeParse({ ...setup, labels: { ...full, k: "" } }).error?.issues).toMatchObject([

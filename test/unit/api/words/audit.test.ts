@@ -53,23 +53,23 @@ test.each<[Partial<AuditEntryView>, string]>([
 });
 
 describe("detailsInWords", () => {
-  test("texts as they are, the rest as JSON, no ids and nothing that is null", () => {
+  test("texts unchanged, other values as JSON, without ids and null", () => {
     const details = { scopes: "robots:setup", windows: [1, 2], site: null, robot_id: "rob_1", full: false };
     expect(detailsInWords(entryOf({ details }))).toBe("scopes=robots:setup windows=[1,2] full=false");
   });
 
-  test("not what the subject says already", () => {
+  test("without what the subject already shows", () => {
     const details = { name: "arm-3", model: "pi0.5", region: "eu" };
     expect(detailsInWords(entryOf({ details, subject_name: "arm-3", subject_model: "pi0.5" }))).toBe("region=eu");
   });
 });
 
-test("refusalInWords: how often, where it was more than once", () => {
+test("refusalInWords: the count, if it is more than one", () => {
   expect(refusalInWords(refusalOf({}))).toBe("region: Field required (422)");
   expect(refusalInWords(refusalOf({ count: 3 }))).toBe("region: Field required (422, 3 times)");
 });
 
-test("refusedSince: those after the last registration, all where there was none", () => {
+test("refusedSince: refusals after the last registration, or all if there is none", () => {
   const before = refusalOf({ last_at: "2026-01-01T11:00:00+02:00" });
   const at = refusalOf({ last_at: "2026-01-01T10:00:00Z" });
   const after = refusalOf({ last_at: "2026-01-01T10:00:01Z" });
@@ -81,15 +81,15 @@ describe("contestInWords", () => {
   const line = { address: "192.0.2.1", actor: { id: "key_1", label: "line 4" } };
   const unnamed = { address: "192.0.2.2", actor: { id: "key_2", label: null } };
 
-  test("a name that nobody contests: nothing", () => {
+  test("null for an uncontested name", () => {
     expect(contestInWords({ contested_since: null, contested_from: [line, unnamed] })).toBeNull();
   });
 
   test("from one address", () => {
     expect(contestInWords({ contested_since: AT, contested_from: [line] })).toEqual({
-      what: "its registration changes to and fro",
+      what: "its registration alternates between two contents",
       from: "192.0.2.1 (line 4)",
-      remedy: "if two computers there have this name, give each a name of its own",
+      remedy: "if two computers there have this name, give each its own name",
     });
   });
 
@@ -97,7 +97,7 @@ describe("contestInWords", () => {
     expect(contestInWords({ contested_since: AT, contested_from: [line, unnamed] })).toEqual({
       what: "2 computers register this name in turn",
       from: "192.0.2.1 (line 4) and 192.0.2.2 (key_2)",
-      remedy: "give each of them a name of its own",
+      remedy: "give each computer its own name",
     });
   });
 });

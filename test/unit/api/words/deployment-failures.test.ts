@@ -12,7 +12,7 @@ test("failureOf: what the service's code means", () => {
   expect(failureOf(codeOf("preparation_timeout"))?.what).toBe("Its endpoint was not healthy in time.");
 });
 
-test("failureOf: a code that is newer than this program stands for itself", () => {
+test("failureOf: an unknown code is shown as it is", () => {
   expect(failureOf(codeOf("robot_on_fire"))).toEqual({ what: "robot_on_fire.", remedy: "" });
 });
 

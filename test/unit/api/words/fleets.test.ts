@@ -4,13 +4,13 @@ import type { PreviewedRobot } from "../../../../src/api/fleet-details.ts";
 import { fitCounts, fitGroups } from "../../../../src/api/words/fit-groups.ts";
 import { memberStateInWords } from "../../../../src/api/words/fleets.ts";
 
-test("memberStateInWords: a robot without room below the peak does not wait for anything to become healthy", () => {
+test("memberStateInWords: a robot over the peak is not shown as waiting", () => {
   expect(memberStateInWords({ state: "waiting", waiting_for: "peak" })).toBe("over the peak");
   expect(memberStateInWords({ state: "waiting", waiting_for: "endpoint" })).toBe("waiting");
   expect(memberStateInWords({ state: "ready", waiting_for: null })).toBe("ready");
 });
 
-test("fitGroups: those that lack something first, of each kind the largest group first", () => {
+test("fitGroups: incompatible groups first, larger groups first", () => {
   const robot = (fits: boolean | null, reason: string | null): PreviewedRobot => {
     const where = { robot_type_id: "acme.arm.v1", region: "eu", site: null, labels: {} };
     return { robot_id: "rob_1", robot: "arm", ...where, fits, reason };

@@ -11,7 +11,7 @@ function endingWithRoot(...keys: readonly ApiKeyView[]): readonly string[] {
 }
 
 describe("keysEndingWith", () => {
-  test("those made with it, and those made with these", () => {
+  test("keys created with it, and keys created with those", () => {
     const keys = [
       { id: "grandchild", parent_id: "child" },
       { id: "child", parent_id: "root" },
@@ -21,7 +21,7 @@ describe("keysEndingWith", () => {
     expect(endingWithRoot(...keys)).toEqual(["child", "grandchild"]);
   });
 
-  test("not those that have ended, but those that these made", () => {
+  test("without ended keys, but with the keys that they created", () => {
     const keys = [
       { id: "revoked", parent_id: "root", revoked_at: "2025-12-01T00:00:00Z" },
       { id: "below", parent_id: "revoked", revoked_at: null },
