@@ -1,4 +1,4 @@
-/** What operations change about fleets: each function is the whole of one transaction, which makes no ids or times of its own. */
+/** Changes of fleets. Each function runs in one transaction, which may run twice: so ids and times are parameters. */
 import type { Transaction } from "kysely";
 
 import type { FleetCreate } from "../../api/fleets.ts";
@@ -17,16 +17,16 @@ import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
 import { printWindows } from "./readiness/windows.ts";
 import { membershipFindings, unknownSubject } from "./rules.ts";
 
-/** Fleets of one organization, at most: none ever goes, and lists and tasks look at all of them. Those made at one moment may pass it by a few. */
+/** Maximum fleets of one organization: fleets are never deleted, and lists and tasks read all. Concurrent requests may exceed it by a few. */
 export const FLEETS_MAXIMUM = 10_000;
 
-/** `invalid`, `full` (no room for another) and `conflict` (the name is taken) left everything as it was. */
+/** `invalid`, `full` (the limit is reached) and `conflict` (the name is taken) changed nothing. */
 export type Made =
   | { readonly state: "made"; readonly facts: FleetFacts }
   | { readonly state: "invalid"; readonly findings: readonly Finding[] }
   | { readonly state: "full" | "conflict" };
 
-/** Makes a fleet of the robots that the selection names or matches now, and has its endpoints probed. */
+/** Creates a fleet of the robots that the selection names or matches now, and makes probes of its endpoints due. */
 export async function makeFleet(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -64,13 +64,13 @@ export async function makeFleet(
   return { state: "made", facts: await loadFleet(transaction, fleet) };
 }
 
-/** `unchanged`: the fleet works with that checkpoint already, or is about to. */
+/** `unchanged`: that checkpoint already is the active one or the update. */
 export type Updated =
   | { readonly state: "updated" | "unchanged"; readonly facts: FleetFacts }
   | { readonly state: "invalid"; readonly findings: readonly Finding[] }
   | { readonly state: "unknown" };
 
-/** Begins an update to the wanted subject, in the place of one that is under way; back to what the fleet works with, it ends that one. */
+/** Starts an update to the wanted subject and replaces one in progress. Wanting the active subject cancels the update in progress. */
 export async function updateModel(
   transaction: Transaction<Tables>,
   key: FleetKey,
@@ -94,7 +94,7 @@ export async function updateModel(
   return { state: "updated", facts: await loadFleet(transaction, key) };
 }
 
-/** The members in the order they were named, null where a name is nobody's; or those a selector matches. */
+/** Ids of the named robots in the order of the request, null for unknown names; or of the robots that the selector matches. */
 export async function selectMembers(
   reader: Reader,
   organizationId: string,
@@ -107,14 +107,14 @@ export async function selectMembers(
   return robots.map((robot) => ids.get(robot) ?? null);
 }
 
-/** How the members were chosen, as the store keeps it: every member of a selector, so that it reads the same however it was sent. */
+/** The selection as the store keeps it: with every member of a selector, so that equal selectors have equal texts. */
 function printSelection({ selector }: FleetCreate["selection"]): string {
   if (selector === null || selector === undefined) return JSON.stringify({ kind: "robots", selector: null });
   const { site = null, region = null, robot_type_id: robotTypeId = null, labels = {} } = selector;
   return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id: robotTypeId, labels } });
 }
 
-/** What the fleet works with stays its own when the catalog has it no more, so that an update can still be taken back. */
+/** The active subject remains valid when it has left the catalog, so that an update can still be cancelled. */
 async function wantedCheckpoint(
   transaction: Transaction<Tables>,
   wanted: string,
@@ -143,7 +143,7 @@ function newGeneration(
   };
 }
 
-/** A fleet that is known to be there. */
+/** Reads a fleet that must exist. */
 async function loadFleet(
   transaction: Transaction<Tables>,
   { id, organization_id: organizationId }: FleetKey,

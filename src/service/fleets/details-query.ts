@@ -5,7 +5,7 @@ import { deploymentOf } from "./fact-queries.ts";
 import { findFleetFacts } from "./queries.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
 
-/** What the details of one fleet are derived from; undefined for one of another organization too. */
+/** Reads what the details of a fleet are derived from; undefined if the organization has no such fleet. */
 export async function findFleetDetails(
   reader: Reader,
   organizationId: string,
@@ -26,7 +26,7 @@ async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Prom
     .limit(GENERATIONS_SHOWN.maximum)
     .execute();
   if (rows.some((row) => row.id === active.id)) return rows;
-  // So many updates after it did not take its place.
+  // More updates came after the active generation than are shown, and none replaced it.
   const { subject, created_at: createdAt, activated_at: activatedAt } = active;
   return [
     ...rows.slice(0, -1),
@@ -57,6 +57,6 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     region: row.region,
     deployment: deploymentOf(row, active),
     obstacle: obstacles[index] ?? null,
-    update_obstacle: updateObstacles[index] ?? null,
+    updateObstacle: updateObstacles[index] ?? null,
   }));
 }

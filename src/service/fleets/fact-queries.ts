@@ -7,12 +7,12 @@ import { findObstacles } from "../models/index.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "./readiness/fleet-facts.ts";
 import { parseWindows } from "./readiness/windows.ts";
 
-/** Fleets whose members are read at a time, at most a thousand of each. */
+/** Fleets whose members are read in one query; each has at most a thousand. */
 const FLEETS_AT_A_TIME = 5;
-/** Groups of members that are judged before others are let in. */
+/** Groups of members that are processed before the event loop gets a turn. */
 export const LARGE_FLEET = 100;
 
-/** What the views of these fleets are derived from, in their order. */
+/** Reads what the views of these fleets are derived from, in the order of `fleets`. */
 export async function loadFleetFacts(
   reader: Reader,
   fleets: readonly Tables["fleets"][],
@@ -58,7 +58,7 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
         region: row.region,
         deployment: deploymentOf(row, active),
         obstacle: obstacles[index] ?? null,
-        update_obstacle: updateObstacles[index] ?? null,
+        updateObstacle: updateObstacles[index] ?? null,
       })),
     });
   }
@@ -109,7 +109,7 @@ async function loadMembers(reader: Reader, fleetIds: readonly string[]) {
   return Map.groupBy(await selectMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
 }
 
-/** Robots that are alike come as one row: a fleet of a thousand is usually a handful of them. */
+/** Equal robots are grouped into one row: a fleet of a thousand robots usually has a handful of groups. */
 function selectMembers(reader: Reader, fleetIds: readonly string[]) {
   return reader
     .selectFrom("fleet_members")
@@ -130,7 +130,7 @@ function selectMembers(reader: Reader, fleetIds: readonly string[]) {
     .execute();
 }
 
-/** What a robot's current deployment means to a fleet that works with this generation. */
+/** State of a robot's current deployment, from the view of a fleet with this active generation. */
 export function deploymentOf(
   { checkpoint_id: checkpointId, status }: Pick<MemberRow, "checkpoint_id" | "status">,
   active: GenerationFacts,

@@ -5,17 +5,17 @@ import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { labelHash } from "../robots/index.ts";
 
-/** Robots that one query looks at: it bounds how long the query takes, whoever matches. */
-const LOOKED_AT_ONCE = 2000;
+/** Robots that one query scans; bounds how long it takes, however few match. */
+const ROBOTS_PER_QUERY = 2000;
 
-/** Robots by what a request calls them. Where one's name is the id of another, the id counts. */
+/** Finds robots by name or id. If a name equals the id of another robot, the id takes precedence. */
 export async function findRobotIds(
   reader: Reader,
   organizationId: string,
   namesOrIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const robots = reader.selectFrom("robots").select(["id", "name"]).where("organization_id", "=", organizationId);
-  // Of one condition or the other PostgreSQL would make a scan of all robots; each by itself has its index.
+  // Two queries, because PostgreSQL would scan all robots for one query with `or`; each condition alone uses its index.
   const rows = await robots
     .where("name", "in", namesOrIds)
     .union(robots.where("id", "in", namesOrIds))
@@ -28,7 +28,7 @@ export async function findRobotIds(
 
 type RobotSelector = NonNullable<FleetCreate["selection"]["selector"]>;
 
-/** Ids of the robots a selector matches, oldest first: one more than `maximum` where there are more than that. */
+/** Ids of the robots that a selector matches, oldest first, at most `maximum` + 1. */
 export async function selectRobotIds(
   reader: Reader,
   organizationId: string,
@@ -38,9 +38,9 @@ export async function selectRobotIds(
   const labels = Object.entries(selector.labels ?? {}).map(labelHash);
   const matching: string[] = [];
   for (let after = ""; ;) {
-    const { lookedAt, last_id: lastId, ids } = await selectSome(reader, organizationId, selector, labels, after);
+    const { scanned, lastId, ids } = await selectSome(reader, organizationId, selector, labels, after);
     matching.push(...ids);
-    if (matching.length > maximum || lastId === null || lookedAt < LOOKED_AT_ONCE) {
+    if (matching.length > maximum || lastId === null || scanned < ROBOTS_PER_QUERY) {
       return matching.slice(0, maximum + 1);
     }
     after = lastId;
@@ -49,14 +49,14 @@ export async function selectRobotIds(
 }
 
 interface SomeRobots {
-  readonly lookedAt: number;
-  /** Of those looked at; null where there was none. */
-  readonly last_id: string | null;
-  /** Of those that match. */
+  readonly scanned: number;
+  /** Last robot that was scanned; null if there was none. */
+  readonly lastId: string | null;
+  /** Matching robots. */
   readonly ids: readonly string[];
 }
 
-/** Looks at the next robots of the organization, or at the next of those that have the first label: at so many, whoever matches. */
+/** Scans the next robots of the organization, or of those with the selector's first label, up to the bound, however many match. */
 async function selectSome(
   reader: Reader,
   organizationId: string,
@@ -77,7 +77,7 @@ async function selectSome(
     .where("label_sha256", "=", first ?? "")
     .where("robot_id", ">", after)
     .orderBy("robot_id");
-  const some = first === undefined ? robots.limit(LOOKED_AT_ONCE) : labelled.limit(LOOKED_AT_ONCE);
+  const some = first === undefined ? robots.limit(ROBOTS_PER_QUERY) : labelled.limit(ROBOTS_PER_QUERY);
   const rows = await reader
     .selectFrom(some.as("some"))
     .innerJoin("robots", "robots.id", "some.id")
@@ -101,5 +101,5 @@ async function selectSome(
     .orderBy("robots.id")
     .execute();
   const ids = rows.filter(({ matches }) => Boolean(matches)).map(({ id }) => id);
-  return { lookedAt: rows.length, last_id: rows.at(-1)?.id ?? null, ids };
+  return { scanned: rows.length, lastId: rows.at(-1)?.id ?? null, ids };
 }

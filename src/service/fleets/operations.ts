@@ -1,6 +1,6 @@
 /**
- * Fleets: robots that work with one model, and what each fleet needs to be ready. This file answers requests; changes.ts makes and updates
- * fleets, readiness/ tells what each is like from what is observed, tasks.ts moves them along.
+ * Fleets: groups of robots that use one model. This file answers requests; changes.ts creates and updates fleets, readiness/ derives
+ * their status from observations, tasks.ts activates generations.
  */
 import type { FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
@@ -23,7 +23,7 @@ import type { FleetFacts } from "./readiness/fleet-facts.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
 import { fleetFindings } from "./rules.ts";
 
-/** `POST /v1/fleets`: takes the membership snapshot and makes the fleet, in one transaction. */
+/** `POST /v1/fleets`: selects the members and creates the fleet in one transaction. */
 export function createFleet({ newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
   return async (call) => {
     const { principal, body, request_id: requestId } = call;
@@ -56,11 +56,11 @@ export function createFleet({ newId, machine, nudge }: OperationContext): Handle
   };
 }
 
-/** Fleets of a list that are held at once: each may have a thousand members. */
+/** Fleets of a list that are in memory at once: each may have a thousand members. */
 const LIST_PART_FLEETS = 100;
-/** Fleets that a list looks at when its turn comes: others wait for so many at most. */
+/** Fleets that a list reads per turn in the queue. */
 const FLEETS_OF_A_TURN = 10;
-/** Lists that wait for their turn. */
+/** Lists that may wait for their turn. */
 const WAITING_LISTS_MAXIMUM = { own: 256, all: 4096 } as const;
 
 /** `GET /v1/fleets`: every fleet of the organization, oldest first. */
@@ -68,12 +68,12 @@ export function listFleets(context: OperationContext): Handler<null, PageQuery> 
   return answerFleets(context, ["[", "]"], deriveFleet);
 }
 
-/** `GET /v1/me/fleet-needs`: what each of them needs from a person, in the same order. */
+/** `GET /v1/me/fleet-needs`: what each fleet needs from a person, oldest fleet first. */
 export function listFleetNeeds(context: OperationContext): Handler<null, PageQuery> {
   return answerFleets(context, ITEMS, deriveNeeds);
 }
 
-/** Fleets as a list shows them. Organizations are served round-robin, however many lists one of them asks for. */
+/** Answers a list of fleets. Organizations are served round-robin, so that many lists of one do not delay the others. */
 function answerFleets(
   { store, machine }: OperationContext,
   around: List<FleetItem>["around"],
@@ -130,7 +130,7 @@ export function getFleet({ store, machine }: OperationContext): Handler<null> {
   };
 }
 
-/** `POST /v1/fleets/{fleet_id}/model`: begins a new generation; what the fleet works with stays until that one is ready. */
+/** `POST /v1/fleets/{fleet_id}/model`: creates a generation, which replaces the active one once it is ready. */
 export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
   return async (call) => {
     const { principal, body, path, request_id: requestId } = call;
@@ -171,7 +171,7 @@ function answerFleet(facts: FleetFacts, nowMs: number): Answer {
 
 export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
 
-/** What is no id is no fleet's, and never asked for: a path may hold what no database text can. */
+/** Other ids are not looked up: a path may contain characters that a database text cannot hold. */
 const FLEET_ID = /^fleet_[0-9a-z]{26}$/;
 
 export function fleetId(path: Readonly<Record<string, string>>): string | null {

@@ -3,7 +3,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { findObstacles } from "../models/index.ts";
 import type { GenerationFacts } from "./readiness/fleet-facts.ts";
 
-/** A robot that a fleet might have, and what stands between it and a checkpoint; null where nothing does. */
+/** A robot that a fleet would have, and why a checkpoint cannot drive it; null if it can. */
 export interface PreviewedRow extends Pick<
   Tables["robots"],
   "id" | "name" | "robot_type_id" | "region" | "site" | "labels"
@@ -11,7 +11,7 @@ export interface PreviewedRow extends Pick<
   readonly obstacle: string | null;
 }
 
-/** @param requirements of the checkpoint, as its row has them; null to judge nobody. */
+/** @param requirements JSON text from the row of the checkpoint; null to check no robot. */
 export async function loadPreviewedRobots(
   reader: Reader,
   organizationId: string,
@@ -28,7 +28,7 @@ export async function loadPreviewedRobots(
   return new Map(rows.map((row, index) => [row.id, { ...row, obstacle: obstacles[index] ?? null }]));
 }
 
-/** What judges robots by a checkpoint: its requirements as its row has them, and its endpoints by region. */
+/** A checkpoint's requirements (JSON text from its row) and its endpoints by region. */
 export interface Offer {
   readonly requirements: string;
   readonly endpoints: GenerationFacts["endpoints"];

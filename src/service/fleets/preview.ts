@@ -14,10 +14,10 @@ import type { Offer, PreviewedRow } from "./preview-query.ts";
 import { matchFindings, selectionFindings, unknownSubject } from "./rules.ts";
 
 const BODY: Location = ["body"];
-/** Robots held at once: the labels of each may be long. */
+/** Robots in memory at once: the labels of each may be long. */
 const PART_ROBOTS = 100;
 
-/** `POST /v1/fleets/preview`: the robots a fleet would have now, in the order it would have them, and which of them the subject suits. */
+/** `POST /v1/fleets/preview`: the robots that a fleet would have now, in order, and which of them could run the subject. */
 export function previewFleet({ store: { reader } }: OperationContext): Handler<FleetPreview> {
   return async ({ principal: { organization_id: organizationId }, body }) => {
     const findings = selectionFindings(body, BODY);
@@ -36,7 +36,7 @@ export function previewFleet({ store: { reader } }: OperationContext): Handler<F
   };
 }
 
-/** By what robots are judged. */
+/** What robots are checked against. */
 interface Judgement {
   readonly subject: string;
   readonly offer: Offer;
@@ -81,7 +81,7 @@ function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
   return JSON.stringify(view);
 }
 
-/** What the robot lacks, or else waits for. */
+/** What the robot lacks, else what it waits for. */
 function reasonOf(region: string, { subject, offer }: Judgement, lack: string | null): string | null {
   return lack === null ? endpointWait(region, offer.endpoints.get(region)) : `${shown(subject)} ${lack}.`;
 }

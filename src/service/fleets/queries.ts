@@ -19,7 +19,7 @@ export async function listFleetFacts(
   return loadFleetFacts(reader, await query.execute());
 }
 
-/** One fleet; undefined for one of another organization too. */
+/** One fleet; undefined if the organization has no such fleet. */
 export async function findFleetFacts(
   reader: Reader,
   organizationId: string,
@@ -35,14 +35,14 @@ export async function findFleetFacts(
   return facts;
 }
 
-/** Where a fleet is, for those who look after the fleets of all organizations. */
+/** Identifies a fleet for tasks that process the fleets of all organizations. */
 export type FleetKey = Pick<Tables["fleets"], "id" | "organization_id">;
 
-/** Fleets looked at in one query. */
+/** Fleets per query. */
 export const FLEETS_AT_A_TIME = 100;
 
 /**
- * Fleets with a generation that may be ready to become active: it was not before, and an endpoint of its checkpoint is healthy.
+ * Fleets with a generation that may be ready to become active: it is not active, and an endpoint of its checkpoint is healthy.
  *
  * @param after id of the last fleet of the batch before; null for the first.
  */
@@ -72,7 +72,7 @@ export function lockFleet(transaction: Transaction<Tables>, key: FleetKey): Prom
   return fleetForUpdate(transaction, key).executeTakeFirst();
 }
 
-/** The same, but a fleet that somebody else has locked is passed over. */
+/** The same, but undefined for a fleet that another transaction has locked. */
 export function lockFreeFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {
   return fleetForUpdate(transaction, key).skipLocked().executeTakeFirst();
 }
@@ -95,14 +95,14 @@ export async function countFleets(transaction: Transaction<Tables>, organization
   return count;
 }
 
-/** A fleet that is to be, with its first generation and its members. */
+/** A new fleet with its first generation and its members. */
 export interface NewFleet {
   readonly fleet: Tables["fleets"];
   readonly generation: Tables["generations"];
   readonly robotIds: readonly string[];
 }
 
-/** @returns false where the organization has a fleet of that name, however close the race was; nothing is written then. */
+/** @returns false if the organization has a fleet with that name, even one created concurrently; then nothing is written. */
 export async function insertFleet(
   transaction: Transaction<Tables>,
   { fleet, generation, robotIds }: NewFleet,
@@ -135,7 +135,7 @@ export async function insertFleet(
   return true;
 }
 
-/** Puts `generation` in the place of a fleet's update, if it had one, or takes that away. The fleet must be locked. */
+/** Replaces a fleet's update, if it has one, by `generation`; null only removes it. The fleet must be locked. */
 export async function replaceUpdate(
   transaction: Transaction<Tables>,
   fleet: Pick<Tables["fleets"], "id" | "update_generation_id">,
@@ -151,7 +151,7 @@ export async function replaceUpdate(
     .execute();
 }
 
-/** Writes down that the generation a fleet works with was ready for the first time. The fleet must be locked. */
+/** Records that a fleet's active generation is ready for the first time. The fleet must be locked. */
 export async function activateGeneration(
   transaction: Transaction<Tables>,
   generationId: string,
@@ -165,7 +165,7 @@ export async function activateGeneration(
     .execute();
 }
 
-/** Lets a fleet work with its update from now on. The fleet must be locked. */
+/** Makes a fleet's update its active generation. The fleet must be locked. */
 export async function promoteUpdate(
   transaction: Transaction<Tables>,
   fleetId: string,

@@ -6,8 +6,8 @@ import type { Finding, Location } from "../kernel/validation/finding.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 
 /**
- * What is wrong with a fleet that follows the schema, as far as its body tells, in the order of its members. What only the store
- * knows comes after: `membershipFindings`.
+ * Findings on a fleet that matches the schema, in the order of its members. `membershipFindings` has those that need the
+ * store.
  */
 export function fleetFindings(
   { selection, readiness_mode: readinessMode, operating_windows: operatingWindows }: FleetCreate,
@@ -20,13 +20,13 @@ export function fleetFindings(
   return findings.slice(0, FINDINGS_MAXIMUM);
 }
 
-/** Who is to belong to a fleet, or to be looked at before there is one. */
+/** Selects the robots of a fleet or of a preview. */
 type Selection = Pick<FleetCreate["selection"], "robots" | "selector">;
 
 /**
- * What is wrong with a selection as far as it tells itself.
+ * Findings on a selection that do not need the store.
  *
- * @param at where the request has it.
+ * @param at location of the selection in the request.
  */
 export function selectionFindings({ robots, selector }: Selection, at: Location): Finding[] {
   if (robots !== null && robots !== undefined) {
@@ -64,7 +64,7 @@ function windowFindings(
   return isOver ? [finding(WINDOWS, windowsJson(windows), "all operating windows are past")] : [];
 }
 
-/** One finding for each window that starts before an earlier one has ended; one may start where another ends. */
+/** One finding for each window that starts before an earlier one has ended. A window may start when another ends. */
 function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
   const sorted = windows
     .map(({ starts_at, ends_at }, index) => ({ index, startsMs: Date.parse(starts_at), endsMs: Date.parse(ends_at) }))
@@ -82,10 +82,10 @@ function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
 }
 
 /**
- * What only the store could tell about the members of a fleet.
+ * Findings on the members of a fleet.
  *
- * @param robotIds ids of the robots that the selection names, in that order, null for names that are nobody's; of a selector,
- * ids of those it matched.
+ * @param robotIds ids of the named robots in the order of the request, null for unknown names; for a selector, ids of the robots
+ * it matched.
  */
 export function membershipFindings(
   { selection, peak_active_robots: peakActiveRobots }: FleetCreate,
@@ -98,7 +98,7 @@ export function membershipFindings(
   return [finding(PEAK, peakActiveRobots, message)];
 }
 
-/** What only the store could tell about a selection that stands `at`; `robotIds` as above. */
+/** Findings on the robots of a selection; `robotIds` as above. */
 export function matchFindings(
   { robots, selector }: Selection,
   robotIds: readonly (string | null)[],
@@ -121,7 +121,7 @@ function countFindings(selector: Selection["selector"], count: number, loc: Loca
   return [finding(loc, selectorJson(selector), message)];
 }
 
-/** For a fleet's or an update's subject that the catalog does not have. */
+/** For a subject that is not in the catalog. */
 export function unknownSubject(subject: string): Finding {
   return finding(SUBJECT, subject, "no model or checkpoint has this name");
 }

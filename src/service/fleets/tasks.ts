@@ -20,18 +20,18 @@ import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
 type ReconcileContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge">;
 
 const NAME = "reconcile-fleets";
-/** Updates that are blocked are looked at again each time, and each look reads all members. */
+/** A run checks blocked updates again and reads all of their members, so it rests ten times as long as it took. */
 const REST_RATIO = 10;
 
 /** What is to happen to a fleet's generations. */
 export type FleetStep =
   | { readonly step: "none" }
-  /** What the fleet works with is ready for the first time. */
+  /** The active generation is ready for the first time. */
   | { readonly step: "activate"; readonly generation: GenerationFacts }
-  /** What is to replace it is ready: it does. */
+  /** The update is ready and replaces the active generation. */
   | { readonly step: "promote"; readonly generation: GenerationFacts };
 
-/** An update whose endpoints are all healthy comes first; it makes what it replaces unimportant. */
+/** An update whose endpoints are all healthy comes first: the generation that it replaces no longer matters. */
 export function nextFleetStep(facts: FleetFacts, nowMs: number): FleetStep {
   const { active, update } = facts;
   if (update !== null && updateBlocker(facts, update, nowMs) === null) {
@@ -44,10 +44,10 @@ export function nextFleetStep(facts: FleetFacts, nowMs: number): FleetStep {
 }
 
 /**
- * Makes generations active whose endpoints are all healthy, and notes how long that took.
+ * Activates generations whose endpoints are all healthy, and records how long the preparation took.
  *
- * One transaction for each fleet, on its locked row, and only where there is something to do: what several replicas find to
- * do at once one of them does. One that cannot be judged or moved stays as it is, and the others go on.
+ * Each fleet with a pending step gets a transaction of its own with its row locked, so that only one of several replicas takes the
+ * step. A fleet that fails is left as it is, and the others continue.
  */
 export function createReconcileFleets({ store, machine, newId, nudge }: ReconcileContext, intervalMs: number): Task {
   const failing = createFailingItems(NAME, machine.log);
@@ -56,7 +56,7 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
     const facts = await findFleetFacts(store.reader, key.organization_id, key.id);
     const nowMs = machine.clock.wallMs();
     if (facts === undefined || nextFleetStep(facts, nowMs).step === "none") return;
-    // Made here, because the job may run twice: one for each endpoint that either generation could need.
+    // Created outside the transaction, which may run twice: one id for each endpoint that either generation could need.
     const ids = Array.from({ length: facts.active.endpoints.size + (facts.update?.endpoints.size ?? 0) }, () =>
       newId("prep"),
     );
@@ -101,8 +101,8 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
 }
 
 /**
- * How long each endpoint took that became healthy after the generation asked for it; one that was healthy already tells
- * nothing about preparing, nor does one that took longer than any preparation does.
+ * Preparation times of the endpoints that became healthy after the generation was created. Endpoints that already were healthy or
+ * that took longer than `PREPARATION_MAXIMUM_S` are left out.
  */
 function preparationsOf(
   facts: FleetFacts,

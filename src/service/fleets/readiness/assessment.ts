@@ -2,22 +2,22 @@ import type { EndpointFacts } from "../../endpoints/index.ts";
 import { endpointLack } from "../../endpoints/index.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
 
-/** How a fleet's members and one generation of its model go together. */
+/** Which members of a fleet can run one generation of its model, and the state of the endpoints they need. */
 export interface Assessment {
-  /** Members that the checkpoint can drive and that it has an endpoint for. */
+  /** Members that the checkpoint can drive and for whose region it has an endpoint. */
   readonly able: readonly MemberGroup[];
   readonly unable: readonly UnableMembers[];
-  /** All endpoints that `able` needs are healthy. False when there are none. */
+  /** All endpoints that `able` needs are healthy. False if it needs none. */
   readonly isHealthy: boolean;
-  /** Probes of one of them fail. One that nobody has looked at, because its address changed, may be as well as it was. */
+  /** At least one of them is failing. One without a result, because its address changed, does not count. */
   readonly isFailing: boolean;
-  /** All of them were probed since the generation began. */
+  /** All of them were probed since the generation was created. */
   readonly isObserved: boolean;
 }
 
 export interface UnableMembers {
   readonly group: MemberGroup;
-  /** What the model lacks or asks: `needs a camera …`, `has no endpoint …`. */
+  /** A predicate with the model as its subject: `needs a camera …`, `has no endpoint …`. */
   readonly reason: string;
 }
 
@@ -26,7 +26,7 @@ export function assessActive({ members, active }: FleetFacts, nowMs: number): As
 }
 
 export function assessUpdate({ members }: FleetFacts, update: GenerationFacts, nowMs: number): Assessment {
-  return assess(members, update, ({ update_obstacle: updateObstacle }) => updateObstacle, nowMs);
+  return assess(members, update, ({ updateObstacle }) => updateObstacle, nowMs);
 }
 
 function assess(
@@ -60,7 +60,7 @@ export function neededEndpoints(
   return new Map([...endpoints].filter(([region]) => regions.has(region)));
 }
 
-/** What was known before somebody asked may be minutes old. Nobody can be asked to wait for a time that a clock running ahead wrote down. */
+/** Older probe results may be minutes old. A creation time in the future comes from a wrong clock and is not waited for. */
 function isObservedSince({ last_probed_at: lastProbedAt }: EndpointFacts, createdAt: string, nowMs: number): boolean {
   if (lastProbedAt === null) return false;
   return Date.parse(lastProbedAt) >= Date.parse(createdAt) || Date.parse(createdAt) > nowMs;

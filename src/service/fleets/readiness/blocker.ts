@@ -2,15 +2,15 @@ import type { FleetNeed } from "../../../api/fleet-details.ts";
 import { shown } from "../../../manifest/shown.ts";
 import type { UnableMembers } from "./assessment.ts";
 
-/** Reasons a sentence gives before it says how many robots there are besides. */
+/** Maximum number of reasons in a sentence; of the other robots it gives only the number. */
 const REASONS_MAXIMUM = 3;
 
-/** As one text, for members of a view that have room for a sentence alone. */
+/** Reason and action as one text. */
 export function needInWords({ reason, action }: FleetNeed): string {
   return `${reason} ${action}`;
 }
 
-/** For a fleet none of whose robots its model can drive. */
+/** For a fleet in which no robot can run the model. */
 export function allMembersBlocked(subject: string, unable: readonly UnableMembers[]): FleetNeed {
   return {
     reason: `No robot of this fleet can run ${shown(subject)}: ${reasons(subject, unable)}.`,
@@ -18,7 +18,7 @@ export function allMembersBlocked(subject: string, unable: readonly UnableMember
   };
 }
 
-/** For a scheduled fleet that is over. */
+/** For a scheduled fleet without further windows. */
 export function allWindowsPast(): FleetNeed {
   return {
     reason: "All operating windows are past.",
@@ -39,7 +39,7 @@ export function someMembersBlocked(subject: string, unable: readonly UnableMembe
   };
 }
 
-/** The reason of the most robots first. The same whatever the order of the members, since callers group them differently. */
+/** The reason that affects most robots first. Independent of the order of the members, which differs between callers. */
 function reasons(subject: string, unable: readonly UnableMembers[]): string {
   const byReason = [...Map.groupBy(unable, ({ reason }) => reason)]
     .map(([reason, groups]) => ({ reason, robots: robotsOf(groups), example: exampleOf(groups) }))

@@ -14,7 +14,7 @@ import { deriveNeeds } from "./needs.ts";
 import { windowsOf } from "./windows.ts";
 import type { WindowPosition } from "./windows.ts";
 
-/** Why a fleet is as its view says at `nowMs`: the same observations, member by member. */
+/** The details of a fleet at `nowMs`, from the same observations as its view. */
 export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<FleetDetails, "selection"> {
   const view = deriveFleet(facts, nowMs);
   const { needs, waiting } = deriveNeeds(facts, nowMs);
@@ -35,7 +35,7 @@ export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<Flee
   };
 }
 
-/** When the model was last changed: an update was asked for, taken back or done. Null where it is the first. */
+/** When an update was last requested, cancelled or completed; null if there never was one. */
 function updatedAt(generations: readonly GenerationRow[]): string | null {
   const moments = generations.flatMap(({ superseded_at: supersededAt }) => supersededAt ?? []);
   const newest = generations.length > 1 ? generations[0]?.created_at : undefined;
@@ -63,7 +63,7 @@ function generationState(
   return { status, blocker: status === "blocked" ? (blocker ?? null) : null };
 }
 
-/** In the regions that the fleet has robots in. */
+/** Endpoints in the regions of the fleet's robots. */
 function endpointViews(
   { id: generationId, endpoints }: GenerationFacts,
   members: readonly MemberGroup[],
@@ -79,7 +79,7 @@ function endpointViews(
   });
 }
 
-/** Each member by itself: as many in each state as the fleet's counts say. Of more than may be active the oldest are ready. */
+/** The state of each member, consistent with the fleet's counts. Below the peak, the oldest members are ready first. */
 export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMemberView[] {
   const { active, peak_active_robots: peakActiveRobots, members } = facts;
   const position = positionOf(facts, nowMs);
@@ -128,7 +128,7 @@ function outsideWindows(position: WindowPosition): string | null {
   }
 }
 
-/** The peak is what capacity is kept for; deployments made by hand may exceed it. */
+/** Deployments that robots request themselves may exceed the peak. */
 function peakReached(peak: number, activeCount: number): string {
   const kept = `The fleet keeps capacity for ${peak} ${peak === 1 ? "robot" : "robots"} at once (peak_active_robots)`;
   if (activeCount > peak) return `${kept}, and ${activeCount} are active.`;

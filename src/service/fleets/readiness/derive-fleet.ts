@@ -8,12 +8,12 @@ import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts"
 import type { WindowPosition } from "./windows.ts";
 import { positionIn } from "./windows.ts";
 
-/** A fleet as the contract shows it: every member, null where there is nothing. */
+/** A fleet view with every member present, null if there is no value. */
 export type WholeFleetView = Required<FleetView> & {
   readonly update: Required<NonNullable<FleetView["update"]>> | null;
 };
 
-/** What a fleet is like at `nowMs`. Derived anew each time from what was observed, so that it cannot go stale. */
+/** The view of a fleet at `nowMs`. Derived from observations on each request, so that it cannot be stale. */
 export function deriveFleet(facts: FleetFacts, nowMs: number): WholeFleetView {
   const position = positionOf(facts, nowMs);
   const assessment = assessActive(facts, nowMs);
@@ -40,12 +40,12 @@ export function deriveFleet(facts: FleetFacts, nowMs: number): WholeFleetView {
 
 const ALWAYS_WITHIN: WindowPosition = { state: "within" };
 
-/** Where `nowMs` is among the fleet's windows; a fleet without a schedule is always within. */
+/** The position of `nowMs` in the fleet's windows; a fleet without a schedule is always within. */
 export function positionOf({ readiness_mode: readinessMode, windows }: FleetFacts, nowMs: number): WindowPosition {
   return readinessMode === "scheduled" ? positionIn(windows, nowMs) : ALWAYS_WITHIN;
 }
 
-/** What keeps the fleet from ever becoming ready unless a person does something. */
+/** Why the fleet cannot become ready until a person does something; null if it can. */
 export function blockerOf(
   { active }: FleetFacts,
   { able, unable }: Assessment,
@@ -67,7 +67,7 @@ function statusOf(
   return isFailing && isCapacityExpected(facts, able) ? "degraded" : "ready";
 }
 
-/** Within the windows of a scheduled fleet. Capacity of an idle `on_demand` fleet may be away: it comes when a robot asks. */
+/** Whether the endpoints should be healthy now, within the windows. An idle `on_demand` fleet needs none until a robot asks. */
 export function isCapacityExpected(
   { readiness_mode: readinessMode }: FleetFacts,
   able: readonly MemberGroup[],
@@ -92,7 +92,7 @@ function countRobots(facts: FleetFacts, assessment: Assessment, position: Window
   return { registered, ready: registered - blocked - active - waiting, active, waiting, blocked };
 }
 
-/** The waiting robots by what they wait for: first a window, then an endpoint, and where it is neither, room below the peak. */
+/** The waiting robots by what they wait for: a window, else their endpoint, else room below the peak. */
 export function countWaiting(
   { active, peak_active_robots: peakActiveRobots }: FleetFacts,
   { able }: Assessment,
@@ -123,7 +123,7 @@ function updateView(facts: FleetFacts, update: GenerationFacts, nowMs: number): 
   return { subject, generation_id: generationId, status: isObserved ? "preparing" : "pending", blocker: null };
 }
 
-/** Why an update may not take the place of what the fleet works with: it would take the model away from robots that have one. */
+/** Why an update may not replace the active generation: no robot can run it, or robots that can run the active one cannot. */
 export function updateBlocker(facts: FleetFacts, update: GenerationFacts, nowMs: number): FleetNeed | null {
   const { able, unable } = assessUpdate(facts, update, nowMs);
   const members = robotsIn(facts.members);
@@ -133,7 +133,7 @@ export function updateBlocker(facts: FleetFacts, update: GenerationFacts, nowMs:
   return lost.length === 0 ? null : someMembersBlocked(update.subject, lost, members);
 }
 
-/** From now on: until the next window opens, or until a preparation like those observed is over, whichever is later. */
+/** Time until the next window opens or until a preparation of observed length is over, whichever is later. */
 function estimateOf(
   { activated_at: activatedAt, created_at: createdAt, preparations }: GenerationFacts,
   { isHealthy }: Assessment,

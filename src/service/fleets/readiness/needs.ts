@@ -10,14 +10,14 @@ import type { FleetFacts, GenerationFacts } from "./fleet-facts.ts";
 import type { WindowPosition } from "./windows.ts";
 
 /**
- * How long an endpoint may fail while a model is prepared for the first time before a person is needed: servers that load a model answer
- * with an error for minutes. One that was healthy before and fails is told at once.
+ * How long an endpoint may fail during the first preparation of a model before a person is needed: servers that load a model answer
+ * with errors for minutes. An endpoint that was healthy before and fails is reported immediately.
  */
 export const PREPARATION_PATIENCE_MS = 300_000;
-/** Endpoints that a need names; of more it says how many. */
+/** Maximum number of endpoints that a need names; of the others it gives only the number. */
 const ENDPOINTS_NAMED = 3;
 
-/** What a person has to see to at a fleet, most urgent first, and what its waiting robots wait for. */
+/** The problems of a fleet that need a person, most urgent first, and what its waiting robots wait for. */
 export function deriveNeeds(facts: FleetFacts, nowMs: number): FleetNeeds {
   const assessment = assessActive(facts, nowMs);
   const position = positionOf(facts, nowMs);
@@ -71,7 +71,7 @@ function needOfEndpoints(
   });
   const others = failing.length - named.length;
   const regions = new Set(failing.map(([region]) => region));
-  // For an update nobody waits: the fleet works with its present model.
+  // No robot waits for an update: the fleet keeps its active model.
   const waiting =
     generation === active
       ? robotsIn(able.filter(({ region, deployment }) => regions.has(region) && deployment !== "active"))

@@ -1,6 +1,6 @@
 /**
- * Times in which a scheduled fleet operates, in milliseconds since the epoch: each window from its start up to, not including,
- * its end, one after the other without overlaps.
+ * The operating windows of a fleet in milliseconds since the epoch: start and end (exclusive) of each window in turn, sorted, without
+ * overlaps.
  */
 export type Boundaries = readonly number[];
 
@@ -16,7 +16,7 @@ export interface Window {
   readonly endsMs: number;
 }
 
-/** The boundaries as windows, in their order. */
+/** The boundaries as windows, sorted. */
 export function windowsOf(boundaries: Boundaries): readonly Window[] {
   return boundaries.flatMap((startsMs, index) => {
     const endsMs = index % 2 === 0 ? boundaries[index + 1] : undefined;
@@ -26,11 +26,11 @@ export function windowsOf(boundaries: Boundaries): readonly Window[] {
 
 export function parseWindows(text: string): Boundaries {
   const boundaries: unknown = JSON.parse(text);
-  if (!isBoundaries(boundaries)) throw new Error(`The store has operating windows that are none: ${text}`);
+  if (!isBoundaries(boundaries)) throw new Error(`The store has invalid operating windows: ${text}`);
   return boundaries;
 }
 
-/** Where `nowMs` is among windows: within one, before the next, or after all of them. */
+/** Position of a time: within a window, before the next, or after all of them. */
 export type WindowPosition =
   | { readonly state: "within" }
   | { readonly state: "before"; readonly startsMs: number }

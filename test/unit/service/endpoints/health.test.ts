@@ -108,6 +108,6 @@ describe("windows", () => {
   });
 
   it("what is no windows is no windows", () => {
-    expect(() => parseWindows('[{"starts_at":"2026"}]')).toThrow("operating windows that are none");
+    expect(() => parseWindows('[{"starts_at":"2026"}]')).toThrow("invalid operating windows");
   });
 });

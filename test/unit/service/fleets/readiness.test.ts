@@ -47,7 +47,7 @@ function generation(parts: Partial<GenerationFacts> = {}): GenerationFacts {
 }
 
 function group(parts: Partial<MemberGroup> = {}): MemberGroup {
-  return { count: 3, example: "r1", region: "eu", deployment: "none", obstacle: null, update_obstacle: null, ...parts };
+  return { count: 3, example: "r1", region: "eu", deployment: "none", obstacle: null, updateObstacle: null, ...parts };
 }
 
 function fleet(parts: Partial<FleetFacts> = {}): FleetFacts {
@@ -330,7 +330,7 @@ describe("deriveNeeds: what a person has to see to", () => {
       { active: neverReady(overdue), members: [group(), group({ obstacle: needsWrist })] },
       2,
     ],
-    ["the update is blocked → one", { update: update(healthy), members: [group({ update_obstacle: needsWrist })] }, 1],
+    ["the update is blocked → one", { update: update(healthy), members: [group({ updateObstacle: needsWrist })] }, 1],
     ["the endpoint of the update fails for minutes → one", { update: update(overdue) }, 1],
     ["the endpoint of the update loads → none yet", { update: update(dead(1000)) }, 0],
   ];
@@ -401,7 +401,7 @@ describe("deriveFleet: update", () => {
   });
 
   it("would take the model away from a robot → blocked, and the fleet goes on as it is", () => {
-    const members = [group({ count: 2 }), group({ count: 1, example: "r7", update_obstacle: needsWrist })];
+    const members = [group({ count: 2 }), group({ count: 1, example: "r7", updateObstacle: needsWrist })];
     const derived = deriveFleet(fleet({ update: update(), members }), NOW_MS);
     expect(derived.update).toMatchInlineSnapshot(`
       {
@@ -415,12 +415,12 @@ describe("deriveFleet: update", () => {
   });
 
   it("a robot that is blocked already does not block the update", () => {
-    const members = [group({ count: 2 }), group({ count: 1, obstacle: needsWrist, update_obstacle: needsWrist })];
+    const members = [group({ count: 2 }), group({ count: 1, obstacle: needsWrist, updateObstacle: needsWrist })];
     expect(view({ update: update({ endpoints: on(failing) }), members })?.status).toBe("preparing");
   });
 
   it("nobody could run it → blocked, also where nobody runs anything now", () => {
-    const members = [group({ obstacle: needsWrist, update_obstacle: needsWrist })];
+    const members = [group({ obstacle: needsWrist, updateObstacle: needsWrist })];
     expect(view({ update: update(), members })?.status).toBe("blocked");
   });
 
@@ -506,7 +506,7 @@ describe("deriveFleet: whatever the store holds", () => {
       region,
       deployment: fc.constantFrom("active", "inactive", "none"),
       obstacle,
-      update_obstacle: obstacle,
+      updateObstacle: obstacle,
     }),
     { minLength: 1, maxLength: 8 },
   );
@@ -604,7 +604,7 @@ describe("deriveFleet: whatever the store holds", () => {
           active: generationFacts,
           update: promoted ? null : given.update,
           members: promoted
-            ? given.members.map((member) => ({ ...member, obstacle: member.update_obstacle }))
+            ? given.members.map((member) => ({ ...member, obstacle: member.updateObstacle }))
             : given.members,
         };
         expect(nextFleetStep(after, NOW_MS).step).toBe("none");
