@@ -10,17 +10,17 @@ import { systemReason } from "../kernel/system-reason.ts";
 import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/index.ts";
 import { insertKey } from "./queries.ts";
 
-/** A key and a line feed; more is not a key file. */
+/** A key file contains one key and a line feed; larger files are not read. */
 const KEY_FILE_BYTES = 4096;
 const KEY_FILE_MODE = 0o600;
 
 /**
- * Makes sure that the key in `path` works, so that a new service can be used at all.
+ * Makes sure that the key in `path` works, so that a new service has a first credential.
  *
- * Where there is no file a key is made and written there; a file that was there before, for instance put by a lab's own
- * provisioning, has its key adopted. A key that was revoked stays revoked.
+ * If the file does not exist, writes a new key there. If it exists, for example from a lab's provisioning, adopts its key. A
+ * revoked key stays revoked.
  *
- * @returns what is wrong with the file, or null.
+ * @returns the problem with the file, or null.
  */
 export async function bootstrapKey(
   path: string,
@@ -31,7 +31,7 @@ export async function bootstrapKey(
   const found = await readKeyFile(path, machine);
   if (typeof found !== "string" && found !== null) return found;
   const key = found ?? createApiKey(machine.random);
-  // The file first: after a crash between the two the next start finds and adopts it. A key nobody can read is lost.
+  // The file first: after a crash in between, the next start adopts its key. A key that is only in the store could never be read.
   if (found === null) {
     const unwritable = await writeKeyFile(path, key, machine);
     if (unwritable !== null) return unwritable;
@@ -72,7 +72,7 @@ export async function bootstrapKey(
   return null;
 }
 
-/** The key in the file, null where there is no file, or what is wrong. */
+/** The key in the file, null if there is no file, or the problem with it. */
 async function readKeyFile(
   path: string,
   { files, log }: Pick<ServiceMachine, "files" | "log">,
@@ -92,7 +92,7 @@ async function readKeyFile(
   }
 }
 
-/** Whatever it is instead, nobody is told to remove it. */
+/** Never advises to remove a file with other content, which may be valuable. */
 function notAKeyFile(path: string, isEmpty: boolean): Problem {
   return {
     code: "bootstrap-key-invalid",
@@ -113,7 +113,7 @@ async function writeKeyFile(path: string, key: string, { files }: ServiceMachine
   }
 }
 
-/** @throws the error where it is not the machine's. */
+/** @throws the error itself if it is not from the system. */
 function unusable(path: string, error: unknown): Problem {
   if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
   return {

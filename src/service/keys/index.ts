@@ -1,3 +1,3 @@
-/** API keys: making, listing and revoking them, and the keys made with each other. Other resources use what is listed here. */
+/** API keys: creating, listing and revoking them, and which keys depend on which. These exports are for the other resources. */
 export { listWorkingKeys } from "./queries.ts";
 export { keyView } from "./rules.ts";

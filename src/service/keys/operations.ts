@@ -14,7 +14,7 @@ import { ruleBroken } from "../kernel/validation/finding.ts";
 import { API_KEYS_MAXIMUM, listKeys } from "./queries.ts";
 import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "./rules.ts";
 
-/** `POST /v1/me/api-keys`: the one answer that holds the key itself. */
+/** `POST /v1/me/api-keys`: the only answer that contains the key itself. */
 export function createOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyCreate> {
   return async (call) => {
     const { principal, body } = call;
@@ -72,7 +72,7 @@ export function listOrganizationKeys({ store }: OperationContext): Handler<null,
     });
 }
 
-/** `DELETE /v1/me/api-keys/{key_id}`: from the next request on, on every replica. A key may revoke itself. */
+/** `DELETE /v1/me/api-keys/{key_id}`: effective from the next request on, on every replica. A key may revoke itself. */
 export function revokeOrganizationKey({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
     const { organization_id: organizationId, scopes } = call.principal;
@@ -105,7 +105,7 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
 
 const BINDINGS = ["robots", "max_robots"] as const;
 
-/** A credential that is restricted hands out no scope that it has not. */
+/** Checks expiry and robots of the new key, and that a restricted credential grants only its own scopes. */
 function refuseWish({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
   const { expires_at: expiresAt, scopes = null } = body;
   if (typeof expiresAt === "string" && expiresAt <= now) {

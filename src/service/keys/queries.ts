@@ -9,8 +9,8 @@ import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 /**
- * Keys of an organization that are not revoked; more is a script that runs away. The last places are for those who can put an end to it: keys
- * that may do everything, and beyond them the command line on the service's own computer.
+ * Maximum keys of an organization that are not revoked; bounds a runaway script. Unrestricted keys and the service's own command line
+ * have higher limits, so that they can still act when a restricted key has used up its own.
  */
 export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, command: 10_100 } as const;
 
@@ -44,16 +44,16 @@ export function listWorkingKeys(
     .execute();
 }
 
-/** Whose key an id names, for commands on the service's own computer. */
+/** The organization of a key, for the service's own command line. */
 export async function findKeyOrganization(reader: Reader, id: string): Promise<string | undefined> {
   const key = await reader.selectFrom("api_keys").select("organization_id").where("id", "=", id).executeTakeFirst();
   return key?.organization_id;
 }
 
 /**
- * Ends a key at `at`, and the keys that end with it; requests that come with one of them from now on are refused.
+ * Revokes a key and the keys that depend on it at `at`; later requests with any of them are refused.
  *
- * @returns the ids of all of them, and how many others worked until now.
+ * @returns the ids of all of them, and how many of the others worked until now.
  */
 export async function markKeysRevoked(
   transaction: Transaction<Tables>,
@@ -66,7 +66,7 @@ export async function markKeysRevoked(
     const lineage = await lineageOf(transaction, organizationId, id);
     let count = 0;
     for (const ids of chunksOf(lineage)) {
-      // Whoever holds one of them to write with it is waited for; an update alone would not do that.
+      // Waits for transactions that write with one of these keys; an update alone would not wait.
       await transaction.selectFrom("api_keys").select("id").where("id", "in", ids).orderBy("id").forUpdate().execute();
       const revoked = await transaction
         .updateTable("api_keys")
@@ -79,12 +79,12 @@ export async function markKeysRevoked(
       count += revoked.length;
       othersEnded += revoked.filter((key) => key.id !== id && (key.expires_at ?? at) >= at).length;
     }
-    // Again: one of them may have made a key just before its row was ours.
+    // Repeat: one of them may have created a key just before its row was locked.
     if (count === 0) return { lineage, others_ended: othersEnded };
   }
 }
 
-/** How many other keys that work at `now` (ISO 8601) end with a key. */
+/** How many other keys that work at `now` (ISO 8601) depend on a key. */
 export async function countEndingWith(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -108,7 +108,7 @@ export async function countKeys(transaction: Transaction<Tables>, organizationId
   return count;
 }
 
-/** Whether any key of an organization may still do everything at `now` (ISO 8601). */
+/** Whether an organization has an unrestricted key that works at `now` (ISO 8601). */
 export async function hasUnrestrictedKey(
   transaction: Transaction<Tables>,
   organizationId: string,

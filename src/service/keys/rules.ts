@@ -17,25 +17,25 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { denyLoginsOf } from "../logins/index.ts";
 import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, markKeysRevoked } from "./queries.ts";
 
-/** What a new key is to be. */
+/** The requested properties of a new key. */
 export interface KeyWish {
   readonly organization_id: string;
   readonly label: string;
-  /** Null for a key that may do everything. */
+  /** Null for an unrestricted key. */
   readonly scopes: readonly ApiKeyScope[] | null;
   /** ISO 8601 in UTC with milliseconds, or null. */
   readonly expires_at: string | null;
-  /** Any, when not given. */
+  /** Any if omitted. */
   readonly robots?: KeyRobots;
 }
 
-/** A key, which is shown once, and what the store keeps of it. */
+/** A key, which is shown once, and its row in the store. */
 export interface MadeKey {
   readonly key: string;
   readonly row: Tables["api_keys"];
 }
 
-/** A key as the service's own command line makes it. One that is made with another key has more in its row. */
+/** A key created by the service's own command line. For a key created with another key, the caller sets its lineage. */
 export function makeKey(wish: KeyWish, id: string, createdAt: string, random: Random): MadeKey {
   const { label, scopes, robots = ANY_ROBOTS } = wish;
   const key = createApiKey(random);
@@ -48,7 +48,7 @@ export function makeKey(wish: KeyWish, id: string, createdAt: string, random: Ra
       key_sha256: hashApiKey(key),
       key_prefix: API_KEY_PREFIX,
       key_last4: key.slice(-API_KEY_LAST_LENGTH),
-      // In one order and each once, however they were asked for.
+      // Sorted and without duplicates.
       scopes: scopes === null ? null : JSON.stringify(API_KEY_SCOPES.filter((scope) => scopes.includes(scope))),
       created_at: createdAt,
       last_used_at: null,
@@ -62,7 +62,7 @@ export function makeKey(wish: KeyWish, id: string, createdAt: string, random: Ra
   };
 }
 
-/** Adds a key; false when the organization has `maximum` already. */
+/** Adds a key; false if the organization already has `maximum`. */
 export async function addKey(
   transaction: Transaction<Tables>,
   row: Tables["api_keys"],
@@ -80,14 +80,14 @@ export async function addKey(
   return true;
 }
 
-/** What a new key has from the one it is made with, or why it cannot be as it was asked for. */
+/** What a new key inherits from the key that creates it, or why that is forbidden. */
 export type Inheritance =
   | { readonly state: "inherits"; readonly lineage: Pick<Tables["api_keys"], "expires_at" | "parent_id"> }
   | { readonly state: "forbidden"; readonly detail: string };
 
 /**
- * A key ends with the one it is made with, at the latest when that expires. Only one that itself goes on for ever and may do everything
- * can make one that goes on without it.
+ * A key depends on the key that creates it and expires with it at the latest. Only an unrestricted key that never expires can create
+ * an independent one.
  */
 export function inherit(
   parent: Pick<KeyViewRow, "id" | "scopes" | "expires_at">,
@@ -112,8 +112,8 @@ function earliest(left: string | null, right: string | null): string | null {
 }
 
 /**
- * `changed` is false where the key was revoked before, `keys_ended` counts those that ended with it. `is_locked_out` tells that no key
- * of the organization may do everything any more: the command line on the service's own computer can make one.
+ * `changed` is false if the key was revoked before. `keys_ended` counts the dependent keys that ended. `is_locked_out`: the
+ * organization has no unrestricted key left; only the service's own command line can create one.
  */
 export type Revocation =
   | {
@@ -127,9 +127,9 @@ export type Revocation =
   | { readonly state: "forbidden" };
 
 /**
- * Revokes a key and those that end with it, ends the sessions that go back to them, and denies the logins they approved.
+ * Revokes a key and the keys that depend on it, ends their sessions, and denies the logins that they approved.
  *
- * @param scopes of the one who revokes: who may not do everything may not end a key that may do more.
+ * @param scopes of the credential that revokes: a restricted one may not revoke a key with other scopes.
  */
 export async function revokeKey(
   transaction: Transaction<Tables>,
@@ -161,7 +161,7 @@ export async function revokeKey(
   };
 }
 
-/** A key as it is shown, which is without the key itself. */
+/** The view of a key, without the key itself. */
 export function keyView(row: KeyViewRow): ApiKeyView {
   const { id, label, scopes, robots } = row;
   return {
@@ -181,12 +181,12 @@ export function keyView(row: KeyViewRow): ApiKeyView {
   };
 }
 
-/** A key as it is shown once, when it was made. */
+/** The view of a new key, with the key itself. */
 export function createdView(row: KeyViewRow, apiKey: string): ApiKeyView & { readonly api_key: string } {
   return { ...keyView(row), api_key: apiKey };
 }
 
-/** Whether who may do `allowed` may do all of `scopes`; null is everything. */
+/** Whether `allowed` includes all of `scopes`; null means all scopes. */
 function isWithin(scopes: readonly ApiKeyScope[] | null, allowed: readonly ApiKeyScope[] | null): boolean {
   if (allowed === null) return true;
   return scopes !== null && scopes.every((scope) => allowed.includes(scope));

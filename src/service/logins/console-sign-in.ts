@@ -8,16 +8,16 @@ import type { Authorship } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { NewSession } from "./rules.ts";
 
-/** How long a browser stays signed in at most. */
+/** Maximum lifetime of a console session. */
 export const CONSOLE_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Sessions of one key; the oldest go first. Nobody has so many browsers. */
+/** Maximum console sessions of one key; beyond it the oldest are deleted. */
 export const CONSOLE_SESSIONS_MAXIMUM = 100;
 
 /**
- * Signs a browser in with a key: its session may do what the key may, and ends with it.
+ * Signs a browser in with a key. Its session has the scopes of the key and ends with it.
  *
- * @returns until when at most (ISO 8601), or null where the key does not work any more.
+ * @returns expiry of the session (ISO 8601), or null if the key no longer works.
  */
 export async function signIn(
   transaction: Transaction<Tables>,

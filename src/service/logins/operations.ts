@@ -12,13 +12,13 @@ import type { LoginRow } from "./queries.ts";
 import { findLogin, insertLogin, lockLogin, updateLogin } from "./queries.ts";
 import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, takeUpLogin, userCode } from "./rules.ts";
 
-/** Tells a login's code from other secrets. */
+/** Distinguishes the code of a login from other secrets. */
 const CODE_PREFIX = "rps_code_";
 
-/** Characters that are kept of what a program says it is. */
+/** Characters that are kept of the program's User-Agent. */
 const PROGRAM_LENGTH = 200;
 
-/** `POST /v1/cli/login/start`: a program asks to be signed in; nothing is known of it but its verifier's hash. */
+/** `POST /v1/cli/login/start`: a program requests a login. Only the hash of its verifier identifies it later. */
 export function startLogin({ store, newId, machine }: OperationContext): PublicHandler<LoginStart> {
   return async ({ body, address, program }) => {
     const nowMs = machine.clock.wallMs();
@@ -44,12 +44,12 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
   };
 }
 
-/** `POST /v1/cli/login/poll`: waits for the decision without a browser that can reach the program. */
+/** `POST /v1/cli/login/poll`: for programs that no browser can reach. */
 export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
   const { store, newId, machine } = context;
   return async ({ body, request_id: requestId }) => {
     const nowMs = machine.clock.wallMs();
-    // Most polls change nothing, and those that come too fast must not cost a write.
+    // Checked without a transaction first: polls that are refused or too fast must not cost a write.
     const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, nowMs, "poll");
     if (seen.state === "refused") return unauthorized(seen.detail);
     if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
@@ -75,7 +75,7 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
   };
 }
 
-/** `POST /v1/cli/login/exchange`: the code that came through the person's browser, for a token. */
+/** `POST /v1/cli/login/exchange`: exchanges the code that the person's browser delivered for a token. */
 export function exchangeLogin(context: OperationContext): PublicHandler<LoginExchange> {
   const { store, newId, machine } = context;
   return async ({ body, request_id: requestId }) => {
@@ -98,7 +98,7 @@ export function exchangeLogin(context: OperationContext): PublicHandler<LoginExc
   };
 }
 
-/** `POST /v1/cli/login/decide`: what the person says. The code leaves the service here alone, on its way to the program's own address. */
+/** `POST /v1/cli/login/decide`: approves or denies a login. Only this answer contains the code, in the program's callback URL. */
 export function decideLogin({ newId, machine }: OperationContext): Handler<LoginDecision> {
   return async (call) => {
     const { principal, body } = call;

@@ -4,15 +4,15 @@ import { chunksOf } from "../kernel/auth/lineage.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
-/** A login under way, or lately over. */
+/** A pending or recently completed login. */
 export type LoginRow = Tables["login_exchanges"];
 
-/** Logins kept at a time, in the whole service: anyone may start one. */
+/** Maximum logins in the whole service: anyone may start one without a credential. */
 export const LOGINS_MAXIMUM = 10_000;
 
 /**
- * Adds a login. Where there are `LOGINS_MAXIMUM`, whoever started the most loses their oldest, whatever became of it: who starts thousands
- * to keep others out pushes out their own.
+ * Adds a login. At `LOGINS_MAXIMUM`, deletes the oldest login of the network that started most, in whatever state: a client that
+ * starts thousands displaces only its own.
  */
 export async function insertLogin(transaction: Transaction<Tables>, login: LoginRow): Promise<void> {
   const { count } = await transaction
@@ -28,7 +28,7 @@ export function findLogin(reader: Reader, id: string): Promise<LoginRow | undefi
   return reader.selectFrom("login_exchanges").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** The login, held against other changes until the transaction ends. */
+/** The login, with its row locked until the transaction ends. */
 export function lockLogin(transaction: Transaction<Tables>, id: string): Promise<LoginRow | undefined> {
   return transaction.selectFrom("login_exchanges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 }
@@ -43,7 +43,7 @@ export async function updateLogin(
   await transaction.updateTable("login_exchanges").set(change).where("id", "=", id).execute();
 }
 
-/** Denies the logins that one of these keys approved and nobody has taken up yet. */
+/** Denies the logins that one of these keys approved and that have not become sessions yet. */
 export async function denyLoginsOf(transaction: Transaction<Tables>, keyIds: readonly string[]): Promise<void> {
   for (const ids of chunksOf(keyIds)) {
     await transaction
@@ -62,7 +62,7 @@ async function deleteOldestLogins(transaction: Transaction<Tables>, count: numbe
     .groupBy("client_site")
     .orderBy(({ fn }) => fn.countAll(), "desc")
     .limit(1);
-  // Ids sort as logins were started.
+  // Ids sort by start time.
   const oldest = transaction
     .selectFrom("login_exchanges")
     .select("id")
@@ -72,7 +72,7 @@ async function deleteOldestLogins(transaction: Transaction<Tables>, count: numbe
   await transaction.deleteFrom("login_exchanges").where("id", "in", oldest).execute();
 }
 
-/** Forgets logins or sessions that expired before `before` (ISO 8601), the oldest first; returns how many. */
+/** Deletes logins or sessions that expired before `before` (ISO 8601), oldest first; returns how many. */
 export async function deleteExpired(
   transaction: Transaction<Tables>,
   table: "login_exchanges" | "sessions",

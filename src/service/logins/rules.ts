@@ -10,26 +10,26 @@ import type { Tables } from "../kernel/store/tables.ts";
 import type { LoginRow } from "./queries.ts";
 import { updateLogin } from "./queries.ts";
 
-/** How long a person may take to approve a login, and the program to take it up. */
+/** Time limit for a person to approve a login and for the program to get the token. */
 export const LOGIN_LIFETIME_MS = 10 * 60_000;
 /** How long a program waits between polls. */
 export const POLL_INTERVAL_S = 5;
-/** A poll may come this much early: timers and networks are not exact. */
+/** Tolerance for early polls, because timers and networks are not exact. */
 const POLL_GRACE_MS = 500;
 
-/** What a program with this verifier is told. `refused` carries the sentence for its user. */
+/** State of a login for the program that polls. `detail` is a sentence for its user. */
 export type LoginState =
   | { readonly state: "pending" }
   | { readonly state: "too-fast" }
   | { readonly state: "approved"; readonly login: LoginRow }
   | { readonly state: "refused"; readonly detail: string };
 
-/** No vowels, so that no words come out, and nothing that looks like something else (RFC 8628, 6.1). */
+/** No vowels, so that the code spells no words, and no letters that look alike (RFC 8628, 6.1). */
 const CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 
 /**
- * What terminal and page show of a login, `WDJB-MJHT`, for a person to see that both are of the same. It opens nothing, so that it may
- * follow from the login's id.
+ * The code that terminal and page show, such as `WDJB-MJHT`, so that a person can see that both belong to one login. It is no secret
+ * and may therefore be derived from the login's id.
  */
 export function userCode(exchangeId: string): string {
   const letters = Array.from(Buffer.from(hashSecret(exchangeId), "hex").subarray(0, 8), (byte) =>
@@ -39,11 +39,11 @@ export function userCode(exchangeId: string): string {
 }
 
 /**
- * Where a login stands, for the program that started it: who cannot show its verifier learns nothing of it. An approval that goes by the
- * redirect is for whoever the person's own browser reaches, and one who polls hears nothing of it.
+ * The state of a login, for the program that knows its verifier; without it every login is "Invalid login". An approval for the
+ * other way of delivery looks like a pending login, so that a redirect approval reaches only the program on the person's computer.
  *
  * @param nowMs since the Unix epoch.
- * @param way in which the program asks.
+ * @param way in which the program requests the token.
  */
 export function loginState(
   login: LoginRow | undefined,
@@ -66,22 +66,22 @@ export function loginState(
   }
 }
 
-/** Whether a login may not be decided or taken up any more, whatever its state. */
+/** Whether a login has expired: it can no longer be decided or become a session. */
 export function isOver({ expires_at: expiresAt }: Pick<LoginRow, "expires_at">, nowMs: number): boolean {
   return Date.parse(expiresAt) <= nowMs;
 }
 
-/** A session that an approved login is to become. Made before the transaction, because a job may run twice. */
+/** The session for an approved login. Created before the transaction, which may run twice. */
 export interface NewSession {
   readonly id: string;
   readonly token_sha256: string;
 }
 
 /**
- * Turns an approved login into a session, once: the caller holds its row. The session belongs where the approving key does,
- * and lives no longer than that.
+ * Turns an approved login into a session, once: the caller has locked its row. The session belongs to the organization of the
+ * approving key and does not outlive that key.
  *
- * @returns false where that key does not work any more.
+ * @returns false if that key no longer works.
  */
 export async function takeUpLogin(
   transaction: Transaction<Tables>,
@@ -121,7 +121,7 @@ function waiting(login: LoginRow, nowMs: number): LoginState {
 function isTooFast({ last_polled_at: lastPolledAt }: LoginRow, nowMs: number): boolean {
   if (lastPolledAt === null) return false;
   const sinceMs = nowMs - Date.parse(lastPolledAt);
-  // A clock that went back does not make a program wait.
+  // Negative if the clock was set back; then the program need not wait.
   return sinceMs >= 0 && sinceMs < POLL_INTERVAL_S * 1000 - POLL_GRACE_MS;
 }
 

@@ -11,7 +11,7 @@ import { audit } from "../kernel/store/audit.ts";
 import type { Reader, Store } from "../kernel/store/store.ts";
 import { organizationOf } from "../organizations/index.ts";
 
-/** `DELETE /v1/cli/session`: ends the session the request came with, and never a key. */
+/** `DELETE /v1/cli/session`: ends the session that sent the request, never a key. */
 export function endOwnSession({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
     const { credential, credential_id: id, organization_id: organizationId } = call.principal;
@@ -21,7 +21,7 @@ export function endOwnSession({ newId, machine }: OperationContext): Handler<nul
     const at = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, at);
     await call.write(async (transaction) => {
-      // Two requests that end it at the same time: one of them did.
+      // Of two concurrent requests that end the session, only one succeeds.
       if (!(await endSession(transaction, organizationId, id, at))) throw new CredentialEndedError();
       await audit(transaction, author, { action: "session.end", subjectId: id, details: {} });
     });
@@ -29,26 +29,26 @@ export function endOwnSession({ newId, machine }: OperationContext): Handler<nul
   };
 }
 
-/** `GET /v1/me/session`: whose credential this is, and what it may do. */
+/** `GET /v1/me/session`: describes the credential of the request. */
 export function getSession({ store }: OperationContext): Handler<null> {
   return ({ principal }) => answerSession(store, principal);
 }
 
-/** The console asks for its session before anything else, and its events are told what the store was then (`storeTag`). */
+/** The console requests its session first, and passes this tag (`storeTag`) to its event stream, which then reports changes since. */
 const STORE_HEADER = "x-robot-policy-store";
 
-/** A credential as its user is told of it. */
+/** Answers with the description of a credential. */
 export async function answerSession(store: Pick<Store, "reader" | "version">, principal: Principal): Promise<Answer> {
   const headers = { [STORE_HEADER]: await storeTag(store, principal) };
   return { ...answerJson(await sessionView(store.reader, principal)), headers };
 }
 
-/** Versions can be counted, and so could be found again by their hashes. */
+/** Versions are small numbers, so that a hash without a secret could be reversed. */
 const TAG_SECRET = randomBytes(32);
 
 /**
- * Where it is the same twice, nothing was committed in between. Says nothing else of the store: nobody can tell a version by it, and
- * organizations have tags of their own. Another process has others, which counts as a change.
+ * A tag of the store's version: if two tags are equal, nothing was committed in between. It does not reveal the version and differs
+ * between organizations. Another process has another secret, so its tags count as a change.
  */
 export async function storeTag(
   { version }: Pick<Store, "version">,

@@ -3,12 +3,12 @@ import type { Task } from "../kernel/tasks/task.ts";
 import { deleteExpired } from "./queries.ts";
 
 const INTERVAL_MS = 60_000;
-/** Rows of one write. */
+/** Rows per transaction. */
 const BATCH = 500;
-/** How long an expired session is remembered, so that its user is told that it expired rather than that it never was. */
+/** How long an expired session is kept, so that its user gets "expired" instead of "unknown". */
 const SESSION_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Forgets logins that expired, and sessions that expired long ago. */
+/** Deletes expired logins, and sessions that expired long ago. */
 export function createPruneLogins({ store, machine: { clock } }: Pick<OperationContext, "store" | "machine">): Task {
   return {
     name: "prune-logins",
