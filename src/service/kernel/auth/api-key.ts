@@ -1,7 +1,7 @@
 import type { Random } from "../../../platform/random.ts";
 import { createToken, hashSecret, isToken } from "./token.ts";
 
-/** Every key of this service begins so; scanners of public code find a leaked one by it. */
+/** Prefix of API keys; secret scanners find leaked keys by it. */
 export const API_KEY_PREFIX = "sk_rps_";
 export const API_KEY_LAST_LENGTH = 4;
 
@@ -10,12 +10,12 @@ export function createApiKey(random: Random): string {
   return createToken(API_KEY_PREFIX, random);
 }
 
-/** Whether the text can be a key at all, by its shape and checksum. */
+/** Whether shape and checksum of the text are those of an API key. */
 export function isApiKey(text: string): boolean {
   return isToken(API_KEY_PREFIX, text);
 }
 
-/** What the store keeps of a key. */
+/** The hash of a key, which the store keeps instead of it. */
 export function hashApiKey(key: string): string {
   return hashSecret(key);
 }

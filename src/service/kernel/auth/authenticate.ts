@@ -12,7 +12,7 @@ import type { SessionRow } from "./session-queries.ts";
 import { isSessionToken, SESSION_TOKEN_PREFIX } from "./session-token.ts";
 import { hashSecret, isSameHash } from "./token.ts";
 
-/** Whose request it is, also where it is refused. */
+/** The owner of a credential, also of a refused one. */
 export type Owner = Pick<Principal, "organization_id" | "credential_id">;
 
 /** On whose behalf a request acts. */
@@ -21,7 +21,7 @@ export interface Principal {
   readonly credential: "api_key" | "session";
   /** `key_…` or `ses_…`. */
   readonly credential_id: string;
-  /** The key the credential goes back to: itself, or for a session the key that approved its login or signed in at the console. */
+  /** The key itself, or for a session the key that approved its login or signed in to the console. */
   readonly key_id: string;
   /** Null for a credential that may do everything. */
   readonly scopes: readonly ApiKeyScope[] | null;
@@ -30,22 +30,22 @@ export interface Principal {
   readonly expires_at: string | null;
 }
 
-/** What a request authenticates itself with: what its `Authorization` header carries, or the cookie of the console. */
+/** The credential of a request: from its `Authorization` header, or from the console's cookie. */
 export interface Credential {
   readonly kind: "bearer" | "console";
   readonly token: string;
 }
 
-/** `unauthorized` carries the sentence the client is told, and whose credential it was that works no more. */
+/** `unauthorized` has the message for the client, and the owner of a credential that is no longer valid. */
 export type Authentication =
   | { readonly state: "authenticated"; readonly principal: Principal }
   | { readonly state: "unauthorized"; readonly detail: string; readonly owner: Owner | null };
 
 /**
- * Finds out who sends a request from its credential: an API key, or a session token of a command line or a console. Each is good only
- * where it belongs: a token that got out of a browser's cookie is nothing in a header.
+ * Authenticates a request by its credential: an API key, or a session token of the command line or the console. A console's token is valid
+ * only in the cookie, so one that leaks from a browser cannot be used in a header.
  *
- * Every request asks the store, so that a revocation holds for the next one, whichever replica it was sent to.
+ * Every request queries the store, so that a revocation applies to the next request at every replica.
  */
 export async function authenticate(
   reader: Reader,
@@ -68,7 +68,7 @@ export function isAllowed(principal: Principal, scope: ApiKeyScope): boolean {
   return principal.scopes === null || principal.scopes.includes(scope);
 }
 
-/** Scopes as the store keeps them: null for a credential that may do everything. A scope this program does not know allows nothing. */
+/** Decodes scopes from the store: null for a credential that may do everything. Unknown scopes allow nothing. */
 export function readScopes(scopes: string | null): readonly ApiKeyScope[] | null {
   if (scopes === null) return null;
   const names: unknown = JSON.parse(scopes);
@@ -123,7 +123,7 @@ async function authenticateSession(
       credential_id: id,
       key_id: createdBy,
       scopes: readScopes(scopes),
-      // A key that is bound to robots neither approves logins nor signs in to the console.
+      // A key bound to robots can neither approve logins nor sign in to the console.
       robots: ANY_ROBOTS,
       expires_at: expiresAt,
     },
@@ -138,7 +138,7 @@ function unauthorized(detail: string, owner: Owner | null = null): Authenticatio
   return { state: "unauthorized", detail, owner };
 }
 
-/** What the `Authorization` header carries (RFC 6750); null for anything but one bearer token. */
+/** The bearer token of the `Authorization` header (RFC 6750); null for anything else. */
 export function bearerToken(authorization: string | undefined): string | null {
   const match = /^bearer +(\S+) *$/i.exec(authorization ?? "");
   return match?.[1] ?? null;

@@ -4,7 +4,7 @@ import { prepare } from "../store/prepared.ts";
 import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** When a credential ends, or has ended. */
+/** Expiry and revocation of a credential. */
 export type CredentialEnd = Pick<Tables["api_keys"], "expires_at" | "revoked_at">;
 
 interface CredentialId {
@@ -16,8 +16,8 @@ interface CredentialId {
 export type CredentialTable = "api_keys" | "sessions";
 
 /**
- * A key or session of an organization. It cannot be ended by others before the transaction is: they lock its row for an update. Any
- * number may hold it at a time, also beside one who notes that it was used.
+ * A key or session of an organization, with a share lock on its row: others cannot revoke it before the transaction ends. The lock allows
+ * other share locks, and updates of its last use.
  */
 export async function holdCredential(
   transaction: Transaction<Tables>,
@@ -41,7 +41,7 @@ function prepareHold(table: CredentialTable) {
   );
 }
 
-/** Notes that a credential was used at `at` (ISO 8601). Only forward: another replica may have seen a later use. */
+/** Records the use of a credential at `at` (ISO 8601), unless another replica has recorded a later one. */
 export async function noteUse(
   transaction: Transaction<Tables>,
   table: CredentialTable,

@@ -4,13 +4,13 @@ import { prepare } from "../store/prepared.ts";
 import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** What a request needs to know of the key it came with. */
+/** The key columns that authentication needs. */
 export type KeyRow = Pick<
   Tables["api_keys"],
   "id" | "organization_id" | "key_sha256" | "scopes" | "expires_at" | "revoked_at" | "robots" | "max_robots"
 >;
 
-/** The columns a key's view is made of: not its hash. */
+/** The columns of a key without its hash. */
 export const VIEW_COLUMNS = [
   "id",
   "label",
@@ -29,7 +29,7 @@ export const VIEW_COLUMNS = [
 
 export type KeyViewRow = Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]>;
 
-/** Looks a key up by its hash; the one query that does not begin with the organization, because it finds it. */
+/** Looks up a key by its hash. The only key query without an organization, because it determines it. */
 export async function findKey(reader: Reader, keySha256: string): Promise<KeyRow | undefined> {
   const [key] = await selectByHash(reader, { key_sha256: keySha256 });
   return key;
@@ -42,7 +42,7 @@ const selectByHash = prepare<Pick<KeyRow, "key_sha256">, KeyRow>((database, para
     .where("key_sha256", "=", parameter("key_sha256")),
 );
 
-/** One key of an organization, which cannot be revoked by others before the transaction ends; any number may hold it at a time. */
+/** One key of an organization with a share lock: others cannot revoke it before the transaction ends. */
 export function holdKey(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -51,17 +51,17 @@ export function holdKey(
   return keyOf(transaction, organizationId, id).forKeyShare().executeTakeFirst();
 }
 
-/** One key of an organization, held against others who add robots with it, too, until the transaction ends. */
+/** One key of an organization, also locked against others who add robots with it, until the transaction ends. */
 export async function holdKeyToAdd(
   transaction: Transaction<Tables>,
   organizationId: string,
   id: string,
 ): Promise<void> {
-  // A stronger lock would wait for those who hold the key, and they for this one.
+  // A stronger lock would deadlock with the share locks on the key.
   await keyOf(transaction, organizationId, id).forNoKeyUpdate().execute();
 }
 
-/** One key of an organization, held against other changes until the transaction ends. */
+/** One key of an organization, locked against other changes until the transaction ends. */
 export function lockKey(
   transaction: Transaction<Tables>,
   organizationId: string,

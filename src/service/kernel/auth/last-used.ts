@@ -5,20 +5,20 @@ import type { Principal } from "./authenticate.ts";
 import { noteUse } from "./credentials.ts";
 import type { CredentialTable } from "./credentials.ts";
 
-/** When each credential was used last, without a write for each request. */
+/** Records the last use of credentials, without a write for each request. */
 export interface LastUsed {
-  /** Remembers that a credential was used now. */
+  /** Notes in memory that a credential is used now. */
   note(principal: Pick<Principal, "credential" | "credential_id">): void;
-  /** Writes down what was noted, once a minute at most. */
+  /** Calls `flush` once a minute. */
   readonly task: Task;
-  /** Writes down what was noted. @throws StoreUnavailableError. */
+  /** Writes the noted uses to the store. @throws StoreUnavailableError. */
   flush(): Promise<void>;
 }
 
-/** Credentials noted between two writes; the uses of others wait for their next one. */
+/** Credentials noted between two writes; other uses are not recorded. */
 export const NOTED_CREDENTIALS_MAXIMUM = 10_000;
 const PERIOD_MS = 60_000;
-/** Rows of one write, so that no request waits for all of them. */
+/** Rows per write, so that a request never waits for all of them. */
 const BATCH = 500;
 
 interface Use {
@@ -31,7 +31,7 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
   let noted = new Map<string, Use>();
 
   async function flush(): Promise<void> {
-    // Replicas that write down the same credentials lock their rows in the same order.
+    // In a fixed order, so that replicas which write the same rows do not deadlock.
     const uses = [...noted.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1));
     noted = new Map();
     for (let start = 0; start < uses.length; start += BATCH) {

@@ -2,14 +2,14 @@ import type { Transaction } from "kysely";
 
 import type { Tables } from "../store/tables.ts";
 
-/** Keys made with keys made with keys: nobody has a reason for more, and each level is a query when the first of them is revoked. */
+/** Levels of keys created with other keys. More are not useful, and revoking the first key takes a query per level. */
 export const LINEAGE_DEPTH_MAXIMUM = 16;
-/** Ids in one query. */
+/** Ids per query. */
 const CHUNK = 1000;
 
 /**
- * A key and all keys that end with it. Level by level rather than by a recursive query: PostgreSQL plans that one by what it last knew of
- * the table, and then takes seconds for thousands of keys.
+ * A key and all keys that are revoked with it. One query per level instead of a recursive query: with old statistics PostgreSQL plans that
+ * badly, and takes seconds for thousands of keys.
  */
 export async function lineageOf(
   transaction: Transaction<Tables>,
@@ -35,7 +35,7 @@ export async function lineageOf(
   return [...found];
 }
 
-/** How many keys a key ends with, itself included: 1 for one that goes on alone. */
+/** The level of a key: the number of keys whose revocation ends it, itself included. 1 for an independent key. */
 export async function depthOf(transaction: Transaction<Tables>, organizationId: string, id: string): Promise<number> {
   let depth = 0;
   for (let at: string | null = id; at !== null && depth <= LINEAGE_DEPTH_MAXIMUM; depth += 1) {
@@ -50,7 +50,7 @@ export async function depthOf(transaction: Transaction<Tables>, organizationId: 
   return depth;
 }
 
-/** Many ids, so many at a time as a query takes. */
+/** Splits ids into chunks for one query each. */
 export function chunksOf(ids: readonly string[]): readonly (readonly string[])[] {
   return Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
     ids.slice(index * CHUNK, (index + 1) * CHUNK),

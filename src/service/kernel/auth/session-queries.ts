@@ -17,10 +17,10 @@ const COLUMNS = [
   "revoked_at",
 ] as const;
 
-/** What a request needs to know of the session it came with. */
+/** The session columns that authentication needs. */
 export type SessionRow = Pick<Tables["sessions"], (typeof COLUMNS)[number]>;
 
-/** Looks a session up by its token's hash; like a key's, the query that finds the organization. */
+/** Looks up a session by the hash of its token. As for keys, this query has no organization yet. */
 export function findSession(reader: Reader, tokenSha256: string): Promise<SessionRow | undefined> {
   return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", tokenSha256).executeTakeFirst();
 }
@@ -29,14 +29,14 @@ export async function insertSession(transaction: Transaction<Tables>, session: T
   await transaction.insertInto("sessions").values(session).execute();
 }
 
-/** Ends one session at `at`, and says whether it was not over before. */
+/** Ends one session at `at`; returns whether it was still active. */
 export async function endSession(
   transaction: Transaction<Tables>,
   organizationId: string,
   id: string,
   at: string,
 ): Promise<boolean> {
-  // Whoever holds it to write with it is waited for; an update alone would not do that.
+  // This lock waits for transactions that write with the session; an update alone would not.
   await transaction.selectFrom("sessions").select("id").where("id", "=", id).forUpdate().execute();
   const ended = await transaction
     .updateTable("sessions")
@@ -49,7 +49,7 @@ export async function endSession(
   return ended !== undefined;
 }
 
-/** Ends every session that goes back to one of these keys; returns how many. */
+/** Ends all sessions that these keys approved; returns how many. */
 export async function endSessionsOf(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -73,7 +73,7 @@ export async function endSessionsOf(
   return count;
 }
 
-/** Forgets the oldest console sessions of a key, all but the newest `kept`. */
+/** Deletes the oldest console sessions of a key, all but the newest `kept`. */
 export async function deleteOldConsoleSessions(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -86,7 +86,7 @@ export async function deleteOldConsoleSessions(
     .where("organization_id", "=", organizationId)
     .where("created_by", "=", keyId)
     .where("kind", "=", "console");
-  // SQLite knows no offset without a limit.
+  // SQLite has no offset without a limit.
   const [oldestKept] = await own
     .orderBy("id", "desc")
     .offset(kept - 1)

@@ -6,19 +6,19 @@ import type { Tables } from "../store/tables.ts";
 import type { Principal } from "./authenticate.ts";
 import { holdCredential } from "./credentials.ts";
 
-/** The credential of a request ended before what it asked for was done; nothing was. */
+/** The credential of a request ended before its write; nothing was written. */
 export class CredentialEndedError extends Error {
   constructor() {
     super("The credential ended while the request was under way");
   }
 }
 
-/** `store.write` on behalf of somebody. @throws CredentialEndedError, and what `store.write` throws. */
+/** `store.write` for a principal. @throws CredentialEndedError, and what `store.write` throws. */
 export type PrincipalWrite = Store["write"];
 
 /**
- * Writes on behalf of a principal, as long as its credential works: it was good when the request began, and the body came after that, up
- * to half a minute later.
+ * Writes only while the credential of the principal is valid. It was valid when the request began, but its body may arrive half a minute
+ * later.
  */
 export function writeAs(
   store: Pick<Store, "write">,
@@ -36,9 +36,9 @@ export function writeAs(
 }
 
 /**
- * Whether a credential that was good when its request began still is, at `at` (ISO 8601).
+ * Whether a credential that was valid when its request began is still valid at `at` (ISO 8601).
  *
- * Holds the credential's row, so that a revocation at the same time comes before or after the whole transaction.
+ * Locks the credential's row, so that a concurrent revocation takes effect before or after the whole transaction.
  */
 export async function isStillValid(
   transaction: Transaction<Tables>,

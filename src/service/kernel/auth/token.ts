@@ -17,19 +17,19 @@ export function createToken(prefix: string, random: Random): string {
   return prefix + secret + checksum(prefix, secret);
 }
 
-/** Whether the text can be a token at all: a typo is told without asking the store. Says nothing about whether it is valid. */
+/** Whether shape and checksum are those of a token, to detect typos without a query. Does not say whether the token is valid. */
 export function isToken(prefix: string, text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const body = text.slice(prefix.length);
   return BODY.test(body) && body.endsWith(checksum(prefix, body.slice(0, SECRET_LENGTH)));
 }
 
-/** What the store keeps of a secret, as lowercase hex SHA-256. Unsalted is enough: 128 random bits are in no table. */
+/** The lowercase hex SHA-256 of a secret, which the store keeps instead of it. Needs no salt: no table covers 128 random bits. */
 export function hashSecret(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
-/** An index lookup compares bytes as it pleases; this comparison does not stop at the first difference. */
+/** Compares hashes in constant time, unlike the index lookup. */
 export function isSameHash(stored: string, computed: string): boolean {
   const [left, right] = [Buffer.from(stored), Buffer.from(computed)];
   return left.length === right.length && timingSafeEqual(left, right);

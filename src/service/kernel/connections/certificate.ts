@@ -6,14 +6,14 @@ import type { Listener } from "./listener.ts";
 import { readCertificatePair } from "./tls.ts";
 import type { CertificatePair, TlsFiles } from "./tls.ts";
 
-/** Who renews certificates does it weeks ahead; later than this something is amiss. */
+/** Certificates are usually renewed weeks ahead; with less time left, renewal has probably failed. */
 const WARN_BEFORE_MS = 14 * 24 * 3_600_000;
 
-/** The certificate in force, and how it is replaced. */
+/** The certificate in use, and how it is replaced. */
 export interface Certificate {
-  /** Takes what the files hold now; where it cannot be used the old one stays, and the log says why. */
+  /** Loads the files. If they cannot be used, the old certificate stays in use, and the log says why. */
   reload(): Promise<void>;
-  /** Reloads when the files have changed; the first run always does, since they may have while the service started. */
+  /** Reloads when the files have changed. The first run always reloads, because they may have changed while the service started. */
   readonly task: Task;
 }
 
@@ -24,10 +24,10 @@ export function createCertificate(
 ): Certificate {
   const { clock, files, log } = machine;
   let inForce = initial.fingerprint256;
-  /** What `look` saw before the files were read last. */
+  /** Result of `look` before the last read of the files. */
   let seen: string | null = null;
 
-  /** Changes with the files, also where a link on the way to them is turned. */
+  /** Changes with the files, and with symbolic links on their path. */
   async function look(): Promise<string> {
     const versions = [tls.certFile, tls.keyFile].map(async (path) => {
       try {
@@ -86,7 +86,7 @@ export interface CertificateSurroundings {
   readonly listener: Listener;
   readonly metrics: Metrics;
   readonly machine: Pick<ServiceMachine, "clock" | "files" | "log">;
-  /** How often the files are looked at. */
+  /** How often the files are checked for changes. */
   readonly checkMs: number;
 }
 

@@ -19,7 +19,7 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return host === undefined || port > PORT_MAXIMUM ? null : { host, port };
 }
 
-/** The same address as `parseListenAddress` reads it. */
+/** Formats an address for `parseListenAddress`. */
 export function formatListenAddress({ host, port }: ListenAddress): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

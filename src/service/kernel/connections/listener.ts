@@ -19,7 +19,7 @@ export interface Listener {
   readonly scheme: "http" | "https";
   /** For the framework; called once. */
   create(handle: RequestListener): Server | TlsServer;
-  /** New connections are served with this certificate; those that are open stay as they are. Without TLS: nothing. */
+  /** Uses this certificate for new connections. Does nothing without TLS. */
   setCertificate(pair: CertificatePair): void;
 }
 
@@ -34,9 +34,9 @@ export function createListener(
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
     maxHeaderSize: limits.headerBytes,
-    // Node would refuse without a body; nothing here depends on the host.
+    // Node would answer without a body; the service does not use the Host header.
     requireHostHeader: false,
-    // Of a request that waits to be looked at no more is read than what came first, up to 64 KiB.
+    // A waiting request reads no more than its first chunk, up to 64 KiB.
     highWaterMark: FIRST_BYTES,
   };
   let tlsServer: TlsServer | null = null;
@@ -59,7 +59,7 @@ export function createListener(
     create(handle) {
       if (certificate === null) return bound(createServer(options, handle));
       tlsServer = createTlsServer(
-        // Who connects and then says nothing is not waited for longer than one who sends no headers.
+        // A silent client has as long for the handshake as for the headers.
         { ...options, ...contextOf(certificate), handshakeTimeout: limits.headersTimeoutMs },
         handle,
       );

@@ -5,7 +5,7 @@ import { refuseUnreadable } from "../http/answers.ts";
 
 type ConnectionError = Error & { readonly code?: string };
 
-/** What Node's parser refused never became a request; it gets its answer on the bare connection. */
+/** Answers on the raw socket what Node's parser refused, because there is no request. */
 export function createConnectionRefusal(
   newRequestId: () => string,
   log: Log,
@@ -31,7 +31,7 @@ export function createConnectionRefusal(
   };
 }
 
-/** There is no connection yet that an answer could be sent on. */
+/** Whether the TLS handshake failed: then no answer can be sent. */
 function isTlsFailure(code: string | undefined): boolean {
   return code !== undefined && (code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_"));
 }

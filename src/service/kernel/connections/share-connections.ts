@@ -4,13 +4,12 @@ import { identifyClient } from "../traffic/parties.ts";
 
 export interface ConnectionLimits {
   readonly all: number;
-  /** Of one party: an address, or an IPv6 /48. Clients behind one proxy are one party. */
+  /** Connections of one party: an address, or an IPv6 /48. Clients behind one proxy are one party. */
   readonly ofAddress: number;
 }
 
 /**
- * Keeps a server's connections within bounds. The last places are nobody's own: where there is no room for a new connection, whoever has the
- * most loses its newest.
+ * Limits the connections of a server. When a new connection exceeds the limit, the party with the most connections loses its newest.
  */
 export function shareConnections(
   server: Server,
@@ -18,7 +17,7 @@ export function shareConnections(
   onMet: (limit: "limits.connections" | "limits.connections_of_address", party: string) => void = () => {},
 ): void {
   const parties = new Map<string, Set<Socket>>();
-  /** Parties by how many connections they have, so that one with the most is found at once. */
+  /** Parties by their number of connections, to find the one with the most quickly. */
   const bySize: Set<string>[] = [];
   let most = 0;
 
@@ -39,7 +38,7 @@ export function shareConnections(
 
   let count = 0;
   server.prependListener("connection", (socket: Socket) => {
-    // It is gone already: there is nobody to count.
+    // The client has disconnected already, and its address is unknown.
     if (socket.remoteAddress === undefined) return;
     const party = identifyClient(undefined, socket.remoteAddress).site;
     const sockets = parties.get(party) ?? new Set();

@@ -13,7 +13,7 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** A certificate and the key to it, good to be served. */
+/** A valid certificate and its key. */
 export interface CertificatePair {
   /** PEM, as in the files. */
   readonly cert: string;
@@ -21,7 +21,7 @@ export interface CertificatePair {
   /** Milliseconds since the Unix epoch. */
   readonly validFromMs: number;
   readonly validToMs: number;
-  /** Of the certificate, for the log: colons and capital letters. */
+  /** SHA-256 fingerprint of the certificate for the log, as OpenSSL prints it: capital letters and colons. */
   readonly fingerprint256: string;
 }
 
@@ -29,9 +29,9 @@ export type PairReading =
   | { readonly state: "read"; readonly pair: CertificatePair }
   | { readonly state: "refused"; readonly problem: Problem };
 
-/** Below it nothing is negotiated. */
+/** Lowest version accepted. */
 export const TLS_MINIMUM = "TLSv1.2" as const;
-/** With forward secrecy, and authenticated: of TLS 1.2 no CBC suites, and none with an exchange of keys by RSA (RFC 9325, 4.2). */
+/** AEAD suites with forward secrecy: for TLS 1.2 neither CBC nor RSA key exchange (RFC 9325, 4.2). */
 export const TLS_CIPHERS = [
   "TLS_AES_256_GCM_SHA384",
   "TLS_CHACHA20_POLY1305_SHA256",
@@ -47,9 +47,9 @@ export const TLS_CIPHERS = [
 const PEM_BYTES_MAXIMUM = 1_048_576;
 
 /**
- * Reads certificate and key, and makes sure that clients can be served with them: both readable, one to the other, not expired.
+ * Reads certificate and key, and checks that the certificate matches the key and has not expired.
  *
- * A certificate that is not valid yet is read: after a dead battery it is more likely the clock that is wrong.
+ * A certificate that is not valid yet is accepted: after a power loss the clock is more likely wrong.
  */
 export async function readCertificatePair(
   files: Files,
@@ -125,7 +125,7 @@ function parseKey(pem: string): KeyObject | null {
   }
 }
 
-/** Why OpenSSL would not serve them: a key that is too short, a damaged chain. */
+/** Why OpenSSL refuses them: a key that is too short, a damaged chain. */
 function servingProblem(cert: string, key: string): string | null {
   try {
     createSecureContext({ cert, key, minVersion: TLS_MINIMUM });

@@ -3,21 +3,21 @@ import { validationAnswer } from "../validation/answer.ts";
 import type { Finding } from "../validation/finding.ts";
 import { BODY_VALUES_MAXIMUM } from "./body.ts";
 
-/** What goes back: a status and a JSON text, both final. */
+/** A complete answer: status and JSON text. */
 export interface Answer {
   readonly status: number;
   readonly json: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A JSON text in the bytes that go out, which several answers may share. */
+/** An encoded JSON text, which several answers may share. */
 export interface ReadyAnswer {
   readonly status: number;
   readonly bytes: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A JSON text that is too long to be held at once. One that breaks off in the middle ends the connection, so that no client takes it for whole. */
+/** A JSON text too long to hold in memory at once. If it fails halfway, the connection is closed, so that no client takes it for complete. */
 export interface LongAnswer {
   readonly status: number;
   readonly parts: AsyncIterable<string>;
@@ -26,7 +26,7 @@ export interface LongAnswer {
 
 export type AnyAnswer = Answer | ReadyAnswer | LongAnswer;
 
-/** Status of each code, so that the two never disagree. */
+/** HTTP status of each error code. */
 const STATUS: Readonly<Record<ErrorCode, number>> = {
   Unauthorized: 401,
   Forbidden: 403,
@@ -42,10 +42,10 @@ export function answerJson(json: string): Answer {
   return { status: 200, json };
 }
 
-/** Seconds a client is asked to wait when the service cannot do anything for it now. */
+/** Seconds that a client should wait while the service is unavailable. */
 const RETRY_AFTER_S = "5";
 
-/** For what will be over soon: `detail` says what. */
+/** Refuses a request for a temporary reason, which `detail` states. */
 export function refuseUnavailable(detail: string): Answer {
   return refuse("Unavailable", detail, { "retry-after": RETRY_AFTER_S });
 }
@@ -55,7 +55,7 @@ export function refuse(code: ErrorCode, detail: string, headers: Readonly<Record
   return { status: STATUS[code], json: JSON.stringify({ detail, message: detail, code }), headers };
 }
 
-/** A request that broke HTTP or its encoding before it could mean anything; FastAPI sends `detail` alone there. */
+/** Refuses a request with invalid HTTP or encoding; as in FastAPI the body has only `detail`. */
 export function refuseUnreadable(status: number, detail: string): Answer {
   return { status, json: JSON.stringify({ detail }) };
 }
@@ -63,7 +63,7 @@ export function refuseUnreadable(status: number, detail: string): Answer {
 export const TOO_MANY_REQUESTS = refuseUnavailable("Too many requests are waiting");
 export const TOO_MANY_VALUES = refuse("PayloadTooLarge", `The body has more than ${BODY_VALUES_MAXIMUM} JSON values`);
 
-/** A bug of ours. The client learns that it was not its fault, the log learns the rest. */
+/** The answer to a bug of the service; details are only in the log. */
 export function answerBroken(): Answer {
   return { ...refuse("Unavailable", "The service failed to answer this request"), status: 500 };
 }

@@ -6,7 +6,7 @@ import { clientAddress } from "./client-address.ts";
 import { readConsoleCookie } from "./console-cookie.ts";
 import { isFromConsole, isSameOrigin } from "./same-origin.ts";
 
-/** Who stands before the gate, as far as the head of a request tells. */
+/** What the headers of a request say about its client. */
 export interface Arrival {
   readonly credential: Credential | null;
   /** Address of the client; behind a trusted proxy, the one it names. */
@@ -14,16 +14,16 @@ export interface Arrival {
 }
 
 /**
- * What a request authenticates itself with. A cookie comes along whoever has the browser ask, so it counts only where the console's own
- * page asked; a request with an `Authorization` of its own has no need of it.
+ * The credential of a request. Browsers send cookies also with requests that other sites cause, so the cookie counts only for requests of
+ * the console's own page, and only without an `Authorization` header.
  */
 export function arrivalOf(request: FastifyRequest): Arrival {
   return { credential: credentialOf(request, isFromConsole), address: clientAddress(request) };
 }
 
 /**
- * As `arrivalOf`, for a page that listens: an EventSource sends no headers of its own. What it hears stays with its own page, because
- * the answer allows no other origin to read it.
+ * As `arrivalOf`, for an EventSource, which cannot send the console's own header. Other sites cannot read the events, because the answer
+ * allows no other origin to.
  */
 export function listenerArrivalOf(request: FastifyRequest): Arrival {
   return { credential: credentialOf(request, isSameOrigin), address: clientAddress(request) };

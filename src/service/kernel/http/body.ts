@@ -5,7 +5,7 @@ import type { Finding } from "../validation/finding.ts";
 import { MISSING } from "../validation/finding.ts";
 
 /**
- * Arrays, objects, texts and all else in one body: the parsed form costs up to fifty times the bytes of `{}`. The largest contract, two
+ * Values of all kinds in one body: the parsed form takes up to fifty times the bytes of `{}`. The largest contract, two
  * vectors of 256 axes, has 5,700 of them.
  */
 export const BODY_VALUES_MAXIMUM = 8192;
@@ -46,14 +46,14 @@ function syntaxFinding(message: string, position: number): Finding {
   return { type: "json_invalid", loc: ["body", position], msg: "JSON decode error", input: new Map(), ctx };
 }
 
-/** Python's email parser decides in FastAPI: anything but one `type/subtype` counts as text/plain. */
+/** FastAPI uses Python's email parser: anything but one `type/subtype` counts as text/plain. */
 function isJsonType(contentType: string | undefined): boolean {
   const type = (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const [main, subtype, ...rest] = type.split("/");
   return main === "application" && rest.length === 0 && (subtype === "json" || subtype?.endsWith("+json") === true);
 }
 
-/** Null where the bytes are not UTF-8. Only JSON loses its byte order mark. */
+/** Null when the bytes are not UTF-8. Only JSON loses its byte order mark. */
 function decodeText(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 
-/** Stands for what a proxy calls an address and is none (`unknown`, RFC 7239 section 6.2, or anything else). */
+/** Used when a proxy sends something that is not an address, such as `unknown` (RFC 7239, 6.2). */
 const UNKNOWN = "unknown";
 
-/** The client's address, bounded whatever a proxy writes: the peer's own, or behind a trusted proxy the one it names. */
+/** The client's address: the peer's, or the one that a trusted proxy names. Of bounded length. */
 export function clientAddress({ ip }: { readonly ip: string }): string {
   return isIP(ip) === 0 ? UNKNOWN : ip;
 }

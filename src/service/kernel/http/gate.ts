@@ -15,29 +15,29 @@ import type { Arrival } from "./arrival.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** `headers` belong to the answer, whatever it is. A public operation has no principal, and its client no credential. `since_ms` is monotonic. */
+/** Every answer carries `headers`. A public operation has neither principal nor credential. `sinceMs` is monotonic. */
 export type Admission =
   | {
       readonly state: "admitted";
       readonly principal: Principal | null;
       readonly client: Client;
       readonly headers: Headers;
-      readonly since_ms: number;
+      readonly sinceMs: number;
     }
   | { readonly state: "refused"; readonly owner: Owner | null; readonly answer: Answer };
 
-/** Lets requests in: not too many, from whom we know, for what they may do. All of it before a body is read. */
+/** Admits requests by rate limit, credential and scope, before their body is read. */
 export interface Gate {
   admit(scopes: Operation["scopes"], arrival: Arrival): Promise<Admission>;
-  /** Whether a credential ended while its request was under way; asked before an answer goes out. */
-  hasEnded(admitted: Pick<Extract<Admission, { state: "admitted" }>, "principal" | "since_ms">): Promise<boolean>;
+  /** Whether a credential ended while its request ran; call this before sending the answer. */
+  hasEnded(admitted: Pick<Extract<Admission, { state: "admitted" }>, "principal" | "sinceMs">): Promise<boolean>;
 }
 
-/** Whoever is answered sooner could as well have been answered before the credential ended. */
+/** Requests faster than this need no second check: they could as well have finished before the credential ended. */
 const PROMPT_MS = 100;
 
 interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed"> {
-  /** Where there is no console, its sessions of before are worth nothing. */
+  /** Without a console, its earlier sessions are invalid. */
   readonly servesConsole: boolean;
 }
 
@@ -47,9 +47,9 @@ export function createGate(
   metrics: Pick<Metrics, "refusedCredential">,
   limitsMet: Pick<LimitsMet, "note">,
 ): Gate {
-  /** Of credentials that worked, by their hash: whoever sends too much is turned away before the store is asked who it is. */
+  /** Owners of valid credentials, by credential hash: a client over its limit is refused without a query. */
   const owners = new Map<string, Owner>();
-  /** A site whose robots have one key asks for it thousands of times at once. */
+  /** Shared, because robots of a site with one key may look it up thousands of times at once. */
   const identities = createShared<Authentication>();
   const endings = createShared<boolean>();
   return {
@@ -59,7 +59,7 @@ export function createGate(
         return enter(limiter.onPublic(anyone), null, anyone);
       }
       const credential = shown?.kind === "console" && !servesConsole ? null : shown;
-      // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
+      // By token, not by header: a header can be spelled in many ways, and each would have a bucket of its own.
       const client = limiter.identify(credential?.token, address);
       const arrival = limiter.onArrival(client);
       if (arrival.state === "limited") return turnAway(arrival, client, owners.get(client.credential ?? ""));
@@ -83,7 +83,7 @@ export function createGate(
       }
       return enter(verdict, principal, client);
     },
-    async hasEnded({ principal, since_ms: sinceMs }) {
+    async hasEnded({ principal, sinceMs }) {
       if (principal === null || machine.clock.monotonicMs() - sinceMs < PROMPT_MS) return false;
       const { credential_id: id } = principal;
       return endings(id, async () => {
@@ -95,7 +95,7 @@ export function createGate(
 
   function enter(verdict: Verdict, principal: Principal | null, client: Client): Admission {
     if (verdict.state === "limited") return turnAway(verdict, client);
-    return { state: "admitted", principal, client, headers: verdict.headers, since_ms: machine.clock.monotonicMs() };
+    return { state: "admitted", principal, client, headers: verdict.headers, sinceMs: machine.clock.monotonicMs() };
   }
 
   function turnAway(
@@ -103,7 +103,7 @@ export function createGate(
     client: Client,
     owner: Owner | null = null,
   ): Admission {
-    // Of a credential there is only a hash, which says nothing to anybody.
+    // A credential is known only by its hash, which tells an operator nothing.
     const party = as === "credential" ? (owner?.credential_id ?? client.network) : client[as];
     limitsMet.note(`rate_limit.${by}`, { organizationId: owner?.organization_id ?? null, party });
     return { state: "refused", owner, answer };

@@ -29,27 +29,27 @@ export interface RefusedRequest {
   readonly contentType: string | undefined;
 }
 
-/** What is known of a request before its body is read. */
+/** What is known about a request before its body is read. */
 export interface Admitted {
-  /** Null where the operation is public. */
+  /** Null for a public operation. */
   readonly principal: Principal | null;
   readonly content_type: string | undefined;
   readonly takesGzip: boolean;
-  /** By the clock of the gate. */
-  readonly since_ms: number;
-  /** What is committed is answered as such, whatever becomes of the credential. */
+  /** Time of admission, by the clock of the gate. */
+  readonly sinceMs: number;
+  /** Whether the request has committed a change; then it is answered even if its credential has ended. */
   hasWritten: boolean;
 }
 
 const passages = new WeakMap<FastifyRequest, Passage>();
 const admissions = new WeakMap<FastifyRequest, Admitted>();
-/** Who sent those that were not admitted. */
+/** Clients of requests that were not admitted. */
 const strangers = new WeakMap<FastifyRequest, Owner>();
 
-/** Called when the answer was sent. */
+/** Called when the answer is sent. */
 export type OnRefused = (request: FastifyRequest, refused: RefusedRequest) => void;
 
-/** What operations work with, and what stands before them. */
+/** What operations and the checks before them need. */
 export interface MountContext extends OperationContext {
   readonly gate: Gate;
   readonly traffic: Traffic;
@@ -87,7 +87,7 @@ export function mountPublic<S extends z.ZodType>(
   });
 }
 
-/** Serves an operation without a body; one that comes along is ignored. */
+/** Serves an operation without a body; a body is ignored. */
 export function mount(
   app: FastifyInstance,
   context: MountContext,
@@ -113,14 +113,14 @@ export function mountWithQuery<Q extends z.ZodObject>(
   });
 }
 
-/** What a path answers, and to whom. */
+/** A path, its method, and the scope it requires. */
 type Route = Pick<Operation, "method" | "scopes"> & Partial<Pick<WithBody, "bodyBytes">> & { readonly path: string };
 
 type ReadRequest<T> =
   | { readonly state: "read"; readonly value: T }
   | { readonly state: "refused"; readonly answer: Answer };
 
-/** The body of a request, as the contract wants it. */
+/** The validated body of a request. */
 export function readRequest<S extends z.ZodType>(
   { request: schema }: { readonly request: S },
   request: FastifyRequest,
@@ -142,7 +142,7 @@ export function readRequest<S extends z.ZodType>(
   }
 }
 
-/** Serves a path: credential and scope, then `answer`, which reads what else it needs from the request. */
+/** Serves a path: credential and scope, then `answer`, which reads the rest of the request. */
 export function route(
   app: FastifyInstance,
   { gate, traffic, limitsMet }: Pick<MountContext, "gate" | "traffic" | "limitsMet">,
@@ -181,10 +181,10 @@ export function route(
     // Before the body is read, so that a refused request costs only its headers.
     onRequest: async (request, reply) => {
       const { "content-type": contentType } = request.headers;
-      // The framework refuses types it cannot parse; what a type means is decided in body.ts.
+      // The framework refuses types it cannot parse; body.ts interprets the real type.
       if (contentType !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
       const arrival = arrivalOf(request);
-      // What came for a cookie is for one person; caches know that of an Authorization alone (RFC 9111, 3.5).
+      // Answers to a cookie are private; caches assume that only for an Authorization header (RFC 9111, 3.5).
       const isConsole = arrival.credential?.kind === "console";
       if (isConsole) reply.header("cache-control", "no-store");
       const admission = await workFor(clientAddress(request), null, () => gate.admit(operation.scopes, arrival));
@@ -195,12 +195,12 @@ export function route(
       reply.headers(admission.headers);
       const takesGzip =
         isConsole && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
-      const { principal, since_ms: sinceMs } = admission;
+      const { principal, sinceMs } = admission;
       admissions.set(request, {
         principal,
         content_type: contentType,
         takesGzip,
-        since_ms: sinceMs,
+        sinceMs,
         hasWritten: false,
       });
       const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw, principal);
@@ -231,7 +231,7 @@ export function route(
   });
 }
 
-/** What is to be read: what the client says, or the most the operation takes. */
+/** Bytes to expect: the declared length, or the operation's limit. */
 function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
   const { "content-length": length, "transfer-encoding": coding } = headers;
   if (coding === undefined && length === undefined) return 0;
@@ -239,7 +239,7 @@ function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
   return length === undefined ? most : Math.min(Number(length), most);
 }
 
-/** @throws where a public operation was mounted as one that is not. */
+/** @throws when a public operation is mounted as one that needs a credential. */
 function actorOf({ store, machine }: MountContext, admitted: Admitted) {
   const { principal } = admitted;
   if (principal === null) throw new Error("A public operation has no principal");
@@ -266,7 +266,7 @@ function pathParameters(request: FastifyRequest): Readonly<Record<string, string
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
 }
 
-/** Of a parameter that is given twice the last one counts. */
+/** The last value counts of a parameter that is given twice. */
 function queryParameters(request: FastifyRequest): JsonObject {
   const query = request.url.split("?").slice(1).join("?");
   return new Map(new URLSearchParams(query));

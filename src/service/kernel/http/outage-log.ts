@@ -1,10 +1,10 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log/log.ts";
 
-/** How often an outage is told of: a thousand requests a second must not become a thousand lines. */
+/** Shortest time between two log lines: a thousand failing requests a second must not log a thousand lines. */
 const PERIOD_MS = 10_000;
 
-/** Tells of requests that failed because the store did: the first at once, then now and then how many there were. */
+/** Logs requests that failed because of the store: the first at once, later ones as a count. */
 export function createOutageLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   let toldMs = Number.NEGATIVE_INFINITY;
   let untold = 0;

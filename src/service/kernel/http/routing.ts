@@ -3,7 +3,7 @@ import type { Operation } from "../../../api/wire/operation.ts";
 
 const OPERATIONS: readonly Operation[] = [...Object.values(operations), ...Object.values(beyondSpec)];
 
-/** What a path answers beside /v1; each to GET alone. */
+/** Paths outside /v1; they accept only GET. */
 export const SERVICE_PATHS = ["/healthz", "/readyz", "/metrics", "/openapi.json"] as const;
 
 /** The path in the web framework's notation. */
@@ -18,7 +18,7 @@ export function templateOf(route: string): string {
   return TEMPLATES.get(route) ?? route;
 }
 
-/** The methods a path answers to, for the `Allow` header of a 405; empty for a path that is nobody's. */
+/** The methods a path answers to, for the `Allow` header of a 405; empty for an unknown path. */
 export function methodsAt(path: string): readonly string[] {
   if (SERVICE_PATHS.some((known) => known === path)) return ["GET", "HEAD"];
   const exact = OPERATIONS.filter((operation) => operation.path === path);
@@ -28,8 +28,8 @@ export function methodsAt(path: string): readonly string[] {
 }
 
 /**
- * Paths of operations that would be answered by another operation with a parameter in that place, and the methods by which:
- * `GET /v1/robots/setup` is not the robot called "setup".
+ * Paths of operations that would also match a path parameter of another operation, and its methods: `GET /v1/robots/setup` is not the
+ * robot called "setup".
  */
 export function shadowedPaths(): readonly {
   readonly path: string;
@@ -44,7 +44,7 @@ export function shadowedPaths(): readonly {
   });
 }
 
-/** One more than any template has: a path of thousands costs no more. */
+/** One segment more than any template has, so that a path of thousands costs no more. */
 const PARTS_MAXIMUM = 1 + Math.max(...OPERATIONS.map(({ path }) => path.split("/").length));
 
 function partsOf(path: string): readonly string[] {

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from "fastify";
 
-/** Only a page of the same origin can set it; from any other one the browser would ask first, and is not allowed (fetch.spec.whatwg.org, CORS protocol). */
+/** Only pages of the same origin can set this header; for others the browser's CORS preflight fails (fetch.spec.whatwg.org, CORS protocol). */
 const CONSOLE_HEADER = "x-robot-policy-console";
 
 type FromBrowser = Pick<FastifyRequest, "headers" | "protocol" | "host">;
 
-/** Whether the request is the console's own page asking, as far as such a request says. */
+/** Whether the request comes from the console's own page, by its headers. */
 export function isFromConsole(request: FromBrowser): boolean {
   return request.headers[CONSOLE_HEADER] === "1" && isSameOrigin(request);
 }
 
 /**
- * Whether a browser does not say that the page which asks is another one's.
+ * Whether nothing in the headers says that another origin sent the request.
  *
- * `Sec-Fetch-Site` is the browser's own word, which no page and no proxy bends; where a browser does not send it, over plain HTTP or for
- * being old, `Origin` must be the address it asks.
+ * The browser sets `Sec-Fetch-Site`, and no page can change it. Old browsers, and all browsers over plain HTTP, do not send it; then
+ * `Origin` must match the requested host.
  */
 export function isSameOrigin({ headers, protocol, host }: FromBrowser): boolean {
   const { "sec-fetch-site": site, origin } = headers;

@@ -8,12 +8,12 @@ import { CredentialEndedError } from "../auth/still-valid.ts";
 import type { Passage } from "../traffic/traffic.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 
-/** Smaller answers fit into a packet or two as they are. */
+/** Smaller answers fit into one or two packets uncompressed. */
 const ZIPPED_BYTES = 2048;
 
-/** What is counted of an answer that comes in parts: about one part, which is all that is held of it at a time. */
+/** Bytes counted for an answer in parts: about one part, because only one is in memory at a time. */
 const LONG_ANSWER_BYTES = 1024 * 1024;
-/** In which it is handed on: a stream that nobody takes then reads no part ahead. */
+/** Parts are streamed in pieces of this size, which is also the stream's buffer: an unread stream does not generate the next part. */
 const PIECE_BYTES = 64 * 1024;
 
 const refusals = new WeakMap<FastifyRequest, Answer>();
@@ -24,14 +24,14 @@ export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
   return sendPayload(reply, answer, payloadOf(answer));
 }
 
-/** What a request was refused with; undefined where it was not. */
+/** The refusal of a request; undefined if it was not refused. */
 export function refusalOf(request: FastifyRequest): Answer | undefined {
   return refusals.get(request);
 }
 
 /**
- * Sends what a page asked for, made smaller by gzip: lists are most of what a console takes over a line. Only for readers, whose answers
- * hold no secret that could be guessed by its compressed length.
+ * Sends an answer compressed with gzip: lists are most of a console's traffic. Only for read operations, whose answers contain no secret
+ * that an attacker could guess from the compressed length (BREACH).
  */
 export function sendZipped(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
   const payload = payloadOf(answer);
@@ -39,12 +39,12 @@ export function sendZipped(reply: FastifyReply, answer: AnyAnswer): FastifyReply
     return sendPayload(reply, answer, payload);
   }
   const zipped = createGzip({ level: constants.Z_BEST_SPEED });
-  // What breaks on the way destroys the zipped stream, which the web framework looks after.
+  // An error destroys the compressed stream, which the web framework handles.
   pipeline(payload instanceof Uint8Array ? Readable.from([payload]) : payload, zipped, () => {});
   return sendPayload(reply.header("content-encoding", "gzip"), answer, zipped);
 }
 
-/** Of a text the web framework would say `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
+/** Sent as bytes: for a text the web framework would add `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
 function sendPayload(
   reply: FastifyReply,
   { status, headers }: AnyAnswer,
@@ -70,9 +70,9 @@ async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Arra
 }
 
 /**
- * The answer, counted while it goes out, or a refusal where the client has not taken others yet.
+ * The answer, counted while it is sent, or a refusal when the client has too many unread answers.
  *
- * @param hasEnded whether the client may hear no more; asked before each part of a long answer.
+ * @param hasEnded whether the client's credential has ended; checked before each part of a long answer.
  */
 export function counted(
   answer: AnyAnswer,
@@ -101,14 +101,14 @@ async function* patientParts(
   hasEnded: () => Promise<boolean>,
 ): AsyncGenerator<string> {
   for await (const part of parts) {
-    // The answer breaks off in the middle, so that nobody takes it for whole.
+    // Closes the connection, so that no client takes the answer for complete.
     if (await hasEnded()) throw new CredentialEndedError();
     passage.extend();
     yield part;
   }
 }
 
-/** What the sender is to blame for; the rest are troubles of the service. */
+/** Statuses for errors of the client; all others are errors of the service. */
 function isRefusal(answer: AnyAnswer): answer is Answer {
   return "json" in answer && answer.status >= 400 && answer.status < 500;
 }

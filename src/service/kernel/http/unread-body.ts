@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-/** The rest of a smaller body costs less to read than a connection to make again. It often came with the headers: this much is read at once. */
+/** Reading the rest of a smaller body costs less than a new connection. Node reads this much at once, so it has often arrived with the headers. */
 const READ_ANYWAY_BYTES = 64 * 1024;
 
-/** Whether an answer comes before a body that is too large to be read for nothing. */
+/** Whether the request is answered before its body was read, and the body is too large to read and discard. */
 export function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   const { "content-length": length, "transfer-encoding": coding } = headers;
@@ -12,10 +12,11 @@ export function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Has a connection close after its answer, and reads no more of what its client sends. Node would read a refused body to its end.
+ * Closes the connection after its answer without reading the rest of the body. Node would read a refused body to its end.
  *
- * A connection that is closed with unread bytes is reset, and the reset can overtake the answer (RFC 9112, 9.6). So at first only our side is
- * closed, and the client has some time to read the answer, as in Go's net/http. What it sends meanwhile waits in the kernel, which has a bound.
+ * Closing a connection with unread bytes resets it, and the reset can overtake the answer (RFC 9112, 9.6). So only the sending side is
+ * closed first, and the client has some time to read the answer, as in Go's net/http. Bytes that arrive meanwhile stay in the kernel's
+ * bounded receive buffer.
  */
 export function closeUnread(socket: Socket, lingerMs: number): void {
   // Called by Node when the answer is written.

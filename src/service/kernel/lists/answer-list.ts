@@ -9,14 +9,14 @@ import { createFairQueue } from "../traffic/fair-queue.ts";
 import type { PageRange } from "./page-range.ts";
 import { nextPage, readPage } from "./paging.ts";
 
-/** Rows that are fetched at once: to read and print them holds the event loop for about a millisecond. A robot with the longest labels takes 64 KiB. */
+/** Rows per query: reading and printing them blocks the event loop for about a millisecond. A robot with the longest labels takes 64 KiB. */
 const FETCHED_ROWS = 200;
-/** Characters after which a page ends, however many items were asked for; a longer list is sent in parts of so many. */
+/** Characters after which a page ends, even with fewer items than requested; longer lists are sent in parts of this size. */
 export const PART_CHARACTERS = 1024 * 1024;
-/** Of the whole process, because it has one event loop: a turn of it that reads the rows of many queries holds up everybody. */
+/** One queue for the process: reading the rows of many queries in one turn of the event loop would block all requests. */
 const queue = createFairQueue({ own: 256, all: 4096, allAtOnce: 4 });
 
-/** Around the items of lists that are an object. */
+/** What encloses the items when the list is an object. */
 export const ITEMS = ['{"items":[', "]}"] as const;
 
 type ListCall = Pick<Call<null, PageQuery>, "query" | "url"> & {
@@ -25,19 +25,19 @@ type ListCall = Pick<Call<null, PageQuery>, "query" | "url"> & {
 
 /** A list of rows that sort by their ids. */
 export interface List<Row> {
-  /** Of the ids. */
+  /** Prefix of the ids. */
   readonly prefix: IdPrefix;
-  /** What stands around the items. */
+  /** What encloses the items. */
   readonly around: readonly [before: string, after: string];
   readonly fetchedRows?: number;
   readonly fetch: (range: PageRange) => Promise<readonly Row[]>;
-  /** A row as an item of the list. */
+  /** Converts a row to an item of the list. */
   readonly view: (row: Row) => unknown;
 }
 
 /**
- * The page that a request asks for, or everything: in one piece where it is short, else in parts, each as the store was when it
- * was sent, so that a list of any length costs no more memory than a short one, and lets others in between.
+ * The requested page, or the whole list. A long list is sent in parts, each as the store is at that time, so that it takes no more memory
+ * than a short one, and other requests run in between.
  */
 export async function answerList<Row extends { readonly id: string }>(
   { query, url, principal }: ListCall,
@@ -55,9 +55,9 @@ export async function answerList<Row extends { readonly id: string }>(
 }
 
 interface Part {
-  /** JSON, with commas in between. */
+  /** JSON items separated by commas. */
   readonly items: string;
-  /** Id of its last item, where others follow; else null. */
+  /** Id of the last item if more follow; else null. */
   readonly next: string | null;
 }
 
@@ -68,7 +68,7 @@ async function readPart<Row extends { readonly id: string }>(
 ): Promise<Part> {
   const items: string[] = [];
   for (let after = from, characters = 0; ;) {
-    // One more than the page has tells whether others follow.
+    // One row more than the page shows whether more follow.
     const rows = Math.min(fetchedRows, limit + 1 - items.length);
     const fetched = await fetch({ after, rows });
     for (const row of fetched) {

@@ -1,11 +1,10 @@
 /**
- * The part of a list that a request wants, by ids: these sort as their rows were made, so a page stays what it is however
- * many rows are added behind it.
+ * The part of a list that a request asks for, by ids. Ids sort by creation time, so rows added later do not shift a page.
  */
 export interface PageRange {
   /** Only rows whose id sorts after this one; null from the first. */
   readonly after: string | null;
-  /** Rows to fetch at most; null for all. */
+  /** Maximum number of rows; null for all. */
   readonly rows: number | null;
 }
 

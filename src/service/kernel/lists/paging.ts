@@ -4,16 +4,16 @@ import { refuseInvalid } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import { ruleBroken } from "../validation/finding.ts";
 
-/** `refused` carries the 422 answer to a cursor that this list never gave out. */
+/** `refused` has the 422 answer to a cursor that this list never returned. */
 export type ReadPage =
-  /** `after`: the id that it follows; null from the first. */
+  /** `after`: the id before the page; null for the first page. */
   { readonly state: "read"; readonly after: string | null } | { readonly state: "refused"; readonly answer: Answer };
 
 /** What follows the prefix of an id (ids.ts). */
 const UNIQUE_PART = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 /**
- * Where in a list a page begins.
+ * Reads where a page begins.
  *
  * @param prefix of the ids in this list; a cursor of another list is refused.
  */
@@ -26,7 +26,7 @@ export function readPage({ cursor }: PageQuery, prefix: IdPrefix): ReadPage {
 }
 
 /**
- * The header that names the page after the row `lastId` (RFC 8288).
+ * The `Link` header for the page after the row `lastId` (RFC 8288).
  *
  * @param url path and query of the request; its other query parameters are in the link as well.
  */
@@ -44,7 +44,7 @@ function encodeCursor(id: string): string {
   return Buffer.from(id).toString("base64url");
 }
 
-/** Null for anything `encodeCursor` did not make of an id with this prefix. */
+/** The inverse of `encodeCursor`; null unless it is an id with this prefix. */
 function decodeCursor(cursor: string, prefix: IdPrefix): string | null {
   const id = Buffer.from(cursor, "base64url").toString();
   const isOurs = id.startsWith(`${prefix}_`) && UNIQUE_PART.test(id.slice(prefix.length + 1));

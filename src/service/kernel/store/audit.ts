@@ -3,7 +3,7 @@ import type { Transaction } from "kysely";
 import { prepare } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
-/** What was done, and to what: `<resource>.<verb>`. */
+/** Audited actions: `<resource>.<verb>`. */
 export type AuditAction =
   | "api_key.create"
   | "api_key.revoke"
@@ -19,7 +19,7 @@ export type AuditAction =
   | "session.create"
   | "session.end";
 
-/** Who did something, and in which request. Made before the transaction, because a job may run twice. */
+/** Who made a change, and in which request. Created before the transaction, because its job may run twice. */
 export interface Authorship {
   /** Id of the entry, by `newId("aud")`. */
   readonly audit_id: string;
@@ -36,11 +36,11 @@ export interface AuditEntry {
   readonly action: AuditAction;
   readonly subjectId: string;
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
-  /** Of a registration, the entry of the one before. */
+  /** For a registration: id of the entry of the previous one. */
   readonly previousId?: string | null;
 }
 
-/** Writes down a change in the transaction that makes it: neither is there without the other. */
+/** Records a change in the transaction that makes it, so that neither exists without the other. */
 export async function audit(
   transaction: Transaction<Tables>,
   { audit_id: auditId, at, organizationId, actor, requestId }: Authorship,

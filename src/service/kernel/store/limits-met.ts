@@ -5,12 +5,12 @@ import type { Tables } from "./tables.ts";
 
 export type LimitMetRow = Tables["limits_met"];
 
-/** Parties of each limit that are kept: those that met it last. */
+/** Parties kept per limit: those that met it last. */
 const PARTIES_KEPT = 100;
-/** How long a party is kept that does not meet the limit again. */
+/** How long a party is kept after it last met the limit. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
-/** Adds to what is known of a party and a limit. */
+/** Adds to the count of a party and a limit. */
 export async function noteLimitMet(transaction: Transaction<Tables>, row: LimitMetRow): Promise<void> {
   await transaction
     .insertInto("limits_met")
@@ -25,7 +25,7 @@ export async function noteLimitMet(transaction: Transaction<Tables>, row: LimitM
     .execute();
 }
 
-/** Lets go of parties that have not met their limit for long, and of too many of one limit. @param nowMs since the Unix epoch. */
+/** Deletes old parties, and parties beyond the maximum per limit. @param nowMs since the Unix epoch. */
 export async function boundLimitsMet(transaction: Transaction<Tables>, nowMs: number): Promise<void> {
   await transaction.deleteFrom("limits_met").where("last_at", "<", keptSince(nowMs)).execute();
   const ranked = transaction
@@ -47,14 +47,14 @@ export async function boundLimitsMet(transaction: Transaction<Tables>, nowMs: nu
   }
 }
 
-/** A party by the names that people know. */
+/** A party with the names that people know. */
 export interface LimitMet extends LimitMetRow {
   readonly organization: string | null;
   /** Label of the key, or of the key that a session goes back to. */
   readonly label: string | null;
 }
 
-/** Who met limits lately, most often first. @param nowMs since the Unix epoch. */
+/** Who met limits recently, most often first. @param nowMs since the Unix epoch. */
 export function listLimitsMet(reader: Reader, nowMs: number, rows: number): Promise<LimitMet[]> {
   return (
     reader
@@ -66,7 +66,7 @@ export function listLimitsMet(reader: Reader, nowMs: number, rows: number): Prom
       )
       .selectAll("limits_met")
       .select(["organizations.name as organization", "api_keys.label"])
-      // They are let go of when another is noted, which may never be.
+      // Old rows are deleted only when another is noted, which may never happen.
       .where("last_at", ">=", keptSince(nowMs))
       .orderBy("count", "desc")
       .orderBy("limit_name")

@@ -5,17 +5,17 @@ import { MIGRATIONS } from "./migrations.ts";
 import type { Migrations } from "./migrations.ts";
 import type { Tables } from "./tables.ts";
 
-/** The table that remembers which steps a store has taken. */
+/** The table with the migrations that a store has run. */
 export const MIGRATION_TABLE = "migrations";
 
-/** The store was written by a program that knows steps this one does not: a schema never goes back. */
+/** The store has migrations that this version of the program does not know; there are no downgrades. */
 export class NewerSchemaError extends Error {
   constructor(step: string) {
     super(`a newer robot-policy-service wrote it (schema ${step})`);
   }
 }
 
-/** There is a place for a store, and none in it. */
+/** The data directory or database exists, but contains no store. */
 export class NoStoreError extends Error {
   constructor() {
     super("there is no store of robot-policy-service");
@@ -23,17 +23,17 @@ export class NoStoreError extends Error {
 }
 
 /**
- * Brings the schema up to date, all steps in one transaction. Programs that start at the same time wait for each other, and
- * all but the first find nothing to do.
+ * Runs all missing migrations in one transaction. Programs that start at the same time wait for each other, and all but the first find
+ * nothing to do.
  *
- * @param at ISO 8601, when the steps it takes were taken.
+ * @param at ISO 8601, recorded as the time of the migrations.
  * @throws NewerSchemaError.
  */
 export async function migrate(database: Kysely<Tables>, at: string, migrations?: Migrations): Promise<void> {
   await database.transaction().execute((transaction) => migrateWithin(transaction, at, { migrations }));
 }
 
-/** As `migrate`, for a store that must be there: where there is none, nothing is made. @throws NoStoreError, NewerSchemaError. */
+/** As `migrate`, for a store that must exist; does not create one. @throws NoStoreError, NewerSchemaError. */
 export async function migrateExisting(database: Kysely<Tables>, at: string): Promise<void> {
   await database.transaction().execute(async (transaction) => {
     if ((await lastStep(transaction)) === null) throw new NoStoreError();
@@ -42,9 +42,9 @@ export async function migrateExisting(database: Kysely<Tables>, at: string): Pro
 }
 
 /**
- * Takes the steps up to `until`, or all, as part of a transaction.
+ * Runs the missing migrations up to `until`, or all, within a transaction.
  *
- * @returns how many steps the store had taken before.
+ * @returns how many migrations the store had run before.
  * @throws NewerSchemaError.
  */
 export async function migrateWithin(
@@ -68,7 +68,7 @@ export async function migrateWithin(
 }
 
 /**
- * The last step a store has taken; null where none ever was.
+ * The last migration that a store has run; null if there is none.
  *
  * @throws NewerSchemaError.
  */
@@ -78,7 +78,7 @@ export async function lastStep(database: Kysely<Tables>): Promise<string | null>
   return (await takenSteps(database, MIGRATIONS)).at(-1) ?? null;
 }
 
-/** @throws NewerSchemaError where one of them is unknown here. */
+/** @throws NewerSchemaError when one of them is unknown to this program. */
 async function takenSteps(database: Kysely<Tables>, migrations: Migrations): Promise<readonly string[]> {
   const query = sql<{ readonly name: string }>`select name from ${sql.table(MIGRATION_TABLE)} order by name`;
   const { rows } = await query.execute(database);

@@ -5,8 +5,8 @@ import type { Store, StoreLocation, StoreMachine } from "./store.ts";
 /**
  * Opens the store and brings its schema up to date. A data directory must exist; the database of a URL too.
  *
- * @param prepare `migrateExisting` where a store must be there: only a service makes one.
- * @throws where it cannot be reached or used, or a newer program wrote it; `storeProblem` says what to do.
+ * @param prepare `migrateExisting` when the store must exist: only a service creates one.
+ * @throws when the store cannot be reached or used, or a newer version of the program wrote it; `storeProblem` says what to do.
  */
 export async function openStore(
   location: StoreLocation,
@@ -17,7 +17,7 @@ export async function openStore(
     case "sqlite":
       return openSqliteStore(location, machine, prepare);
     case "postgres": {
-      // Loaded here: a service on SQLite does without the library.
+      // Loaded lazily: a service on SQLite does not need the library.
       const { openPostgresStore } = await import("./postgres/store.ts");
       return openPostgresStore(location, machine, prepare);
     }

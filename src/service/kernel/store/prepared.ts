@@ -6,21 +6,21 @@ import type { Tables } from "./tables.ts";
 /** Runs a query with these parameters, on the database or in a transaction of it. */
 export type Prepared<Parameters, Row> = (database: Kysely<Tables>, parameters: Parameters) => Promise<readonly Row[]>;
 
-/** A value in a query, to be filled in when the query runs. */
+/** A placeholder for a value that is known only when the query runs. */
 export type Parameter<Parameters> = <Name extends keyof Parameters & string>(
   name: Name,
 ) => RawBuilder<Parameters[Name]>;
 
 /**
- * A query whose text is made once: for what every registration asks, because Kysely takes longer to write such a query than
- * SQLite to answer it. Without it there are 30 % fewer registrations a second (750 instead of 1,090 beside a service that makes 511).
+ * A query that is compiled once, for the queries of every registration: Kysely takes longer to compile them than SQLite to run them.
+ * Without this there are 30 % fewer registrations a second (750 instead of 1,090; the reference service reaches 511).
  *
- * @param write makes the query; it is called once for each database.
+ * @param write builds the query; called once per kind of database.
  */
 export function prepare<Parameters extends object, Row>(
   write: (database: Kysely<Tables>, parameter: Parameter<Parameters>) => Compilable<Row>,
 ): Prepared<Parameters, Row> {
-  /** The adapter stands for the SQL of its database; transactions share it. */
+  /** By adapter, which determines the SQL dialect; transactions share it. */
   const compiled = new WeakMap<DialectAdapter, CompiledQuery<Row>>();
   return async (database, parameters) => {
     const executor = database.getExecutor();
@@ -33,7 +33,7 @@ export function prepare<Parameters extends object, Row>(
       value instanceof Hole ? Reflect.get(parameters, value.name) : value,
     );
     const ready = { ...query, parameters: filled };
-    // Around Kysely's plugins, of which there are none.
+    // This skips Kysely's plugins; none are in use.
     const { rows } = await executor.provideConnection((connection) => connection.executeQuery<Row>(ready));
     return rows;
   };

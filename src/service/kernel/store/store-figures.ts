@@ -3,10 +3,10 @@ import { createFresh } from "../fresh.ts";
 import type { Figure, Metrics } from "../metrics.ts";
 import type { Reader } from "./store.ts";
 
-/** Anyone may ask for the metrics, as often as they like; Prometheus itself asks every few seconds. */
+/** How long figures are cached, because anyone may request the metrics; Prometheus does every few seconds. */
 export const FIGURES_FRESH_MS = 5000;
 
-/** What the store knows that an operator wants to see drawn; looked up only when Prometheus asks. */
+/** Metrics from the store; queried only when /metrics is requested. */
 export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock): void {
   const add = (figure: Figure) =>
     metrics.addFigure({ ...figure, count: createFresh(() => figure.count(), FIGURES_FRESH_MS, clock) });

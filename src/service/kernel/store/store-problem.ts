@@ -6,7 +6,7 @@ import type { StoreLocation } from "./store.ts";
 import { StoreUnavailableError, unavailable } from "./unavailable.ts";
 
 /**
- * What to tell a person about a store that could not be opened or used.
+ * The message for a store that could not be opened or used.
  *
  * @returns null for a bug.
  */
@@ -30,7 +30,7 @@ export function storeProblem(error: unknown, location: StoreLocation): Problem |
   }
 }
 
-/** Where everything is kept, as it may be shown: a URL without its password and parameters. */
+/** The location of the store for display: a URL without password and parameters. */
 export function describeLocation(location: StoreLocation): string {
   if (location.kind === "sqlite") return location.data_directory;
   if (!URL.canParse(location.url)) return "the database URL";
@@ -38,7 +38,7 @@ export function describeLocation(location: StoreLocation): string {
   return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;
 }
 
-/** The place is there, but no service has ever kept anything in it. */
+/** The location exists, but contains no store. */
 export function noStore(location: StoreLocation): Problem {
   const [what, fix] =
     location.kind === "sqlite"
@@ -57,7 +57,7 @@ export function noStore(location: StoreLocation): Problem {
 
 const ERRNO = /^E(?!RR_)[A-Z0-9]+$/;
 
-/** A system error, one of SQLite, or one that either caused; not a mistake of the program. */
+/** Whether it is an error of the system or of SQLite, rather than a bug. */
 function isOfTheMachine(error: unknown): error is Error {
   if (error instanceof StoreUnavailableError) return true;
   const code = errorCode(error);
@@ -87,7 +87,7 @@ const DIRECTORY_REMEDIES: ReadonlyMap<string, string> = new Map([
 
 const PASSWORD_REFUSED = "28P01";
 
-/** Remedies by what the server or the network said (SQLSTATE or errno). */
+/** Remedies by SQLSTATE or errno. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   [PASSWORD_REFUSED, "Check user and password in the database URL."],
   ["28000", "Check the user in the database URL, and that pg_hba.conf lets it in from here."],
@@ -99,7 +99,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "Check the host in the database URL and the name server."],
 ]);
 
-/** What `pg` says where the server asks for a password by SCRAM and the URL has none. By MD5 it sends one that is refused. */
+/** The message of `pg` when the server requires a password by SCRAM and the URL has none. With MD5 it sends an empty one, which is refused. */
 const NO_PASSWORD = "client password must be a string";
 
 function databaseProblem(error: StoreUnavailableError, url: string, where: string): Problem {
@@ -122,7 +122,7 @@ function databaseProblem(error: StoreUnavailableError, url: string, where: strin
   };
 }
 
-/** Node tries several addresses of a name, and says of each what failed but nothing of the whole (net, autoSelectFamily). */
+/** Node tries all addresses of a name, and reports only the error of each attempt (net, autoSelectFamily). */
 function reasonOf({ message, cause }: StoreUnavailableError): string {
   if (cause instanceof AggregateError) {
     return cause.errors.map((error) => (error instanceof Error ? error.message : String(error))).join("; ");

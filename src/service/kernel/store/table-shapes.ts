@@ -6,7 +6,7 @@ import { migrateWithin, MIGRATION_TABLE } from "./migrator.ts";
 import { NodeSqliteDialect } from "./sqlite/dialect.ts";
 import type { Tables } from "./tables.ts";
 
-/** What copying a table needs to know of it. */
+/** The columns of a table, for copying it. */
 export interface TableShape {
   readonly name: string;
   readonly columns: readonly string[];
@@ -15,8 +15,8 @@ export interface TableShape {
 }
 
 /**
- * The tables of a store that has taken the steps up to `step`, in the order in which they are made: each after those it refers to. They
- * are read from an empty store that takes these steps, so that no store on a disk has a say in it.
+ * The tables of a store migrated up to `step`, in the order of their creation: each after those it refers to. They are read from an empty
+ * store in memory, so that a file cannot influence them.
  */
 export async function tableShapes(step: string): Promise<readonly TableShape[]> {
   await using database = await emptyStore(step);
@@ -27,10 +27,10 @@ export async function tableShapes(step: string): Promise<readonly TableShape[]> 
 }
 
 /**
- * Whether a SQLite file has the tables and indexes of a store that has taken the steps up to `step`, and nothing beside them: no view in
- * place of a table, no trigger, and no table of a later step.
+ * Whether a SQLite file has exactly the tables and indexes of a store migrated up to `step`: no view in place of a table, no trigger, and
+ * no table of a later step.
  *
- * @param more tables that may be there too.
+ * @param more further tables that are allowed.
  */
 export async function hasSchemaOf(database: Kysely<Tables>, step: string, more: readonly string[]): Promise<boolean> {
   await using empty = await emptyStore(step);
@@ -45,7 +45,7 @@ async function emptyStore(step: string): Promise<Kysely<Tables>> {
   return database;
 }
 
-/** `table robots`, `index robots_by_organization`: all but what SQLite and the migrator keep for themselves. */
+/** `table robots`, `index robots_by_organization`: without those that SQLite and the migrator keep for themselves. */
 async function namesIn(database: Kysely<Tables>): Promise<readonly string[]> {
   const { rows } = await sql<{ readonly name: string }>`
     select type || ' ' || name as name from sqlite_schema where name not like 'sqlite\_%' escape '\\'

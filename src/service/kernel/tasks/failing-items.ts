@@ -1,15 +1,15 @@
 import type { Log } from "../../../platform/log/log.ts";
 import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
 
-/** Items whose failure is remembered, so that it is told once; the oldest are told again. */
+/** Items whose failure is remembered, so that it is logged once; the oldest are forgotten, and logged again. */
 const REMEMBERED_MAXIMUM = 1000;
 
-/** Work on one of many items. One that fails is told of, once for each reason, and the others go on. */
+/** Runs the work on one of many items. A failure is logged once per reason, and the other items continue. */
 export interface FailingItems {
   /**
-   * The run does not count as failed for it: that would have all others wait for the retries of one.
+   * A failed item does not fail the run: otherwise all items would wait for the backoff of one.
    *
-   * @throws StoreUnavailableError, which the others would meet too.
+   * @throws StoreUnavailableError, which would affect the other items as well.
    */
   attempt(id: string, work: () => Promise<void>): Promise<void>;
 }

@@ -3,25 +3,25 @@ import type { ServiceMachine } from "../machine.ts";
 import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
 import type { Task } from "./task.ts";
 
-/** Runs the tasks of the service, each beside the others, none beside itself. */
+/** Runs the tasks of the service in parallel, but each task only once at a time. */
 export interface TaskLoop extends AsyncDisposable {
-  /** Begins with a run of every task. Once only. */
+  /** Starts with a run of every task. Call once. */
   start(): void;
-  /** Has every task run soon that does not ignore it. Nudges that come together, or during a run, bring one more run. */
+  /** Makes all tasks that do not ignore nudges run soon. Several nudges, or nudges during a run, cause one more run. */
   nudge(): void;
 }
 
-/** After a run, how long nudges are collected before they bring the next one: a storm of requests must not become one of runs. */
+/** Shortest pause between a run and the next nudged one: many requests must not cause as many runs. */
 export const NUDGE_GAP_MS = 20;
-/** Bound of the rest a task asks for after a long run: what it looks after must not wait for minutes. */
+/** Longest pause that a task may request after a long run. */
 export const REST_MAXIMUM_MS = 5000;
-/** Waits after failures: drawn from a range that doubles up to the cap. Short enough that the service comes back by itself. */
+/** Backoff after failures, with jitter, doubling up to a maximum. Short, so that the service recovers by itself. */
 export const RETRY_FIRST_MS = 500;
 export const RETRY_CAP_MS = 10_000;
-/** Intervals are stretched and shortened by up to this, so that replicas do not march in step. */
+/** Jitter of intervals, as a fraction, so that replicas do not run in lockstep. */
 const JITTER = 0.1;
 
-/** Disposing aborts the runs under way and waits for them to end. */
+/** Disposing aborts current runs and waits for them to end. */
 export function createTaskLoop(
   tasks: readonly Task[],
   machine: Pick<ServiceMachine, "clock" | "random" | "log">,
@@ -59,7 +59,7 @@ function createRunner(
   let wake = new AbortController();
   let failure: string | null = null;
 
-  /** Ends early, and well, when `until` aborts. */
+  /** Resolves early when `until` aborts. */
   async function wait(durationMs: number, until: AbortSignal): Promise<void> {
     try {
       await clock.sleep(Math.max(0, durationMs), until);
@@ -75,7 +75,7 @@ function createRunner(
       failure = null;
       backoff.reset();
     } catch (error) {
-      // What a run says while it is torn down is of no interest.
+      // Errors of an aborted run are not logged.
       if (stopping.aborted) return;
       const reason = describe(error);
       if (reason !== failure) log.error("task_failed", { task: task.name, error: reason });
@@ -90,7 +90,7 @@ function createRunner(
         const beganMs = clock.monotonicMs();
         await runOnce();
         if (failure !== null) {
-          // Nudges do not shorten this: what fails is not helped by haste.
+          // Nudges do not shorten the backoff.
           await wait(backoff.nextMs(), stopping);
           continue;
         }

@@ -1,17 +1,17 @@
 /**
- * Work the service does without being asked: probing endpoints, moving deployments and fleets along, metering, tidying up.
+ * Background work of the service: probing endpoints, reconciling deployments and fleets, metering, cleaning up.
  *
- * Any replica may run any task at any time, several at once: what a task does is idempotent, and claims what it works on.
+ * Several replicas may run the same task at once: a task is idempotent, and claims the rows it works on.
  */
 export interface Task {
   /** For the log. */
   readonly name: string;
   /** Longest time between two runs; a nudge brings the next one forward. */
   readonly intervalMs: number;
-  /** For what requests do not make due: nudges bring no run forward. */
+  /** Nudges do not bring a run forward; for work that no request makes due. */
   readonly ignoresNudges?: boolean;
-  /** After a run, so many times as long as it took belong to requests, however often it is nudged; none when not given. */
+  /** Pause after a run as a multiple of its duration, even when nudged, to leave time for requests; 0 by default. */
   readonly restRatio?: number;
-  /** One run. A failure is logged and the next run comes as usual. */
+  /** One run. A failure is logged, and the task runs again after a backoff. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -20,7 +20,7 @@ import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts
 
 const client = identifyClient("sk_rps_a", "192.0.2.1");
 const GATE = {
-  admit: async () => ({ state: "admitted", principal: null, client, headers: {}, since_ms: 0 }) as const,
+  admit: async () => ({ state: "admitted", principal: null, client, headers: {}, sinceMs: 0 }) as const,
   hasEnded: async () => false,
 };
 

@@ -8,10 +8,10 @@ import type { TableShape } from "../table-shapes.ts";
 import type { Tables } from "../tables.ts";
 import { readRows } from "./copy.ts";
 
-/** In backups alone: one row with the digest of everything else. SQLite itself does not notice when content changes on a disk. */
+/** A table that only backups have: one row with the digest of all other rows. SQLite itself does not detect changed content on the disk. */
 export const SEAL_TABLE = "backup_seal";
 
-/** Writes into a backup what its rows are, so that damage to any of them is noticed. */
+/** Writes the digest of its rows into a backup, so that damage is detected. */
 export async function sealBackup(
   backup: Transaction<Tables>,
   shapes: readonly TableShape[],
@@ -23,7 +23,7 @@ export async function sealBackup(
   await sql`insert into ${sql.table(SEAL_TABLE)} values (${digest})`.execute(backup);
 }
 
-/** Whether a backup is as it was made. */
+/** Whether a backup is unchanged. */
 export async function isSealIntact(
   backup: Transaction<Tables>,
   shapes: readonly TableShape[],
@@ -48,7 +48,7 @@ async function digestOf(
     for await (const rows of readRows(backup, shape)) {
       signal.throwIfAborted();
       for (const row of rows) hash.update(JSON.stringify(shape.columns.map((column) => row[column])));
-      // SQLite answers at once: without a turn of the event loop a signal would not be heard.
+      // SQLite does not wait for anything; without this turn of the event loop no signal would be handled.
       await setImmediate();
     }
   }

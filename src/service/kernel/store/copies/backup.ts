@@ -18,12 +18,12 @@ import { copyTables } from "./copy.ts";
 const BACKUP_MODE = 0o600;
 
 /**
- * Writes everything in the store, as it was at one moment, into the SQLite file `path`, which must not be there yet. Services
- * on the store go on meanwhile. The file has the schema the store has, whatever this program would make of it.
+ * Writes a consistent snapshot of the store into the SQLite file `path`, which must not exist. Services on the store keep running. The
+ * file has the schema of the store, even if this program has a newer one.
  *
- * The name is taken at once, by an empty file; the backup comes to it whole, and durable.
+ * An empty file reserves the name at once; the complete, durable backup then replaces it.
  *
- * @throws `signal.reason` when aborted; then nothing is left behind.
+ * @throws `signal.reason` when aborted; then no file is left.
  */
 export async function backUp(
   location: StoreLocation,
@@ -70,7 +70,7 @@ function failed(error: unknown, location: StoreLocation, path: string): CopyOutc
   return { state: "failed", problem };
 }
 
-/** Fills a new database, without a care for crashes until all of it is put on the disk at once. */
+/** Fills a new database without durability, and syncs it once at the end. */
 async function writeDurably<T>(
   path: string,
   { files }: CopyMachine,

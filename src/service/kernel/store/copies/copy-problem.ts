@@ -4,7 +4,7 @@ import { systemReason } from "../../system-reason.ts";
 import { storeProblem } from "../store-problem.ts";
 import type { StoreLocation } from "../store.ts";
 
-/** Why a backup cannot have its file. @throws a bug. */
+/** Why a backup cannot create its file. @throws a bug. */
 export function claimProblem(error: unknown, path: string): Problem {
   if (errorCode(error) === "EEXIST") {
     return {
@@ -23,9 +23,9 @@ export function claimProblem(error: unknown, path: string): Problem {
   };
 }
 
-/** What broke a copy between a store and a backup file; null for a bug. Nothing of the copy is left then. */
+/** Why copying between a store and a backup file failed; null for a bug. The copy has been removed. */
 export function copyProblem(error: unknown, location: StoreLocation, what: string, path: string): Problem | null {
-  // With SQLite at both ends, an error does not tell at which end it was.
+  // With SQLite on both sides, an error does not say which side failed.
   if (errorCode(error) === "ERR_SQLITE_ERROR" && error instanceof Error) {
     return {
       code: "copy-failed",
@@ -47,7 +47,7 @@ export function backupUnreadable(path: string, error: Error): Problem {
   };
 }
 
-/** The file is there, and is no backup. */
+/** The file exists, but is not a backup. */
 export function notABackup(path: string, reason: string): Problem {
   return {
     code: "not-a-backup",
@@ -57,7 +57,7 @@ export function notABackup(path: string, reason: string): Problem {
   };
 }
 
-/** A restore would mix two stores. */
+/** The store is not empty: a restore would mix two stores. */
 export function notEmpty(where: string): Problem {
   return {
     code: "store-not-empty",

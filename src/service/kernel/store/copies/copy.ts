@@ -8,34 +8,34 @@ import type { ServiceMachine } from "../../machine.ts";
 import type { TableShape } from "../table-shapes.ts";
 import type { Tables } from "../tables.ts";
 
-/** Rows of each table, by its name. */
+/** Number of rows by table. */
 export type RowCounts = Readonly<Record<string, number>>;
 
-/** A copy of everything, made or put back. */
+/** The result of a backup or restore. */
 export type CopyOutcome =
   | {
       readonly state: "copied";
-      /** The last step of the schema it was made in. */
+      /** The last migration of its schema. */
       readonly schema: string;
       readonly rows: RowCounts;
     }
   | { readonly state: "failed"; readonly problem: Problem };
 
 export interface CopyOptions {
-  /** Called now and then with the table at hand and the part of all rows that is done, 0…1. */
+  /** Called regularly with the current table and the fraction of all rows that is done, 0…1. */
   readonly onProgress: (table: string, fraction: number) => void;
   readonly signal: AbortSignal;
 }
 
 export type CopyMachine = Pick<ServiceMachine, "clock" | "files" | "random">;
 
-/** Rows held at once; the largest there are carry a contract of up to a mebibyte. */
+/** Rows in memory at a time; the largest hold a contract of up to a mebibyte. */
 const ROWS_AT_ONCE = 100;
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Copies all rows of these tables from one transaction, which must see one snapshot, to another, where the tables are empty.
+ * Copies all rows of these tables from one transaction, which must see one snapshot, to another whose tables are empty.
  *
  * @throws what either database throws; `signal.reason` when it was aborted.
  */
@@ -57,7 +57,7 @@ export async function copyTables(
       count += rows.length;
       done += rows.length;
       onProgress(shape.name, Math.min(1, done / total));
-      // SQLite answers at once: without a turn of the event loop a signal would not be heard.
+      // SQLite does not wait for anything; without this turn of the event loop no signal would be handled.
       await setImmediate();
     }
     counts[shape.name] = count;

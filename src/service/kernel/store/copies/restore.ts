@@ -17,11 +17,10 @@ import { copyTables } from "./copy.ts";
 import type { CopyMachine, CopyOptions, CopyOutcome, RowCounts } from "./copy.ts";
 
 /**
- * Puts everything from a backup into a new store, in one transaction, and brings its schema up to date. A data directory is
- * made where there is none; a database must be there. What is there must hold nothing: no store, or one without a row. No
- * service may run there.
+ * Copies a backup into a new store in one transaction, and migrates it. A missing data directory is created; a database must exist. The
+ * location must have no store or an empty one, and no service may run on it.
  *
- * @throws `signal.reason` when aborted; then the new store is as empty as before.
+ * @throws `signal.reason` when aborted; then the store is empty as before.
  */
 export async function restore(
   path: string,
@@ -50,15 +49,15 @@ type CheckedBackup =
   | { readonly state: "sound"; readonly schema: string }
   | { readonly state: "refused"; readonly problem: Problem };
 
-/** Whether the file is a backup, whole, and of a schema that is known here. */
+/** Whether the file is a complete backup with a known schema. */
 async function checkBackup(path: string, { files }: CopyMachine, signal: AbortSignal): Promise<CheckedBackup> {
   const refuse = (reason: string): CheckedBackup => ({ state: "refused", problem: notABackup(path, reason) });
   try {
-    // SQLite says of every failure that it is "unable to open database file".
+    // Read first: SQLite reports every failure as "unable to open database file".
     const file = await files.openForReading(path);
     const { kind } = await file.stat();
     await file.close();
-    // SQLite would wait for ever for who writes into a pipe.
+    // SQLite would wait for ever for the writer of a pipe.
     if (kind !== "file") return refuse("it is no regular file");
   } catch (error) {
     if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
@@ -92,7 +91,7 @@ interface Target extends AsyncDisposable {
   readonly database: Kysely<Tables>;
 }
 
-/** The place to put everything; null where a service runs there. */
+/** Opens the target of the restore; null while a service runs on it. */
 async function openTarget(location: StoreLocation, { clock, files }: CopyMachine): Promise<Target | null> {
   switch (location.kind) {
     case "sqlite": {
@@ -121,7 +120,7 @@ function inUse(location: StoreLocation): Problem {
   return alreadyInUse(describeLocation(location));
 }
 
-/** @returns null where there is a store that holds something. */
+/** @returns null when the store is not empty. */
 async function fill(
   { location, database }: { readonly location: StoreLocation; readonly database: Kysely<Tables> },
   path: string,
@@ -133,7 +132,7 @@ async function fill(
   const shapes = await tableShapes(schema);
   await using source = openSqliteFile(path, { readOnly: true });
   return await database.transaction().execute(async (to) => {
-    // Before anything is touched; and under the lock of the schema, for a service that starts just now.
+    // Before any change, and under the migration lock, in case a service starts at the same time.
     const present = await lastStep(to);
     if (present !== null && !(await removeEmpty(to, await tableShapes(present), location))) return null;
     if ((await migrateWithin(to, at, { until: schema })) > 0) return null;
@@ -146,7 +145,7 @@ async function fill(
   });
 }
 
-/** Removes a store that holds nothing, which may be of another schema than the backup. @returns false where it holds something. */
+/** Removes an empty store, whose schema may differ from the backup's. @returns false when it is not empty. */
 async function removeEmpty(
   to: Transaction<Tables>,
   shapes: readonly TableShape[],
@@ -161,7 +160,7 @@ async function removeEmpty(
   };
   if (!(await isEmpty())) return false;
   if (kind === "postgres") {
-    // A service may be about to write its first row.
+    // A service may be about to write the first row.
     await sql`lock table ${sql.join(shapes.map(({ name }) => sql.table(name)))} in access exclusive mode`.execute(to);
     if (!(await isEmpty())) return false;
   }

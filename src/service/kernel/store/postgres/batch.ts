@@ -9,22 +9,22 @@ import { isConflict, isLockTimeout, isOverLimit, StoreUnavailableError, unavaila
 import { commitAll } from "../writer.ts";
 import type { PendingWrite, WriteRunner } from "../writer.ts";
 
-/** How long writes of one commit together may wait for a row that others hold. */
+/** How long a write in a shared commit may wait for a locked row. */
 export const BATCH_LOCK_TIMEOUT_MS = 100;
-/** The same for a write that goes alone. */
+/** How long a write that runs alone may wait for a locked row. */
 const LOCK_TIMEOUT_MS = 5000;
-/** How often a write is tried that meets others head-on. */
+/** How often a write with serialization failures or deadlocks is tried. */
 const ATTEMPTS_MAXIMUM = 8;
 const BACKOFF = { firstMs: 10, capMs: 500 } as const;
-/** Any number that no other program on the same database takes: "robotrty" in ASCII. */
+/** Advisory lock id that no other program on the database uses: "robotrty" in ASCII. */
 const RETRY_LOCK = 0x726f_626f_7472_7479n;
 
 type BatchMachine = Pick<ServiceMachine, "clock" | "random">;
 
 /**
- * Runs many writes in one transaction, on connections whose `lock_timeout` is `BATCH_LOCK_TIMEOUT_MS`. Where one of them
- * fails or meets others in its way, all are undone and each goes alone: one that fails takes no other along, unless it is
- * the database that fails, and the locks of many writes never wait for the locks of many others in a ring.
+ * Runs many writes in one transaction, on connections whose `lock_timeout` is `BATCH_LOCK_TIMEOUT_MS`. When one of them fails or cannot
+ * get a lock, the transaction is rolled back and each write runs alone. So a failing write does not fail the others, unless the database
+ * itself fails, and shared commits do not deadlock with each other.
  */
 export function postgresRunner(database: Kysely<Tables>, batches: number, machine: BatchMachine): WriteRunner {
   const yieldWhenDue = createTimeSlices(machine.clock);
@@ -46,10 +46,10 @@ async function runTogether(
     });
   } catch (error) {
     const cause = unavailable(error);
-    const isInTheWay = isConflict(error) || isLockTimeout(error);
-    // The server's answer came before the commit, or instead of it: nothing was done, and each may be tried again.
-    const isOfOne = isOverLimit(error) || !(cause instanceof StoreUnavailableError);
-    if (isInTheWay || (batch.length > 1 && isOfOne)) return batch;
+    const isBlocked = isConflict(error) || isLockTimeout(error);
+    // The server reported the error before or instead of the commit: nothing was committed, and each write may run again.
+    const isFaultOfOne = isOverLimit(error) || !(cause instanceof StoreUnavailableError);
+    if (isBlocked || (batch.length > 1 && isFaultOfOne)) return batch;
     for (const write of batch) write.fail(cause);
     return [];
   }
@@ -57,14 +57,14 @@ async function runTogether(
   return [];
 }
 
-/** Runs one write in a transaction of its own, again where it met another one head-on. */
+/** Runs one write in its own transaction, and again after a serialization failure or a deadlock. */
 async function runAlone(database: Kysely<Tables>, write: PendingWrite, { clock, random }: BatchMachine): Promise<void> {
   const backoff = createBackoff({ ...BACKOFF, random });
   for (;;) {
     try {
       await database.transaction().execute(async (transaction) => {
         await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction);
-        // Those that met others head-on go one after the other, whichever replica they are of: many would meet again and again.
+        // Retries of all replicas run one after the other: in parallel, many would fail again and again.
         if (backoff.attempts > 0) await sql`select pg_advisory_xact_lock(${sql.lit(RETRY_LOCK)})`.execute(transaction);
         await write.run(transaction);
       });

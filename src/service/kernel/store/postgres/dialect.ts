@@ -15,20 +15,20 @@ import { ConnectionQueue } from "../connection-queue.ts";
 import { isRefusal, StoreUnavailableError } from "../unavailable.ts";
 import { toPostgresText } from "./text.ts";
 
-/** Statements prepared on each connection; the queries of the service are fewer, but for those with long lists. */
+/** Statements prepared on each connection; the service has fewer queries, except for those with long lists. */
 const STATEMENTS_MAXIMUM = 512;
-/** A list in a query makes a statement for each length it may have: those of long lists would crowd out all others. */
+/** Queries with longer lists are not prepared: each length of a list is another statement, and they would evict all others. */
 const PREPARED_PARAMETERS_MAXIMUM = 32;
-/** Without any connection, how long after a failed attempt the next one is made: a database that starts is not to be stormed. */
+/** Pause after a failed connection attempt while there is no connection, so as not to overload a starting database. */
 const RECONNECT_PAUSE_MS = 100;
-/** How long a query waits for a connection that others use. */
+/** How long a query waits for a free connection. */
 const PATIENCE_MS = 5000;
-/** Any number that no other program on the same database takes: "robotpol" in ASCII. */
+/** Advisory lock id that no other program on the database uses: "robotpol" in ASCII. */
 const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
 
 /**
- * Kysely over `pg`, with what Kysely's own dialect leaves out: prepared statements, a bound on those who wait for a
- * connection, and connections that are given up when anything but the query failed on them.
+ * Kysely over `pg`, with what Kysely's own dialect lacks: prepared statements, a bound on queries that wait for a connection, and closing
+ * a connection after any error that is not the query's.
  */
 export class NodePostgresDialect implements Dialect {
   readonly #pool: Pool;
@@ -57,8 +57,8 @@ export class NodePostgresDialect implements Dialect {
 }
 
 /**
- * Columns as SQLite has them: text compares as bytes whatever the locale of the database, so that ids and times sort alike on
- * both, and an integer has 64 bits.
+ * Column types that behave as in SQLite: text compares bytewise whatever the locale of the database, so that ids and times sort alike on
+ * both, and integers have 64 bits.
  */
 class BytewisePostgresCompiler extends PostgresQueryCompiler {
   protected override visitDataType(node: DataTypeNode): void {
@@ -70,7 +70,7 @@ class BytewisePostgresCompiler extends PostgresQueryCompiler {
 }
 
 class LockingPostgresAdapter extends PostgresAdapter {
-  /** Until the end of the transaction, however that comes. */
+  /** PostgreSQL releases the lock at the end of the transaction. */
   override async acquireMigrationLock(transaction: Kysely<unknown>): Promise<void> {
     await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(transaction);
   }
@@ -83,7 +83,7 @@ class NodePostgresDriver implements Driver {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #queue: ConnectionQueue;
   readonly #names = new StatementNames();
-  /** The last attempt to connect that failed, while none has succeeded since. */
+  /** The last failed attempt to connect; null after a successful one. */
   #failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
 
   constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
@@ -169,7 +169,7 @@ class NodePostgresConnection implements DatabaseConnection {
     throw new Error("Queries are not streamed; page through them");
   }
 
-  /** @throws where the server rolled back instead, because an error in the transaction was passed over. */
+  /** @throws when the server rolled back instead, because a statement of the transaction had failed. */
   async commit(): Promise<void> {
     const { command } = await this.#query("commit", []);
     if (command === "ROLLBACK") throw new Error("The transaction had failed before its commit");
@@ -177,7 +177,7 @@ class NodePostgresConnection implements DatabaseConnection {
 
   async rollback(): Promise<void> {
     if (this.#broken !== null) return;
-    // Where it fails, the connection is given up, and the end of a connection ends its transaction.
+    // If it fails, the connection is closed, which ends its transaction.
     await this.#query("rollback", []).catch((error: unknown) => this.#onError(asError(error)));
   }
 
@@ -201,7 +201,7 @@ class NodePostgresConnection implements DatabaseConnection {
   }
 }
 
-/** Names under which connections prepare statements; beyond the bound they are parsed each time. */
+/** Names of prepared statements; queries beyond the limit are parsed each time. */
 class StatementNames {
   readonly #names = new Map<string, string>();
 
@@ -223,7 +223,7 @@ function toParameter(value: unknown): PostgresParameter {
   throw new Error(`Cannot bind a parameter of type ${typeof value}`);
 }
 
-/** Whatever is not the server's answer to a query is the end of a connection, or the lack of one. */
+/** An error that the server did not report means a lost or missing connection. */
 function connectionFailure(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error;
   return new StoreUnavailableError(asError(error).message, { cause: error });

@@ -11,16 +11,16 @@ import { BATCH_LOCK_TIMEOUT_MS, postgresRunner } from "./batch.ts";
 import { NodePostgresDialect } from "./dialect.ts";
 import { fromPostgresText } from "./text.ts";
 
-/** Connections of one process, where nothing else is said. */
+/** Default number of connections of one process. */
 const POOL_SIZE = 10;
-/** Of the connections for writes, those that writes go alone on. */
+/** Of the connections for writes, those for writes that run alone. */
 const ALONE = 2;
 const CONNECT_TIMEOUT_MS = 5000;
-/** The server gives a statement up after this. */
+/** The server cancels a statement after this time. */
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** A transaction whose process stands still holds its locks no longer than this. */
+/** The server ends an idle transaction after this time, so that a stopped process does not keep its locks. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
-/** Without a word of the server for so long the connection is lost. */
+/** A connection counts as lost when the server has not answered for this time. */
 const ANSWER_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
@@ -28,9 +28,9 @@ const IDLE_TIMEOUT_MS = 60_000;
 /**
  * Opens the store in a database of PostgreSQL, which any number of processes may share, and brings its schema up to date.
  *
- * Reads and writes have connections of their own, so that neither keeps the other waiting.
+ * Reads and writes have separate connections, so that neither waits for the other.
  *
- * @throws StoreUnavailableError where the database cannot be reached; NewerSchemaError.
+ * @throws StoreUnavailableError when the database cannot be reached; NewerSchemaError.
  */
 export async function openPostgresStore(
   { url, pool_size: poolSize = POOL_SIZE }: Extract<StoreLocation, { readonly kind: "postgres" }>,
@@ -39,7 +39,7 @@ export async function openPostgresStore(
 ): Promise<Store> {
   const open = (settings: PoolConfig) => {
     const pool = new Pool({ ...CONNECTION, connectionString: withPlainSslMode(url), ...settings });
-    // A connection that waited for its next use broke; the pool has dropped it.
+    // An idle connection broke; the pool has removed it already.
     pool.on("error", ({ message }) => log.warn("database_connection_lost", { reason: message }));
     pool.on("connect", survive);
     return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
@@ -65,8 +65,8 @@ export async function openPostgresStore(
 }
 
 /**
- * Which transactions are visible (postgresql.org/docs/current/functions-info.html, pg_current_snapshot): two moments with the
- * same are the same. After a failover numbers may come back that the old server had used, so its start is part of it.
+ * The set of visible transactions (postgresql.org/docs/current/functions-info.html, pg_current_snapshot): while it is equal, nothing was
+ * committed. The server's start time is part of it, because after a failover transaction ids may repeat.
  */
 async function snapshotOf(reader: Kysely<Tables>): Promise<string> {
   const { rows } = await reader.executeQuery<{ readonly version: string }>(SNAPSHOT);
@@ -79,10 +79,10 @@ const SNAPSHOT = CompiledQuery.raw(
   "select pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text as version",
 );
 
-/** One connection without time limits, for work that takes as long as it takes: steps of the schema, copies of everything. */
+/** One connection without time limits, for migrations, backups and restores. */
 export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): Kysely<Tables> {
   const pool = new Pool({ ...CONNECTION, ...PATIENCE, connectionString: withPlainSslMode(url), max: 1 });
-  // Whoever uses the connection next is told.
+  // The next query on the connection fails and reports it.
   pool.on("error", () => {});
   pool.on("connect", survive);
   return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
@@ -90,15 +90,15 @@ export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): K
 
 /**
  * Listens for errors of a connection for as long as it lives. The pool stops listening before its caller starts, and a connection that
- * ends in between would end the process. The caller's query fails instead.
+ * breaks in between would end the process. With this listener the caller's query fails instead.
  */
 function survive(connection: PoolClient): void {
   connection.on("error", () => {});
 }
 
 /**
- * `pg` takes these values of sslmode for verify-full, and warns on stderr that it will not for ever: said as what it means,
- * it stays so, in silence.
+ * `pg` treats these values of sslmode as verify-full, and warns on stderr that this will change. Passing verify-full keeps the meaning and
+ * avoids the warning.
  */
 const VERIFIED: ReadonlySet<string | null> = new Set(["prefer", "require", "verify-ca"]);
 
@@ -124,7 +124,7 @@ const CONNECTION = {
   types: { getTypeParser },
 };
 
-/** Values as SQLite gives them: text with the characters PostgreSQL cannot keep, whole numbers as numbers. */
+/** Converts values to what SQLite returns: text with U+0000, integers as numbers. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
   switch (oid) {
     case types.builtins.TEXT:

@@ -28,10 +28,10 @@ const ROW_LOCKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Kysely over SQLite, wherever its connections are.
+ * Base of the Kysely dialects for SQLite, in this thread or in others.
  *
- * A transaction begins immediate, so that it waits for the write lock at its begin and never fails with a snapshot that
- * turned stale under it (sqlite.org/lang_transaction.html). One that only reads sees one snapshot from its first query on.
+ * Transactions use `begin immediate`: they wait for the write lock at the start, and never fail later because their snapshot became stale
+ * (sqlite.org/lang_transaction.html). A read-only transaction sees one snapshot from its first query on.
  */
 export abstract class SqliteDialect implements Dialect {
   abstract createDriver(): Driver;
@@ -46,14 +46,13 @@ export abstract class SqliteDialect implements Dialect {
   }
 }
 
-/** Over one connection in the thread that calls, which Kysely gives to one transaction or query at a time. */
+/** Uses one connection in the calling thread, which Kysely gives to one transaction or query at a time. */
 export class NodeSqliteDialect extends SqliteDialect {
   readonly #database: DatabaseSync;
   readonly #clock: WaitingClock | null;
 
   /**
-   * @param clock with which a transaction waits for the lock of another process, while everything else goes on; without one SQLite waits, and
-   * blocks the thread.
+   * @param clock to wait asynchronously for the lock of another process; null lets SQLite wait, which blocks the thread.
    */
   constructor(database: DatabaseSync, clock: WaitingClock | null = null) {
     super();
@@ -71,12 +70,12 @@ export class NodeSqliteDialect extends SqliteDialect {
 }
 
 class NodeSqliteCompiler extends SqliteQueryCompiler {
-  /** A write transaction holds the whole database, so that there is no row to lock in it, and none to skip. */
+  /** Omits row locks such as `for update`: a write transaction locks the whole database. */
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier === undefined || !ROW_LOCKS.has(node.modifier)) super.visitSelectModifier(node);
   }
 
-  /** As text: SQLite plans a statement with `limit ?` anew at each run, because the plan may depend on the value. That doubles a short query. */
+  /** Writes the limit into the text: SQLite replans a statement with `limit ?` at each run, which doubles the time of a short query. */
   protected override visitLimit(node: LimitNode): void {
     const rows = ValueNode.is(node.limit) ? node.limit.value : null;
     if (Number.isSafeInteger(rows)) this.append(`limit ${String(rows)}`);
@@ -85,13 +84,13 @@ class NodeSqliteCompiler extends SqliteQueryCompiler {
 }
 
 export class TransactionalSqliteAdapter extends SqliteAdapter {
-  /** SQLite's DDL is transactional; a migration happens whole or not at all. */
+  /** DDL is transactional in SQLite, so a migration is atomic. */
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 }
 
-/** One for all databases, which share their prepared queries by it (store/prepared.ts). */
+/** Shared, because prepared queries are cached by adapter (store/prepared.ts). */
 const SQLITE_ADAPTER = new TransactionalSqliteAdapter();
 
 export class NodeSqliteDriver implements Driver {
@@ -146,17 +145,17 @@ export class NodeSqliteConnection implements DatabaseConnection {
     return queryResult<R>(this.#session.run(sql, parameters));
   }
 
-  /** In one piece: the file is local, and SQLite answers at once. */
+  /** Returns all rows at once: the file is local. */
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     yield await this.executeQuery<R>(query);
   }
 }
 
-/** What a statement returned, as Kysely wants it. */
+/** The result of a statement as Kysely expects it. */
 export function queryResult<R>({ rows, changes }: StatementResult): QueryResult<R> {
   assertRows<R>(rows);
   return changes === null ? { rows } : { rows, numAffectedRows: BigInt(changes) };
 }
 
-/** Kysely knows from the query what its rows are; the database does not. Nothing is looked at. */
+/** Kysely derives the type of rows from the query; they are not checked here. */
 function assertRows<R>(_rows: readonly unknown[]): asserts _rows is R[] {}

@@ -17,18 +17,18 @@ import { openDatabase } from "./open.ts";
 import { SqliteThreadsDialect } from "./threads.ts";
 import { RecordingDialect } from "./recording-dialect.ts";
 
-/** The database in a data directory; SQLite keeps its log beside it. */
+/** Name of the database file in a data directory; SQLite keeps its log beside it. */
 export const SQLITE_FILE = "service.db";
 
 /**
  * Opens the store in a data directory, which must exist, and brings its schema up to date.
  *
  * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a round trip to another thread
- * takes longer than most (one writer behind a thread made a third of the registrations per second). What may hold the caller up is kept
- * away from it: a lock of another process is waited for without blocking (dialect.ts); a commit, which waits for the disk, goes to a
- * thread in one message (recording-dialect.ts); and queries of any size have threads.
+ * takes longer than most (a writer in a thread made a third of the registrations per second). Nothing blocks the caller for long: it
+ * waits asynchronously for locks of other processes (dialect.ts); a commit, which waits for the disk, goes to a thread in one message
+ * (recording-dialect.ts); and queries of any size run in threads.
  *
- * @throws where the file is no database, the disk refuses, or a newer program wrote it.
+ * @throws when the file is not a database, the disk fails, or a newer version of the program wrote it.
  */
 export async function openSqliteStore(
   { data_directory: directory, readerThreads = 0 }: Extract<StoreLocation, { readonly kind: "sqlite" }>,
@@ -47,7 +47,7 @@ export async function openSqliteStore(
   const reader = readerThreads === 0 ? lookup : opening.use(openReaderThreads(directory, readerThreads));
   // Kysely closes only what it has used.
   await sql`select 1`.execute(lookup);
-  // The first requests find the threads started.
+  // Starts the threads before the first request.
   await Promise.all(Array.from({ length: readerThreads }, () => sql`select 1`.execute(reader)));
   const queue = createWriter(sqliteRunner(writer, clock));
   opening.defer(() => queue.idle());
@@ -61,7 +61,7 @@ export async function openSqliteStore(
   };
 }
 
-/** Counts the commits of all other connections (sqlite.org/pragma.html#pragma_data_version); `lookup` is one, and commits nothing. */
+/** Counts the commits of all other connections (sqlite.org/pragma.html#pragma_data_version); `lookup` commits nothing itself. */
 async function dataVersion(lookup: Kysely<Tables>): Promise<string> {
   const { rows } = await lookup.executeQuery<{ readonly data_version: number }>(DATA_VERSION);
   const version = rows[0]?.data_version;
@@ -71,7 +71,7 @@ async function dataVersion(lookup: Kysely<Tables>): Promise<string> {
 
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
 
-/** The database in `directory`, made where there is none, so that what it commits is on the disk. */
+/** Opens the database in `directory` for durable writes; creates it if it does not exist. */
 export async function openSqliteWriter(directory: string, files: Files): Promise<Kysely<Tables>> {
   const path = join(directory, SQLITE_FILE);
   await createPrivately(files, directory, path);
@@ -83,21 +83,21 @@ function openReaderThreads(directory: string, threads: number): Kysely<Tables> {
   return new Kysely<Tables>({ dialect: new SqliteThreadsDialect(path, threads) });
 }
 
-/** The database in `directory` for queries alone. */
+/** Opens the database in `directory` read-only. */
 export function openSqliteReader(directory: string): Kysely<Tables> {
   return openSqliteFile(join(directory, SQLITE_FILE), { readOnly: true });
 }
 
-/** A database file that is there. */
+/** Opens an existing database file. */
 export function openSqliteFile(path: string, { readOnly }: { readonly readOnly: boolean }): Kysely<Tables> {
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly });
   return new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
 }
 
 /**
- * Whether the directory is there and holds a database.
+ * Whether the directory exists and holds a database.
  *
- * @throws where this user may not look.
+ * @throws when this user lacks permission.
  */
 export async function holdsSqliteStore(files: Files, directory: string): Promise<boolean> {
   try {
@@ -110,7 +110,7 @@ export async function holdsSqliteStore(files: Files, directory: string): Promise
   }
 }
 
-/** SQLite gives its log the mode of its file, and its file whatever the umask says: so the file is made first. */
+/** Creates the file with its mode first: SQLite would use the umask, and gives its log the mode of the file. */
 async function createPrivately(files: Files, directory: string, path: string): Promise<void> {
   try {
     const file = await files.createExclusive(path, 0o600);

@@ -1,2 +1,2 @@
-/** What a thread of the store runs (worker.ts). In the bundle, which lies elsewhere, scripts/build.ts puts another path here. */
+/** The program of the store's threads. scripts/build.ts replaces this path in the bundle. */
 export const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
