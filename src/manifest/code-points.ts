@@ -9,7 +9,7 @@ export function codePoints(text: string, start = 0, end = text.length): number {
   return count;
 }
 
-/** True for what needs no further look at its characters; spares a boot the patterns that know Unicode. */
+/** A fast check that saves most texts the slower Unicode patterns at boot. */
 export function isPrintableAscii(text: string): boolean {
   for (let offset = 0; offset < text.length; offset += 1) {
     const unit = text.charCodeAt(offset);

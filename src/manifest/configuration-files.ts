@@ -8,9 +8,9 @@ import { shown } from "./shown.ts";
 
 /** A file that decides how the robot behaves. */
 export interface ConfigurationFileEntry {
-  /** For people only; the path where none is given. */
+  /** For people only; the path by default. */
   readonly label: string;
-  /** Absolute, or `~/` and on: as written. */
+  /** As written: absolute, or starting with `~/`. */
   readonly path: string;
   /** JSON Pointer to the path in the manifest. */
   readonly loc: string;
@@ -19,7 +19,7 @@ export interface ConfigurationFileEntry {
 const FILE_LIMIT = 64;
 const LABEL_LIMIT = 128;
 
-/** The ordered list of SPEC section 2.6; undefined when a part of it has an error. */
+/** The ordered list of SPEC section 2.6; undefined when an item has an error. */
 export const configurationFiles: Reader<readonly ConfigurationFileEntry[]> = (place) => {
   const { node, path, check } = place;
   if (node.kind !== "sequence") {
@@ -48,7 +48,7 @@ export function warnOfNoFiles({ node, path, check }: Place): void {
   check.findings.warning("no_config_files", path, node.offset, "no configuration files: the digest covers nothing");
 }
 
-/** Where the values that may not repeat were first written. */
+/** Offsets of the first occurrence of values that must not repeat. */
 interface Seen {
   readonly paths: Map<string, number>;
   readonly labels: Map<string, number>;

@@ -1,8 +1,8 @@
 /**
- * The strict reader of every file that a person writes for us: bytes become a tree in which each value has a place, or findings.
+ * The strict reader of every YAML file that a person writes: turns bytes into a tree whose values have positions, or into findings.
  *
- * It does stages 1 and 2 of SPEC section 5: size, encoding, syntax, one document; depth, forbidden constructs, duplicate keys. What the
- * values should be is for the caller (fields.ts).
+ * It does stages 1 and 2 of SPEC section 5: size, encoding, syntax, one document; depth, forbidden constructs, duplicate keys. The caller
+ * checks the values (fields.ts).
  */
 import { isUtf8 } from "node:buffer";
 
@@ -17,7 +17,7 @@ import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
 import type { YamlDocument } from "./yaml/yaml.ts";
 import { readYaml, TOKEN_LIMIT } from "./yaml/yaml.ts";
 
-/** What a document is called in messages. */
+/** The name of a document in messages. */
 export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "registration";
 
 export interface DocumentRules {
@@ -25,7 +25,7 @@ export interface DocumentRules {
   readonly size_limit_bytes: number;
 }
 
-/** Levels below the root that a value may lie at. */
+/** The deepest level of a value below the root. */
 const DEPTH_LIMIT = 32;
 
 export class Document {
@@ -39,7 +39,7 @@ export class Document {
     this.lines = lines;
   }
 
-  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
+  /** The position of a JSON Pointer; for a missing value, that of the nearest ancestor. */
   locate(loc: string): Position {
     let node = this.root;
     for (const step of parsePointer(loc) ?? []) {
@@ -95,7 +95,7 @@ interface Walk {
   readonly yaml: YamlDocument;
   readonly findings: FindingList;
   readonly subject: string;
-  /** Without a forbidden construct; they need not be looked for. */
+  /** The document has no forbidden constructs, so the walk does not look for them. */
   readonly isClean: boolean;
   isTooDeep: boolean;
 }

@@ -3,21 +3,21 @@ import { maskLine } from "./secrets.ts";
 import { escapeInvisible } from "./shown.ts";
 
 export interface ExcerptOptions {
-  /** The file, as the reader of the message would write it. */
+  /** The file's path as the operator knows it. */
   readonly path: string;
-  /** What was read from it; null when it could not be read. */
+  /** Its content; null when it could not be read. */
   readonly bytes: Uint8Array | null;
   /** Terminal columns that the source line may take. */
   readonly columns: number;
 }
 
-/** More of a file than this is not looked through for the line to show. */
+/** Excerpts show only lines in the first MiB of a file. */
 const LOOK_LIMIT_BYTES = 1_048_576;
 
 /**
- * Findings for a person, each one text: `path:line:column: error id: message`, the line it is about, and a caret under the place.
+ * Renders findings, one text each: `path:line:column: error id: message`, the source line, and a caret below the position.
  *
- * The line is left out where there is none, and where it may hold a secret. What a terminal would obey is escaped.
+ * The line is left out where there is none, and where it may hold a secret. Terminal control characters are escaped.
  */
 export function renderFindings(findings: readonly Finding[], options: ExcerptOptions): readonly string[] {
   const secretLines = new Set(findings.filter(({ id }) => id.startsWith("secret_")).map(({ line }) => line));
@@ -45,7 +45,7 @@ function sourceLines(bytes: Uint8Array): readonly string[] {
 function pointAt(source: string, index: number, width: number): readonly string[] {
   const cells = drawCells(source);
   const masked = maskLine(source);
-  // Masking moves what stands behind it, so only what stands before it can be shown in its place.
+  // Masking shifts the rest of the line, so the excerpt ends at the mask.
   const shown = masked === source ? cells : [...cells.slice(0, commonStart(source, masked)), MASK];
   const target = Math.min(index, cells.length);
   if (target > shown.length) return [];
@@ -81,7 +81,7 @@ function drawCells(source: string): readonly Cell[] {
   });
 }
 
-/** Terminal columns of a printable character: 2 for what East Asian and emoji fonts draw wide, 0 for what joins the one before. */
+/** Terminal columns of a printable character: 2 for wide East Asian characters and emoji, 0 for combining characters. */
 function columnsOf(character: string): number {
   if (/^\p{Mark}$/u.test(character)) return 0;
   const isWide =
@@ -112,7 +112,7 @@ function windowAround(
   return { from, to };
 }
 
-/** How many code points two texts have in common at their start. */
+/** Length of the common prefix, in code points. */
 function commonStart(a: string, b: string): number {
   const other = Array.from(b);
   const differs = Array.from(a).findIndex((character, index) => character !== other[index]);

@@ -1,8 +1,8 @@
 /**
- * The checking of values, one by one and all in one run: a reader per key takes a value from the tree or says what is wrong with it.
+ * Checks all values of a document in one run: a reader per key takes a value from the tree or reports a finding.
  *
- * Mappings are read by asking for each key they may have; whatever was not asked for is unknown. Texts that look like a
- * credential or a forgotten placeholder are caught before any reader sees them (SPEC sections 5 and 6).
+ * A caller asks a mapping for each allowed key; all other keys are unknown. Texts that look like a credential or a placeholder are reported
+ * before any reader gets them (SPEC sections 5 and 6).
  */
 import type { Subject } from "./document.ts";
 import type { Finding } from "./finding.ts";
@@ -15,17 +15,17 @@ import { shown } from "./shown.ts";
 import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
 import { scalarType } from "./yaml/tree.ts";
 
-/** One run over one document. */
+/** The state of one run over one document. */
 export interface Check {
   readonly findings: FindingList;
   readonly subject: Subject;
-  /** What to do with a secret instead. */
+  /** Where a secret belongs instead. */
   readonly secretAdvice: string;
   /** A draft may hold placeholders. */
   readonly placeholderSeverity: Finding["severity"];
-  /** What to say of keys that people write here and that have their place elsewhere. */
+  /** Messages for keys that belong to another file or place. */
   readonly hints: ReadonlyMap<string, string>;
-  /** Placeholders so far; a document with one has no further values to check. */
+  /** Number of placeholders so far; a document with one is not checked further. */
   placeholders: number;
 }
 
@@ -36,7 +36,7 @@ export interface Place {
   readonly check: Check;
 }
 
-/** Takes a value, or adds what is wrong with it and gives undefined. */
+/** Returns the value, or reports findings and returns undefined. */
 export type Reader<T> = (place: Place) => T | undefined;
 
 /** Reads a value unless it is a secret or a placeholder. */
@@ -86,7 +86,7 @@ export class Fields {
     return this.optional(key, reader);
   }
 
-  /** Knows a key without reading it; below it only secrets are looked for. @returns its entry, if it is written. */
+  /** Accepts a key without reading its value, which is only searched for secrets. @returns its entry, if it is present. */
   skip(key: string): Entry | undefined {
     this.#known.add(key);
     const entry = this.#entry(key);
@@ -125,7 +125,7 @@ export class Fields {
   }
 }
 
-/** The mapping at a place; anything else is a finding. */
+/** The fields of a mapping. Reports any other value. */
 export function fieldsOf(place: Place, expected = "a mapping"): Fields | undefined {
   const { node } = place;
   if (node.kind === "mapping") return new Fields(place, node);
@@ -143,7 +143,7 @@ export function wrongType(place: Place, expected: string, hint = ""): void {
   findSecrets(place);
 }
 
-/** Reports the secrets in a value that is not checked otherwise. */
+/** Reports secrets in a value that no reader checks. */
 export function findSecrets(place: Place): void {
   const { node, path, check } = place;
   switch (node.kind) {
@@ -161,7 +161,7 @@ export function findSecrets(place: Place): void {
   }
 }
 
-/** @param key the key that looks like a secret; of a value the key it stands at is named. */
+/** @param key the name in the message; by default the last step of `path`. */
 export function reportSecret(check: Check, path: Path, offset: number, key?: string): void {
   const name = shown(key ?? String(path?.step ?? "the value"));
   const message = `${name} looks like a secret; a ${check.subject} must not carry one${check.secretAdvice}`;

@@ -3,14 +3,14 @@ import type { Lines } from "./lines.ts";
 import type { Path } from "./path.ts";
 import { pointer } from "./path.ts";
 
-/** Findings of one severity that are kept. Nobody reads further, and a hostile file could have hundreds of thousands. */
+/** Limit of findings per severity. A hostile file could have hundreds of thousands. */
 export const FINDING_LIMIT = 1000;
 
 interface Unplaced extends Pick<Finding, "id" | "severity" | "loc" | "message"> {
   readonly offset: number;
 }
 
-/** Collects what is found in one document, and gives it out in the order of SPEC section 5. */
+/** Collects the findings of one document, and returns them in the order of SPEC section 5. */
 export class FindingList {
   readonly #lines: Lines;
   readonly #findings: Unplaced[] = [];
@@ -32,7 +32,7 @@ export class FindingList {
     this.add("warning", id, path, offset, message);
   }
 
-  /** @param message a function where it is costly to make: it is not called for findings that are not kept. */
+  /** @param message a function for an expensive message: it is not called for findings over the limit. */
   add(severity: Finding["severity"], id: string, path: Path, offset: number, message: string | (() => string)): void {
     this.#counts[severity] += 1;
     if (this.#counts[severity] > FINDING_LIMIT) return;
@@ -40,7 +40,7 @@ export class FindingList {
     this.#findings.push({ id, severity, loc: pointer(path), message: text, offset });
   }
 
-  /** The line of another place, for messages that speak of it. */
+  /** The line of an offset, for messages that refer to it. */
   line(offset: number): number {
     return this.#lines.line(offset);
   }

@@ -1,12 +1,12 @@
-/** One thing that is wrong, or suspicious, in a file that a person wrote. */
+/** An error or a warning about a file that a person wrote. */
 export interface Finding {
-  /** Stable; for scripts and for looking it up. */
+  /** Stable, for scripts and for searching. */
   readonly id: string;
   /** An error keeps the file from being used. */
   readonly severity: "error" | "warning";
-  /** JSON Pointer (RFC 6901) into the file as written; of a missing key, where it would be. */
+  /** JSON Pointer (RFC 6901) into the file; for a missing key, its expected place. */
   readonly loc: string;
-  /** For a person, one sentence. Never holds a secret; bounded. */
+  /** One sentence of bounded length, never with a secret. */
   readonly message: string;
   /** From 1. */
   readonly line: number;

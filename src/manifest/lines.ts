@@ -1,6 +1,6 @@
 import { codePoints } from "./code-points.ts";
 
-/** A place as editors show it. */
+/** A position as editors show it. */
 export interface Position {
   /** From 1. */
   readonly line: number;
@@ -8,18 +8,18 @@ export interface Position {
   readonly column: number;
 }
 
-/** Turns offsets into lines and columns. The table of lines is made when the first position is asked for. */
+/** Converts offsets to lines and columns. Builds its table of lines at the first request. */
 export class Lines {
   readonly #text: string;
   #starts: readonly number[] | null = null;
-  /** The last answer: on a line of a megabyte the next one counts on from there. */
+  /** The last answer, from which the next column is counted: a line may be a megabyte long. */
   #last = { lineStart: 0, offset: 0, column: 1 };
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The place of a UTF-16 offset. */
+  /** The position of a UTF-16 offset. */
   position(offset: number): Position {
     const { line, start } = this.#lineOf(offset);
     const canCountOn = this.#last.lineStart === start && this.#last.offset <= offset;

@@ -1,9 +1,9 @@
 /**
- * The robot manifest: what type of robot this is, and which files decide how it behaves (SPEC of the format: robot manifest v1).
+ * The robot manifest: the type of the robot, and the files that configure it (SPEC of the format: robot manifest v1).
  *
- * Bytes go in; findings with file, line and column come out, and the manifest when none of them is an error. The stages are those of the
- * specification: document.ts does bytes and document, this file shape and identity. A manifest is *by id* when it has
- * none of the body keys of a custom robot type; those are for custom/.
+ * Reads bytes, and returns findings with line and column, and the manifest if none of them is an error. The stages are those of the
+ * specification: document.ts checks bytes and document, this file shape and identity. A manifest without body keys of a custom robot type is
+ * *by id*; body keys are read by custom/.
  */
 import { TYPE_ID } from "../api/robot-terms.ts";
 import type { Catalog } from "./catalog/catalog.ts";
@@ -35,11 +35,11 @@ export interface RobotManifest {
   readonly status: "draft" | "ready";
   /** In digest order. */
   readonly configuration_files: readonly ConfigurationFileEntry[];
-  /** What is sent as `contract`; none for a type that the service knows by its id. */
+  /** Sent as `contract`; null for a type that the service knows by id. */
   readonly contract: Contract | null;
-  /** Where the numbers of the contract come from, axis by axis. */
+  /** The sources of the contract's numbers, per axis. */
   explain(): readonly AxisExplanation[];
-  /** JSON Pointer of what decides a part of the contract, which `path` leads to; the root where nothing nearer is known. */
+  /** JSON Pointer to what determines the contract's part at `path`; the root where nothing nearer is known. */
   contractSource(path: readonly (string | number)[]): string;
 }
 
@@ -47,7 +47,7 @@ export interface ManifestReading {
   readonly findings: readonly Finding[];
   /** Null when a finding is an error, and for a draft that still has placeholders. */
   readonly manifest: RobotManifest | null;
-  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
+  /** The position of a JSON Pointer; for a missing value, that of the nearest ancestor. */
   locate(loc: string): Position;
 }
 
@@ -57,7 +57,7 @@ export const MANIFEST_STATUSES = ["draft", "ready"] as const;
 export const TYPE_ID_LIMIT = 256;
 export const DISPLAY_NAME_LIMIT = 128;
 
-/** Keys that describe a robot type. A manifest that has one is not by id. */
+/** Keys that describe a robot type. A manifest with one of them is not by id. */
 const BODY_KEYS = [
   "extends",
   "topology",
@@ -68,7 +68,7 @@ const BODY_KEYS = [
   "cameras",
 ] as const;
 
-/** Keys of the agent's configuration that are looked for here. */
+/** Messages for keys that belong to the agent's configuration. */
 const HINTS: ReadonlyMap<string, string> = new Map(
   ["name", "region", "site", "labels"].map((key) => [
     key,
@@ -76,7 +76,7 @@ const HINTS: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** Reads a manifest completely: every finding of every stage that can be reached. */
+/** Reads a manifest and reports all findings of all stages that can be reached. */
 export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise<ManifestReading> {
   const reading = readDocument(bytes, { subject: "manifest", size_limit_bytes: MANIFEST_LIMIT_BYTES });
   if (reading.kind === "refused") {
@@ -114,7 +114,7 @@ function startCheck(document: Document): Check {
   };
 }
 
-/** Stage 3: every written key by itself. */
+/** Stage 3: each key by itself. */
 function checkShape(root: Place, custom: Custom | null): Shape | undefined {
   const fields = fieldsOf(root);
   if (fields === undefined) return undefined;
@@ -138,7 +138,7 @@ function checkShape(root: Place, custom: Custom | null): Shape | undefined {
   };
 }
 
-/** What stage 3 makes of a manifest. */
+/** The result of stage 3. */
 interface Shape extends Pick<RobotManifest, "robot_type_id" | "display_name" | "status" | "configuration_files"> {
   /** Null by id. */
   readonly body: Body | null;
@@ -207,7 +207,7 @@ const readStatus: Reader<RobotManifest["status"]> = (place) => {
   return status;
 };
 
-/** Stage 4, by id: the service has to know the type. */
+/** Stage 4, by id: warns of a type that the service may not know. */
 function checkIdentity(robotTypeId: string, document: Document, { findings }: Check, catalog: Catalog): void {
   if (catalog.get(robotTypeId)?.hosted === true) return;
   const meant = catalog.has(robotTypeId) ? undefined : nearest(robotTypeId, catalog.keys());

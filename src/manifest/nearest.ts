@@ -1,27 +1,27 @@
-/** Longer words are no slips of the finger, and comparing them takes long. */
+/** Longer words are not typing mistakes, and slow to compare. */
 const LONGEST_WORD = 64;
 
-/** Shorter pieces stand for too many words. */
+/** Shorter parts match too many words. */
 const SHORTEST_PIECE = 4;
 
-/** Shorter words begin too many others. */
+/** Shorter words are a prefix of too many words. */
 const SHORTEST_START = 3;
 
 /**
- * The word that was probably meant: the one with the fewest slips, if they are few for its length; the only one it is a piece of; or the
- * only one it begins with.
+ * The word that was probably meant: the one with the smallest edit distance, if it is small for its length; else the only word that has
+ * `written` as a part; else the only word that is a prefix of `written`.
  */
 export function nearest(written: string, words: Iterable<string>): string | undefined {
   if (written.length > LONGEST_WORD) return undefined;
   const normal = normalize(written);
-  return fewestSlips(normal, words) ?? onlyWhole(normal, words) ?? onlyStart(normal, words);
+  return nearestByDistance(normal, words) ?? onlyWhole(normal, words) ?? onlyStart(normal, words);
 }
 
-function fewestSlips(written: string, words: Iterable<string>): string | undefined {
+function nearestByDistance(written: string, words: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestSlips = Math.max(1, Math.floor(written.length / 3)) + 1;
   for (const word of words) {
-    const slips = countSlips(written, normalize(word), bestSlips);
+    const slips = editDistance(written, normalize(word), bestSlips);
     if (slips < bestSlips) {
       best = word;
       bestSlips = slips;
@@ -30,7 +30,7 @@ function fewestSlips(written: string, words: Iterable<string>): string | undefin
   return best;
 }
 
-/** `type_id` and `config_files` are pieces of `robot_type_id` and `configuration_files`. */
+/** `type_id` and `config_files` are parts of `robot_type_id` and `configuration_files`. */
 function onlyWhole(written: string, words: Iterable<string>): string | undefined {
   if (written.length < SHORTEST_PIECE) return undefined;
   const wholes = [...words].filter((word) => isPiece(written.split("_"), word.split("_")));
@@ -43,7 +43,7 @@ function onlyStart(written: string, words: Iterable<string>): string | undefined
   return starts.length === 1 ? starts[0] : undefined;
 }
 
-/** True when the parts start the parts of the whole, in order; parts of the whole may be left out. */
+/** True when each part is a prefix of a part of the whole, in order; the whole may have more parts. */
 function isPiece(parts: readonly string[], whole: readonly string[]): boolean {
   let found = 0;
   for (const part of whole) {
@@ -53,7 +53,7 @@ function isPiece(parts: readonly string[], whole: readonly string[]): boolean {
   return found === parts.length;
 }
 
-/** `keyFile`, `key-file` and `KEY FILE` are all the same slip. */
+/** Makes `keyFile`, `key-file` and `KEY FILE` equal. */
 function normalize(word: string): string {
   return word
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
@@ -61,8 +61,8 @@ function normalize(word: string): string {
     .replaceAll(/[-. ]/g, "_");
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours between two words; `limit` or more are not counted on. */
-function countSlips(a: string, b: string, limit: number): number {
+/** The edit distance with swaps of neighbours (optimal string alignment); `limit` where the lengths alone differ by as much. */
+function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,9 +1,9 @@
 import { maskSecrets } from "../platform/text/service-key.ts";
 
-/** Longer steps are cut: no key of ours comes near, and a pointer goes into logs. */
+/** Longer steps are cut, because pointers appear in logs. No known key is that long. */
 const LONGEST_STEP = 200;
 
-/** The way from the root of a document to a value, innermost step first; null is the root. */
+/** The path from the root of a document to a value, innermost step first; null is the root. */
 export type Path = PathStep | null;
 
 interface PathStep {
@@ -22,7 +22,7 @@ export function pointer(path: Path): string {
   return steps.toReversed().join("");
 }
 
-/** Inverse of `pointer`; undefined when the text is none. */
+/** Inverse of `pointer`; undefined for text that is not a JSON Pointer. */
 export function parsePointer(loc: string): readonly string[] | undefined {
   if (loc === "") return [];
   if (!loc.startsWith("/")) return undefined;

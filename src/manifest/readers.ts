@@ -6,10 +6,10 @@ import { pathProblem } from "./paths.ts";
 import { shown } from "./shown.ts";
 import { scalarType } from "./yaml/tree.ts";
 
-/** How JSON writes a number; nothing else is one. */
+/** Numbers in JSON syntax; no other syntax is accepted. */
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
-/** UTF-16 units of which NFC makes one code point, at most: no canonical decomposition is longer than four code points. */
+/** At most 8 UTF-16 units become one code point in NFC: no canonical decomposition is longer than four code points. */
 const NFC_SHRINKS_BY = 8;
 
 /** A string as written, of any length. */
@@ -22,7 +22,7 @@ export const string: Reader<string> = (place) => {
   return undefined;
 };
 
-/** A text of SPEC section 2.1: NFC, trimmed, `minimum` to `maximum` code points, none of them a control character or half a pair. */
+/** A text of SPEC section 2.1: NFC, trimmed, `minimum` to `maximum` code points, without control characters and unpaired surrogates. */
 export function text(maximum: number, minimum = 1): Reader<string> {
   return (place) => {
     const written = string(place);
@@ -35,10 +35,10 @@ export function text(maximum: number, minimum = 1): Reader<string> {
 }
 
 /**
- * A text in the form that counts: NFC, trimmed.
+ * The normal form of a text: NFC, trimmed.
  *
- * Composing a letter with its marks takes time that grows with the square of their number; a text that has more than `maximum` code
- * points in any form stays as it is.
+ * The time of NFC grows with the square of the number of combining marks, so a text with more than `maximum` code points in any form is
+ * returned unchanged.
  */
 export function normalText(written: string, maximum: number): string {
   const trimmed = written.trim();
@@ -82,14 +82,14 @@ export const boolean: Reader<boolean> = (place) => {
   return undefined;
 };
 
-/** Both ends count, but for `above`. */
+/** Both bounds are inclusive, except `above`. */
 export type NumberBounds = { readonly maximum: number } & ({ readonly minimum: number } | { readonly above: number });
 
 export function number(bounds: NumberBounds): Reader<number> {
   return numberReader(bounds, false);
 }
 
-/** A number without a fractional part, however it is written: 6.4e2 is one. */
+/** A number without a fractional part in any notation, such as 6.4e2. */
 export function integer(bounds: NumberBounds): Reader<number> {
   return numberReader(bounds, true);
 }

@@ -3,7 +3,7 @@ import type { CatalogRow } from "./catalog/catalog.ts";
 import { bodySchema } from "./custom/body-schema.ts";
 import { DISPLAY_NAME_LIMIT, MANIFEST_SCHEMA, MANIFEST_STATUSES, TYPE_ID_LIMIT } from "./manifest.ts";
 
-/** JSON Schema (2020-12) of a manifest, for editors. It says what a schema can; `check` says the rest. */
+/** JSON Schema (2020-12) of a manifest, for editors. Rules that a schema cannot express are left to `check`. */
 export function manifestSchema(catalog: readonly CatalogRow[]): Readonly<Record<string, unknown>> {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

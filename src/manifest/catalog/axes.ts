@@ -26,11 +26,11 @@ export function summarize(row: CatalogRow): CatalogSummary {
   };
 }
 
-/** The vectors of a type, as the contract of a robot that extends it has them; limits that the catalog does not know are missing. */
+/** The vectors in the contract of a robot that extends this type, without limits that the catalog does not know. */
 export function catalogAxes(row: CatalogRow): Vectors {
   const vectors = row.groups.map((group) => vectorsOf(baseGroup(group, NOWHERE), row));
   return { state: vectors.flatMap(({ state }) => state), action: vectors.flatMap(({ action }) => action) };
 }
 
-/** A row is in no file that a person wrote. */
+/** Catalog rows have no position in a file. */
 const NOWHERE = { path: null, offset: 0 };

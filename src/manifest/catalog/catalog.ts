@@ -2,7 +2,7 @@
 
 import type * as body from "../custom/body.ts";
 
-/** The ready catalog as the check of a manifest sees it, by type id. */
+/** The catalog's types by id, for the check of a manifest. */
 export type Catalog = ReadonlyMap<string, CatalogType>;
 
 export interface CatalogType {
@@ -11,10 +11,10 @@ export interface CatalogType {
   readonly hosted: boolean;
 }
 
-/** A row of the catalog: what a manifest says of a robot type, without its defaults. */
+/** A row of the catalog: a robot type in the manifest's terms, without defaults. */
 export interface CatalogRow extends CatalogType {
   readonly robot_type_id: string;
-  /** Where the facts come from. */
+  /** The source of the facts. */
   readonly source: string;
   readonly topology: body.Topology;
   readonly action_semantics: body.ActionSemantics;

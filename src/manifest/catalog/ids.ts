@@ -1,6 +1,6 @@
 import type { Catalog } from "./catalog.ts";
 
-/** What the check of a manifest by id needs of the ready catalog; all of it is in rows.ts, which costs more to load. */
+/** The part of the catalog that the check of a manifest by id needs. rows.ts has the whole catalog, but takes longer to load. */
 export const READY_CATALOG: Catalog = new Map([
   ["lerobot.so101-follower.v1", { display_name: "SO-101 follower arm (LeRobot)", hosted: true }],
   ["lerobot.bi-so101-follower.v1", { display_name: "Two SO-101 follower arms (LeRobot)", hosted: false }],

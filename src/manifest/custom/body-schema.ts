@@ -4,7 +4,7 @@ import type { CatalogRow } from "../catalog/catalog.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** JSON Schema of the keys of a custom type: SPEC sections 2.2 to 2.5, as far as a schema can say it. */
+/** JSON Schema of the keys of a custom type: SPEC sections 2.2 to 2.5, as far as a schema can express them. */
 export function bodySchema(catalog: readonly CatalogRow[]): Schema {
   return {
     extends: {

@@ -1,4 +1,4 @@
-/** What a custom manifest says of its robot type, each value with the place where it is written. */
+/** The robot type of a custom manifest. Each value has its position in the file. */
 import type * as terms from "../../api/robot-terms.ts";
 import type { Path } from "../path.ts";
 
@@ -16,7 +16,7 @@ export type Rotation = (typeof terms.ROTATIONS)[number];
 export type Mount = (typeof terms.MOUNTS)[number];
 export type Period = (typeof terms.PERIODS)[number];
 
-/** Where something is written; of what an extended type contributed, where it is extended. */
+/** The position of a value; for a value from the extended type, that of `extends`. */
 export interface Spot {
   readonly path: Path;
   /** Of the first character in the file. */
@@ -37,7 +37,7 @@ export interface Limits {
   readonly velocity: Valued<Scalars> | undefined;
 }
 
-/** A number for all elements, or one for each, each with its place. */
+/** One number for all elements, or a number with its position for each. */
 export type Scalars = number | readonly Valued<number>[];
 
 export interface Normalized {
@@ -45,7 +45,7 @@ export interface Normalized {
   readonly per: Period;
 }
 
-/** A group as written, or as an extended type has it. The spot is that of its mapping. */
+/** A group from the manifest or from the extended type. Its spot is that of its mapping. */
 export interface Group extends Spot {
   readonly name: Valued<string>;
   readonly kind: Valued<Kind> | undefined;
@@ -75,7 +75,7 @@ export interface Camera extends Spot {
   readonly pixel_dtype: "uint8";
 }
 
-/** The body keys, as far as they are written. */
+/** The body keys that are present. */
 export interface Body {
   readonly extends: Valued<string> | undefined;
   readonly topology: Valued<Topology> | undefined;

@@ -1,4 +1,4 @@
-/** The way back from a contract: which part of the manifest decides a part of it. */
+/** Maps a part of a contract back to the part of the manifest that determines it. */
 import type { Path } from "../path.ts";
 import { below, pointer } from "../path.ts";
 import type { Camera } from "./body.ts";
@@ -6,10 +6,10 @@ import type { Contract } from "./contract.ts";
 import { spotOfKey } from "./group.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
 
-/** Steps from the contract inwards, as a service names what it refuses; nothing is known of what they are. */
+/** A path into the contract, as a service reports it in a 422. Untrusted: it may lead nowhere. */
 export type ContractPath = readonly (string | number)[];
 
-/** @returns a JSON Pointer into the manifest as written, the root where nothing nearer is known; `/extends` for what the base says. */
+/** @returns a JSON Pointer into the manifest; the root where nothing nearer is known, `/extends` for values of the base. */
 export function contractSource(robot: Robot, contract: Contract, path: ContractPath): string {
   return pointer(sourceOf(robot, contract, path));
 }
@@ -42,7 +42,7 @@ function sourceOf(robot: Robot, contract: Contract, [member, index, key]: Contra
 const GROUP_KEYS = ["name", "kind", "side", "zero", "frame", "rotation", "unit", "limits"] as const;
 type Step = ContractPath[number] | undefined;
 
-/** The key of a group that decides a member of its axes. */
+/** The group's key that determines a member of its axes. */
 const AXIS_KEYS: ReadonlyMap<Step, (typeof GROUP_KEYS)[number]> = new Map<Step, (typeof GROUP_KEYS)[number]>([
   ["name", "name"],
   ["unit", "unit"],

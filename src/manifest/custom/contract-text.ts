@@ -4,14 +4,14 @@ import canonicalize from "canonicalize";
 
 import type { Contract } from "./contract.ts";
 
-/** The contract as canonical JSON (RFC 8785): the same contract is always the same bytes. */
+/** The contract as canonical JSON (RFC 8785): equal contracts give equal bytes. */
 export function contractText(contract: Contract): string {
   const text = canonicalize(contract);
   if (text === undefined) throw new TypeError("A contract is always an object");
   return text;
 }
 
-/** `sha256:` and the hex digest of the canonical text. Kept to see change; the service is not sent it. */
+/** `sha256:` and the hex digest of the canonical text. Used locally to detect changes, and not sent to the service. */
 export function contractDigest(contract: Contract): string {
   return `sha256:${createHash("sha256").update(contractText(contract)).digest("hex")}`;
 }

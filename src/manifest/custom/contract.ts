@@ -1,4 +1,4 @@
-/** The normalized contract, version 1: what is sent of a custom robot type. src/api/contract.ts says what is in it. */
+/** The normalized contract, version 1, which is sent for a custom robot type. src/api/contract.ts defines its members. */
 import type { RobotContract } from "../../api/contract.ts";
 import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import type { StateQuantity } from "./body.ts";
@@ -11,7 +11,7 @@ export type ContractCamera = Contract["cameras"][number];
 export type AxisUnit = StateAxis["unit"];
 export type AxisQuantity = StateQuantity | "delta";
 
-/** Whether a value that was stored is a contract of this version; what made it was checked then. */
+/** Whether a stored value is a contract of this version. It was validated before it was stored. */
 export function isContract(value: object): value is Contract {
   return "schema" in value && value.schema === CONTRACT_SCHEMA;
 }

@@ -1,8 +1,8 @@
 /**
- * Custom robot types: a manifest that describes its robot itself, or extends a type of the catalog, and becomes a contract.
+ * Custom robot types: a manifest that describes its robot itself, or extends a catalog type, is normalized to a contract.
  *
- * shape.ts reads each key (stage 3 of the specification), robot.ts adds what the base contributes (4), fit.ts holds each group to its
- * kind (5), rules.ts looks at values and the whole (6); a stage with an error is the last one. normalize.ts makes the contract.
+ * shape.ts reads each key (stage 3 of the specification), robot.ts adds the base's values (4), fit.ts checks each group against its kind (5),
+ * rules.ts checks values and the whole robot (6). A stage with an error is the last one. normalize.ts makes the contract.
  * Loaded for such manifests only: a robot of a catalog type boots without it.
  */
 import { CATALOG_ROWS } from "../catalog/rows.ts";
@@ -23,7 +23,7 @@ import { readBody } from "./shape.ts";
 
 const BASES: ReadonlySet<string> = new Set(CATALOG_ROWS.map(({ robot_type_id: robotTypeId }) => robotTypeId));
 
-/** Stage 3: the body keys as they are written. */
+/** Stage 3: reads the body keys. */
 export function readCustomBody(fields: Fields): Body {
   return readBody(fields, BASES);
 }
@@ -38,9 +38,9 @@ export interface CustomType {
 
 export interface DescribedRobot {
   readonly contract: Contract;
-  /** Where its numbers come from. */
+  /** The source of each number. */
   explain(): readonly AxisExplanation[];
-  /** JSON Pointer of what decides a part of the contract. */
+  /** JSON Pointer to the part of the manifest that determines a part of the contract. */
   source(path: ContractPath): string;
 }
 
@@ -70,7 +70,7 @@ export function describeRobot(
   };
 }
 
-/** Dividing by a rate or an aperture of next to nothing gives no number that could be sent, and next to nothing rounds to nothing. */
+/** A tiny rate or aperture makes a quotient infinite, and a tiny value rounds to 0. JSON cannot carry an infinite number. */
 function isFinite({ state_axes: stateAxes, action_axes: actionAxes }: Contract): boolean {
   const axes: readonly ActionAxis[] = [...stateAxes, ...actionAxes];
   return axes.every(

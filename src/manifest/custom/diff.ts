@@ -1,16 +1,16 @@
-/** What changed between two contracts, in the words of who has to check it before the robot moves. */
+/** Changes between two contracts, worded for the operator who checks them before the robot moves. */
 import type { ActionAxis, Contract, ContractCamera, StateAxis } from "./contract.ts";
 
 export interface ContractChange {
-  /** What a program would call it. */
+  /** For programs. */
   readonly kind: "robot" | "order" | "added" | "removed" | "direction" | "unit" | "range" | "step" | "group" | "camera";
-  /** Where in the contract: `action_axes arm.elbow.position`, `cameras wrist`, or a member of its own. */
+  /** Where in the contract: `action_axes arm.elbow.position`, `cameras wrist`, or a top-level member. */
   readonly where: string;
-  /** One sentence without its subject. */
+  /** A sentence without its subject. */
   readonly what: string;
 }
 
-/** All changes; none when the contracts are equal. Vectors first: their order is what moves the wrong joint. */
+/** All changes; empty for equal contracts. Vectors first: a changed order moves the wrong joint. */
 export function diffContracts(before: Contract, after: Contract): readonly ContractChange[] {
   return [
     ...diffAxes("action_axes", before.action_axes, after.action_axes),
@@ -89,7 +89,7 @@ interface Native {
 }
 
 function nativeOf({ native, unit }: Axis): Native {
-  // A number without unit still needs a name in a formula.
+  // The formula needs a name also for a number without unit.
   return native ?? { unit: unit === "1" ? "native" : unit, scale: 1, offset: 0 };
 }
 
@@ -159,7 +159,7 @@ function diffMembers(before: Contract, after: Contract): readonly ContractChange
   }));
 }
 
-/** What the axes do not say of their groups: side, zero, frame, rotation; and the groups that have no axes. */
+/** Changes of groups that no axis shows: side, zero, frame, rotation; and groups without axes. */
 function diffGroups(before: Contract, after: Contract): readonly ContractChange[] {
   const change = (name: string, what: string): ContractChange => ({ kind: "group", where: `groups ${name}`, what });
   const changed = after.groups.flatMap((group) => {
@@ -181,7 +181,7 @@ function removedFrom(before: readonly string[], after: readonly string[]): reado
   return before.filter((name) => !after.includes(name));
 }
 
-/** Names that both have, where their places among each other differ. */
+/** Names in both lists whose order among each other differs. */
 function diffPlaces(
   before: readonly string[],
   after: readonly string[],

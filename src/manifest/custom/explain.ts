@@ -1,4 +1,4 @@
-/** Where each number of a contract comes from: what was written, in which line or by which base, and how it was converted. */
+/** Explains each number of a contract: the value in the manifest, its line or base type, and the conversion. */
 import type { Spot } from "./body.ts";
 import type { ActionAxis, Contract, StateAxis } from "./contract.ts";
 import { formulaOf, rangeText } from "./diff.ts";
@@ -13,7 +13,7 @@ export interface AxisExplanation {
   /** How a native number becomes a canonical one. */
   readonly conversion: string;
   readonly range: string;
-  /** Where the unit, the range and the speed were written. */
+  /** The positions of unit, range and speed. */
   readonly sources: readonly string[];
 }
 
@@ -58,7 +58,7 @@ interface Owner {
   readonly group: CompleteGroup;
   readonly index: number;
   readonly quantity: "position" | "velocity" | "effort" | "delta";
-  /** Commands alone are. */
+  /** Only commands can be normalized. */
   readonly isNormalized: boolean;
 }
 

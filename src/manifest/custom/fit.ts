@@ -1,4 +1,4 @@
-/** Stage 5 of a custom type: each group and camera against its kind, its unit and its name (SPEC sections 2.4, 2.5). */
+/** Stage 5 of a custom type: checks each group and camera against its kind, unit and name (SPEC sections 2.4, 2.5). */
 import type { FindingList } from "../finding-list.ts";
 import type { Camera, Group, Spot, Unit, Valued } from "./body.ts";
 import { actionOf, boundedElements, elementsOf, sideInName, spotOfKey } from "./group.ts";
@@ -53,7 +53,7 @@ function checkKeys({ group, robot, findings, rules }: GroupCheck): void {
   }
 }
 
-/** The unit, where it is one of the kind: rules on zero and dimensions speak of no other. */
+/** The unit if its kind allows it. Rules on zero and dimensions apply to no other unit. */
 function unitOf({ unit }: Group, units: readonly Unit[]): Unit | undefined {
   return unit !== undefined && units.includes(unit.value) ? unit.value : undefined;
 }
@@ -126,7 +126,7 @@ function checkRequired({ group, findings, rules }: GroupCheck): void {
   }
 }
 
-/** Lists in limits and full scale have one entry for each element; how many an end effector has, its rotation says. */
+/** Lists in limits and full scale have one entry per element. An end effector's number of elements depends on its rotation. */
 function checkCounts({ group, findings }: GroupCheck): void {
   const kind = group.kind.value;
   if (kind === "eef" && group.rotation === undefined) return;

@@ -1,4 +1,4 @@
-/** A group with its defaults: what its elements are called, what unit each has, which side it is on. */
+/** A group with its defaults: its side, and the names and units of its elements. */
 import { below } from "../path.ts";
 import type { Action, ActionSemantics, Scalars, Side, Spot, StateQuantity, Unit, Valued } from "./body.ts";
 import { BASE_ELEMENTS, defaultAction, kindRules, ROTATION_ELEMENTS } from "./kinds.ts";
@@ -7,7 +7,7 @@ import type { CompleteGroup } from "./robot.ts";
 /** One element of a group's vector. */
 export interface Element {
   readonly name: string;
-  /** Native unit; null for parts of a rotation that are no angles. */
+  /** Native unit; null for parts of a rotation that are not angles. */
   readonly unit: Unit | null;
 }
 
@@ -40,12 +40,12 @@ export function elementsOf(group: CompleteGroup): readonly Element[] {
   }
 }
 
-/** Those that `limits.velocity` and `full_scale` count. */
+/** The elements that `limits.velocity` and `full_scale` apply to. */
 export function boundedElements(group: CompleteGroup): readonly Element[] {
   return elementsOf(group).filter(({ unit }) => unit !== null);
 }
 
-/** Where an element stands among the bounded ones; −1 for the others. */
+/** An element's index among the bounded ones; −1 for the others. */
 export function boundedIndex(group: CompleteGroup, { name }: Element): number {
   return boundedElements(group).findIndex((element) => element.name === name);
 }
@@ -67,7 +67,7 @@ export function sideOf({ name, side }: CompleteGroup): Side {
   return side?.value ?? sideInName(name.value) ?? "none";
 }
 
-/** The side that a name says; undefined where it says none or both. */
+/** The side in a name; undefined where the name has none or both. */
 export function sideInName(name: string): "left" | "right" | undefined {
   const words = name.split("_");
   const [left, right] = [words.includes("left"), words.includes("right")];
@@ -80,18 +80,18 @@ export function scalarAt(scalars: Scalars, index: number): number | undefined {
   return typeof scalars === "number" ? scalars : scalars[index]?.value;
 }
 
-/** Where the number for the element at `index` is written. */
+/** The position of the number for the element at `index`. */
 export function spotOfScalar(scalars: Valued<Scalars>, index: number): Spot {
   return typeof scalars.value === "number" ? scalars : (scalars.value[index] ?? scalars);
 }
 
-/** Where a key of a mapping is, or would be: what only the base has is at `extends`. */
+/** The position of a key, present or missing; for a key of the base, that of `extends`. */
 export function spotOfKey(mapping: Spot, key: string, value: Spot | undefined): Spot {
   if (value !== undefined) return value;
   return isInherited(mapping) ? mapping : { path: below(mapping.path, key), offset: mapping.offset };
 }
 
-/** Where a limit that is not there would be: below `limits`, which need not be there either. */
+/** The position of a missing limit: below `limits`, which may be missing too. */
 export function spotOfLimit(group: CompleteGroup, key: "position" | "velocity"): Spot {
   if (isInherited(group)) return group;
   const { limits } = group;

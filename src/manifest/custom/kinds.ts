@@ -1,10 +1,10 @@
-/** What each kind of group may say: SPEC section 2.4 as a table. */
+/** The keys and values that each kind of group allows: SPEC section 2.4 as a table. */
 import type { Action, ActionSemantics, Group, Kind, StateQuantity, Unit } from "./body.ts";
 
 export interface KindRules {
-  /** Joints alone have limits in another unit than their own. */
+  /** Only joints may have limits in another unit than their own. */
   readonly isJoint: boolean;
-  /** Arms and end effectors: what the action semantics speak of. */
+  /** Arms and end effectors, which the action semantics apply to. */
   readonly isLimb: boolean;
   /** `elements` must be written. */
   readonly hasElements: boolean;
@@ -14,7 +14,7 @@ export interface KindRules {
   readonly state: readonly StateQuantity[];
   readonly defaultState: StateQuantity;
   readonly actions: readonly Action[];
-  /** Keys beside those that suit every kind. */
+  /** Keys besides those that every kind allows. */
   readonly keys: readonly (keyof Group)[];
 }
 
@@ -75,7 +75,7 @@ export function kindRules(kind: Kind): KindRules {
   return KIND_RULES[kind];
 }
 
-/** What a limb does where it does not say. */
+/** The default actions of limbs. */
 const LIMB_ACTIONS: Readonly<Record<ActionSemantics, Readonly<Record<"arm" | "eef", Action>>>> = {
   joint_position: { arm: "position", eef: "none" },
   joint_velocity: { arm: "velocity", eef: "none" },
@@ -83,7 +83,7 @@ const LIMB_ACTIONS: Readonly<Record<ActionSemantics, Readonly<Record<"arm" | "ee
   eef_absolute: { arm: "none", eef: "position" },
 };
 
-/** The action of a group that does not say. */
+/** The action of a group without `action`. */
 export function defaultAction(kind: Kind, semantics: ActionSemantics): Action {
   if (kind === "arm" || kind === "eef") return LIMB_ACTIONS[semantics][kind];
   return kind === "base" ? "velocity" : "position";

@@ -25,16 +25,16 @@ export interface GroupCheck {
 const TWO_TURNS_RAD = 4 * Math.PI;
 const ONE_TURN = 2 * Math.PI;
 const FASTEST = { rad: 50, m: 10 } as const;
-/** Canonical units by which a limit may be wider than the base's through conversion alone. */
+/** In canonical units: the error of the conversion, by which a limit may exceed the base's. */
 const WIDER_TOLERANCE = 1e-6;
-/** What units without dimension can say at all. */
+/** The ranges of dimensionless units. */
 const UNIT_RANGES: Partial<Readonly<Record<Unit, Pair>>> = {
   ratio: [0, 1],
   percent: [0, 100],
   calibrated_range: [-100, 100],
 };
 
-/** Limits that are missing, inverted, beyond their unit, in the wrong unit by the look of them, or wider than the base's. */
+/** Reports limits that are missing, inverted, outside their unit, probably in the wrong unit, or wider than the base's. */
 export function checkLimits(check: GroupCheck): void {
   checkMissing(check);
   const limits = check.group.limits?.value;
@@ -94,7 +94,7 @@ function checkPositions(
   }
 }
 
-/** As the contract shows them: two limits can be so close that it cannot tell them apart. */
+/** Compares the rounded values of the contract: limits that are very close become equal there. */
 function isInverted(group: CompleteGroup, index: number, [low, high]: Pair): boolean {
   const element = elementsOf(group)[index];
   const scale = element === undefined ? 1 : limitConversion(group, element);
@@ -109,7 +109,7 @@ function checkSpeeds({ group, findings }: GroupCheck, { velocity }: Limits): voi
     const fastest = fastestOf(element);
     if (speed === undefined || fastest === null || speed * limitConversion(group, element) <= fastest) continue;
     const { path, offset } = spotOfScalar(velocity, index);
-    // One number for all elements is one mistake.
+    // Report one number for all elements once.
     if (reported.has(offset) && typeof velocity.value === "number") continue;
     reported.add(offset);
     findings.error("velocity_limit", path, offset, `${speed} is not a plausible speed`);
@@ -122,7 +122,7 @@ function fastestOf({ unit }: Element): number | null {
   return canonical === "1" ? null : FASTEST[canonical];
 }
 
-/** Limits of one's own where the base has narrower ones: meant, or a slip of units. */
+/** Warns of limits that are wider than the base's: intended, or a mistaken unit. */
 function checkWidth({ group, robot, findings }: GroupCheck): void {
   const { limits, base } = group;
   if (limits === undefined || isInherited(limits) || base === undefined) return;

@@ -1,4 +1,4 @@
-/** From a robot that passed every check to its contract: SPEC sections 7 and 8. */
+/** Normalizes a checked robot to its contract: SPEC sections 7 and 8. */
 import { CONTRACT_SCHEMA, RATE_UNITS } from "../../api/robot-terms.ts";
 import type { ActionSemantics, Camera, Pair } from "./body.ts";
 import type {
@@ -17,7 +17,7 @@ import type { CompleteGroup, Robot } from "./robot.ts";
 import { conversion } from "./units.ts";
 import type { CanonicalUnit } from "./units.ts";
 
-/** The contract. The same robot gives the same contract, however it is written. */
+/** The same robot gives the same contract, whatever the spelling of its manifest. */
 export function normalize(robot: Robot, displayName: string | null): Contract {
   const actionSemantics = robot.action_semantics.value;
   const controlRateHz = robot.control_rate_hz.value;
@@ -126,7 +126,7 @@ function axisOf(group: CompleteGroup, element: Element, index: number, rateHz: n
   };
 }
 
-/** How native numbers become canonical ones. A gripper's is its aperture: 0 closed, 1 open. */
+/** Conversion from native to canonical numbers. A gripper's canonical number is its aperture: 0 closed, 1 open. */
 function placement({ kind, aperture }: CompleteGroup, { unit }: Element): Pick<Axis, "canonical" | "scale" | "offset"> {
   if (unit === null) return { canonical: "1", scale: 1, offset: 0 };
   if (kind.value === "gripper" && aperture !== undefined) {
@@ -191,7 +191,7 @@ function axisUnit(canonical: CanonicalUnit, quantity: AxisQuantity): AxisUnit {
   return canonical === "rad" ? "N.m" : "N";
 }
 
-/** The limits; without them what the unit can say at all. */
+/** The limits, else the unit's range. */
 function positionRange({ limits, group, element, canonical }: Axis): Pair | undefined {
   if (limits !== undefined) return limits;
   if (group.kind.value === "gripper" || element.unit === "ratio" || element.unit === "percent") return [0, 1];

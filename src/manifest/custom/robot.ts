@@ -1,4 +1,4 @@
-/** Stage 4 of a custom type: its id, the base it extends, and every required key (SPEC sections 3 and 5). */
+/** Stage 4 of a custom type: checks its id, merges the extended base, and requires keys (SPEC sections 3 and 5). */
 import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog/catalog.ts";
 import type { FindingList } from "../finding-list.ts";
 import { below } from "../path.ts";
@@ -12,7 +12,7 @@ export interface CompleteGroup extends Group {
   readonly base: CompleteGroup | undefined;
 }
 
-/** A robot type with every required key, whoever wrote it. */
+/** A robot type with every required key, from the manifest or the base. */
 export interface Robot {
   readonly robot_type_id: string;
   readonly topology: Valued<Topology>;
@@ -26,10 +26,10 @@ export interface Robot {
   readonly base_id: string | undefined;
 }
 
-/** What a custom type is called, and where. */
+/** The id of a custom type, with its position. */
 export type TypeId = Valued<string>;
 
-/** The robot with what its base contributes; undefined when a finding says why not. */
+/** The robot merged with its base; undefined after an error, which is a finding. */
 export function completeRobot(
   typeId: TypeId,
   body: Body,
@@ -89,7 +89,7 @@ function requireKey({ path, offset }: Spot, key: string, findings: FindingList):
   findings.error("missing", below(path, key), offset, `${key} is required`);
 }
 
-/** What is written replaces the base's; groups are merged by name, those of the base first and in their places. */
+/** The manifest's values replace the base's. Groups are merged by name and keep the base's order; new groups follow. */
 function merge(body: Body, row: CatalogRow, at: Spot): Body {
   const { path, offset } = at;
   const inherited = <T>(value: T | undefined): Valued<T> | undefined =>
@@ -118,7 +118,7 @@ function merge(body: Body, row: CatalogRow, at: Spot): Body {
   };
 }
 
-/** Key by key; limits, aperture and the like as wholes. */
+/** Merges key by key; limits, aperture and other mappings are replaced as a whole. */
 function mergeGroup(base: Group, group: Group): Group {
   return {
     path: group.path,
@@ -140,12 +140,12 @@ function mergeGroup(base: Group, group: Group): Group {
   };
 }
 
-/** The groups of a catalog row as if they were written at a place. */
+/** The groups of a catalog row, all with the position `at`. */
 export function catalogGroups(row: CatalogRow, at: Spot): readonly CompleteGroup[] {
   return row.groups.map((group) => baseGroup(group, at));
 }
 
-/** A group of the catalog as if it were written at `at`. */
+/** A group of the catalog, with the position `at`. */
 export function baseGroup(group: CatalogGroup, at: Spot): CompleteGroup {
   const { path, offset } = at;
   const known = <T>(value: T): Valued<T> => ({ value, path, offset });

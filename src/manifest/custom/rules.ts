@@ -1,4 +1,4 @@
-/** Stage 6 of a custom type: values that cannot be meant, and the robot as a whole (SPEC section 4). */
+/** Stage 6 of a custom type: implausible values, and the robot as a whole (SPEC section 4). */
 import { BOUNDS } from "../../api/robot-terms.ts";
 import type { FindingList } from "../finding-list.ts";
 import type { Action, Spot, Valued } from "./body.ts";
@@ -19,7 +19,7 @@ import type { GroupCheck } from "./limit-rules.ts";
 import { limitConversion, rounded } from "./limits.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
 
-/** Checks the values, then what they make together. */
+/** Checks single values, then the robot as a whole. */
 export function checkRules(robot: Robot, findings: FindingList): void {
   for (const group of robot.groups.value) {
     const check = { group, robot, findings };
@@ -53,7 +53,7 @@ function checkAperture({ group: { aperture }, findings }: GroupCheck): void {
   refuse(findings, "aperture_degenerate", aperture, `closed and open are both ${aperture.value.open}`);
 }
 
-/** Commands beyond what a joint may do are cut there, which somebody should know. */
+/** Warns that commands beyond a joint's limit are clamped. */
 function checkFullScale({ group, robot, findings }: GroupCheck): void {
   const { normalized, limits } = group;
   const speeds = limits?.value.velocity?.value;
@@ -71,7 +71,7 @@ function checkFullScale({ group, robot, findings }: GroupCheck): void {
   }
 }
 
-/** Fingers that stand in the order of the alphabet were probably sorted by a program. */
+/** Fingers in alphabetical order were probably sorted by a program. */
 function checkHandOrder({ group: { kind, elements }, findings }: GroupCheck): void {
   const names = elements?.value.map(({ value }) => value) ?? [];
   if (kind.value !== "hand" || elements === undefined || names.length < 3) return;

@@ -1,4 +1,4 @@
-/** Stage 3 of a custom type: every written key of the body by itself (SPEC sections 2.2 to 2.5). */
+/** Stage 3 of a custom type: reads each key of the body by itself (SPEC sections 2.2 to 2.5). */
 import * as allowed from "../../api/robot-terms.ts";
 import { BOUNDS, NAME } from "../../api/robot-terms.ts";
 import type { Fields, Place, Reader } from "../fields.ts";
@@ -162,7 +162,7 @@ const readName: Reader<string> = (place) => {
   return undefined;
 };
 
-/** Made once: a hostile file has thousands of groups. */
+/** Created once, because a hostile file may have thousands of groups. */
 const readers = {
   name: valued(readName),
   kind: valued(oneOf(...allowed.KINDS)),
@@ -197,7 +197,7 @@ interface Count {
   readonly maximum: number;
 }
 
-/** The items that are right; what is wrong with the others, or with their number, is a finding. */
+/** The valid items. Invalid items, and a wrong number of items, are findings. */
 function items<T>(place: Place, count: Count | null, reader: Reader<T>): readonly T[] | undefined {
   const { node, path, check } = place;
   if (node.kind !== "sequence") {

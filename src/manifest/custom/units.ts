@@ -1,7 +1,7 @@
 /** Units of vector elements and what they are converted to: SPEC section 7, step 3. */
 import type { Unit } from "./body.ts";
 
-/** What the contract is written in. Elements that are only compared with each other have `1`. */
+/** The contract's units. Dimensionless elements have `1`. */
 export type CanonicalUnit = "rad" | "m" | "1";
 
 interface Conversion {
@@ -24,7 +24,7 @@ export function conversion(unit: Unit): Conversion {
   return CONVERSIONS[unit];
 }
 
-/** Angles and lengths have one; a ratio says nothing of how far something moves. */
+/** True for angles and lengths; a ratio does not say how far something moves. */
 export function hasDimension(unit: Unit): boolean {
   return CONVERSIONS[unit].canonical !== "1";
 }

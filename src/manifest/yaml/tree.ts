@@ -1,9 +1,9 @@
-/** What a YAML text says, with the place of everything. Offsets are UTF-16 indexes into the text. */
+/** The tree of a YAML text, with positions. Offsets are UTF-16 indexes into the text. */
 export type Node = ScalarNode | SequenceNode | MappingNode;
 
 export interface ScalarNode {
   readonly kind: "scalar";
-  /** First character of the value (after an anchor or tag); of an empty value, that of its key or list. */
+  /** The first character of the value (after an anchor or tag); for an empty value, that of its key or list. */
   readonly offset: number;
   /** Written without quotes or block indicator: the core schema may make it a number, a boolean or null. */
   readonly plain: boolean;
@@ -23,13 +23,13 @@ export interface MappingNode {
 }
 
 export interface Entry {
-  /** Keys count as their text; that of a key that is no scalar is empty. */
+  /** The key's text; empty for a key that is not a scalar. */
   readonly key: string;
   readonly keyOffset: number;
   readonly value: Node;
 }
 
-/** What YAML allows and our documents do not: it makes a text read differently to different tools and eyes. */
+/** YAML constructs that are forbidden here, because tools and people read them differently. */
 export type Construct =
   | "an anchor"
   | "an alias"
@@ -47,14 +47,14 @@ const NUMBER =
 
 /** The type that the core schema gives a scalar (YAML 1.2.2, section 10.3.2). `no`, `1_000` and `10:40` are strings. */
 export function scalarType(node: ScalarNode): ScalarType {
-  // Most texts begin like nothing else; looking at that first spares a boot the patterns.
+  // Most texts are strings by their first character: the check saves the patterns at boot.
   if (!node.plain || !isTyped(node.text)) return "string";
   if (NULL.test(node.text)) return "null";
   if (BOOLEAN.test(node.text)) return "boolean";
   return NUMBER.test(node.text) ? "number" : "string";
 }
 
-/** True when a plain text may be something other than a string: it is empty or starts as numbers, booleans and null do. */
+/** True when a plain text may not be a string: it is empty, or starts like a number, a boolean or null. */
 function isTyped(text: string): boolean {
   return "~nNtTfF+-.0123456789".includes(text.charAt(0));
 }

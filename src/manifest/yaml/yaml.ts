@@ -1,38 +1,38 @@
 /**
- * A reader of YAML 1.2 for short documents that people write and strangers may have tampered with, over the `yaml` package. Anchors,
- * aliases, tags and directives are recognized and reported, never resolved.
+ * Reads short YAML 1.2 documents with the `yaml` package. The documents are untrusted. Anchors, aliases, tags and directives are reported, never
+ * resolved.
  */
 import type { Document, ParsedNode, YAMLMap } from "yaml";
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser } from "yaml";
 
 import type { Construct, Entry, MappingNode, Node, ScalarNode } from "./tree.ts";
 
-/** Words and marks in one text: what a hostile text of 1 MiB becomes stays below 100 MB. */
+/** Limit of tokens, which keeps the tree of a hostile text of 1 MiB below 100 MB. */
 export const TOKEN_LIMIT = 50_000;
-/** Collections inside collections that are followed; documents may have fewer. What is deeper is cut off. */
+/** Deeper collections are not read. The limit for documents (document.ts) is lower. */
 const NESTING_LIMIT = 128;
-/** Empty lines at the end that are read: a file may be padded with any number of them. */
+/** Limit of empty lines that are parsed at the end of a padded file. */
 const PADDING_LIMIT = 100;
-/** Characters that no YAML text holds (YAML 1.2.2, section 5.1), and carriage returns that end no line for other readers. */
+/** Characters that YAML forbids (YAML 1.2.2, section 5.1), and lone carriage returns, which other readers do not treat as line ends. */
 // oxlint-disable-next-line no-control-regex
 const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)/;
 
 export interface YamlDocument {
   readonly kind: "document";
-  /** Null when the text holds no document, or an empty one. */
+  /** A null scalar for an empty text or document. */
   readonly root: Node;
-  /** Forbidden constructs by the node, or for a key the entry, that has them. */
+  /** Forbidden constructs by node; for a key, by entry. */
   readonly constructs: ReadonlyMap<object, readonly Construct[]>;
-  /** Where the directives' lines start. */
+  /** Offsets of the directives' lines. */
   readonly directives: readonly number[];
 }
 
-/** Why a text cannot be read to its end. */
+/** Why a text cannot be parsed completely. */
 export type YamlFailure =
   | { readonly kind: "syntax"; readonly offset: number; readonly message: string }
   /** More than `TOKEN_LIMIT`. */
   | { readonly kind: "size" }
-  /** One more document than one file may hold starts at `offset`. */
+  /** A second document starts at `offset`. */
   | { readonly kind: "second-document"; readonly offset: number };
 
 export function readYaml(text: string): YamlDocument | YamlFailure {
@@ -44,7 +44,7 @@ export function readYaml(text: string): YamlDocument | YamlFailure {
   const parsed = parse(text);
   if (parsed === null) return { kind: "size" };
   const { documents, directives, isCut } = parsed;
-  // Tags are reported whether or not they mean something.
+  // All tags are reported later, known or not.
   const error = documents.flatMap(({ errors }) => errors).find(({ code }) => code !== "TAG_RESOLVE_FAILED");
   if (error !== undefined && !isCut)
     return { kind: "syntax", offset: error.pos[0], message: withoutSource(error.message) };
@@ -59,11 +59,11 @@ const LINE_FEED = 10;
 interface Parsed {
   readonly documents: readonly Document.Parsed[];
   readonly directives: readonly number[];
-  /** Nested so deep that it was not read to its end. */
+  /** Nested too deep to be read completely. */
   readonly isCut: boolean;
 }
 
-/** Null for more than `TOKEN_LIMIT`. Token by token, so that a hostile text is given up before it has become large. */
+/** Null for more than `TOKEN_LIMIT` tokens. Parses token by token to stop before a hostile text takes much memory. */
 function parse(text: string): Parsed | null {
   const parser = new Parser();
   const composer = new Composer({ schema: "failsafe", uniqueKeys: false, logLevel: "silent", prettyErrors: false });
@@ -89,7 +89,7 @@ function parse(text: string): Parsed | null {
   return { documents, directives, isCut };
 }
 
-/** After a colon some messages repeat what they are about, which may be a secret, and as long as the text. */
+/** Cuts a parser message at the colon: after it some messages quote the source, which may be a secret or very long. */
 function withoutSource(message: string): string {
   return message.replace(/(?<=\w): .*/s, "");
 }
@@ -102,7 +102,7 @@ function withoutPadding(text: string): string {
 
 type Constructs = Map<object, readonly Construct[]>;
 
-/** @param owner where a value that is not written is found: at its key or list. */
+/** @param owner the position for a missing value: that of its key or list. */
 function nodeOf(node: ParsedNode | null, owner: number, constructs: Constructs): Node {
   const read = unmarked(node, owner, constructs);
   const found = constructsOf(node);
@@ -136,7 +136,7 @@ function mappingOf(node: YAMLMap.Parsed, constructs: Constructs): MappingNode {
   return { kind: "mapping", offset: node.flow === true ? node.range[0] : (entries[0]?.keyOffset ?? 0), entries };
 }
 
-/** Of a collection, nothing. */
+/** Empty for a collection. */
 function textOf(node: ParsedNode | null): string {
   if (isAlias(node)) return `*${node.source}`;
   return isScalar(node) ? String(node.value ?? "") : "";

@@ -17,20 +17,20 @@ async function read(list: string) {
 const pathsOf = (count: number) => Array.from({ length: count }, (_, index) => `/etc/arm/${count - index}.yaml`);
 
 describe("configuration_files", () => {
-  test("64 files are taken, in their order", async () => {
+  test("accepts 64 files, in order", async () => {
     const { findings, files } = await read(JSON.stringify(pathsOf(64)));
     expect(findings).toEqual([]);
     expect(files?.map(({ path }) => path)).toEqual(pathsOf(64));
   });
 
-  test("65 files are one too many", async () => {
+  test("refuses 65 files", async () => {
     expect(await read(JSON.stringify(pathsOf(65)))).toMatchObject({
       findings: ["list_length /configuration_files"],
       files: undefined,
     });
   });
 
-  test("none is taken, with a warning that the digest covers nothing", async () => {
+  test("accepts an empty list, with a warning that the digest covers nothing", async () => {
     expect(await read("[]")).toMatchObject({ findings: ["no_config_files /configuration_files"], files: [] });
   });
 

@@ -34,7 +34,7 @@ describe("renderFindings", () => {
     for (const line of rendered.split("\n").slice(1)) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test("renderFindings: what a terminal would obey is escaped", async () => {
+  test("renderFindings: escapes terminal control characters", async () => {
     expect(await render("x: \u009b31m\u202Ebar\u2028\n")).toMatchInlineSnapshot(`
       "/etc/m.yaml:1:1: error missing: robot_type_id is required
           x: \\u009b31m\\u202ebar\\u2028

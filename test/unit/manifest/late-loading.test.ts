@@ -22,7 +22,7 @@ async function loaded(program: string): Promise<readonly string[]> {
 
 const read = (text: string) => `await readManifest(Buffer.from(${JSON.stringify(text)}), READY_CATALOG);`;
 
-test("a robot of a catalog type boots without what custom types need", async () => {
+test("a robot of a catalog type boots without loading the code for custom types", async () => {
   const byId = read("robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [/a]\n");
   expect(await loaded(`await import("${SRC}agent/commands/run.ts"); ${byId}`)).toEqual([]);
   // The question can be answered otherwise.

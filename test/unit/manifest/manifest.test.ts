@@ -198,7 +198,7 @@ describe("readManifest", () => {
     expect(JSON.stringify(reading.findings)).not.toContain("0123456789abcdef");
   });
 
-  test("scenario 16: a key repeated as a key of the mapping is never repeated in a message", async () => {
+  test("scenario 16: an API key as the key of a mapping never appears in a message", async () => {
     const { findings } = await read(`${YAM}${KEY}: 1\n${KEY}: 2\n`);
     expect(ids({ findings })).toEqual(["yaml_duplicate_key"]);
     expect(JSON.stringify(findings)).not.toContain("0123456789abcdef");
@@ -232,7 +232,7 @@ describe("readManifest", () => {
     },
   );
 
-  test("readManifest: no more findings than anyone reads", async () => {
+  test("readManifest: limits the number of findings", async () => {
     const { findings } = await read(Array.from({ length: 5000 }, (_, index) => `key${index}: 1\n`).join(""));
     expect(findings).toHaveLength(FINDING_LIMIT + 1);
   });

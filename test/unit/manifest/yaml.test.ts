@@ -94,12 +94,12 @@ describe("readYaml", () => {
     expect(readYaml("%YAML 1.2\n")).toMatchObject({ kind: "document", directives: [0] });
   });
 
-  test("readYaml: a file may be padded with empty lines; a text that ends with a few keeps them", () => {
+  test("readYaml: accepts padding with empty lines, and keeps a few at the end of a text", () => {
     expect(plainValue(`a: b${"\n".repeat(TOKEN_LIMIT)}`)).toEqual({ a: "b" });
     expect(plainValue("a: |+\n  b\n\n\n")).toEqual({ a: "b\n\n\n" });
   });
 
-  test("readYaml: more words and marks than a person writes are too many", () => {
+  test("readYaml: limits the number of tokens", () => {
     expect(readYaml("- a\n".repeat(TOKEN_LIMIT))).toEqual({ kind: "size" });
   });
 });
@@ -128,7 +128,7 @@ describe("readYaml of JSON, which is YAML", () => {
     map: fc.dictionary(fc.string({ maxLength: 12 }), tie("any"), { maxKeys: 4, noNullPrototype: true }),
   })).any;
 
-  test("readYaml: texts, lists and mappings are read as they were written", () => {
+  test("readYaml: reads texts, lists and mappings", () => {
     fc.assert(
       fc.property(value, fc.integer({ min: 0, max: 6 }), (data, indentation) => {
         const text = JSON.stringify(data, null, indentation);

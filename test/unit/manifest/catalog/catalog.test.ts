@@ -20,7 +20,7 @@ describe("catalog", () => {
     expect(await loadCatalog()).toEqual(golden.types);
   });
 
-  test("READY_CATALOG: what a boot needs of the rows", () => {
+  test("READY_CATALOG: agrees with the rows", () => {
     expect([...READY_CATALOG]).toEqual(
       golden.types.map(({ robot_type_id: robotTypeId, display_name: displayName, hosted }) => [
         robotTypeId,

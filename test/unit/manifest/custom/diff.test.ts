@@ -31,7 +31,7 @@ describe("diffContracts", () => {
     );
   });
 
-  test("diffContracts: two joints that changed places", async () => {
+  test("diffContracts: two joints that swapped", async () => {
     const swapped = await changes((text) =>
       text
         .replace("[shoulder, elbow]", "[elbow, shoulder]")
@@ -108,7 +108,7 @@ describe("diffContracts", () => {
     `);
   });
 
-  test("diffContracts: cameras and groups without axes that changed places", async () => {
+  test("diffContracts: cameras and groups without axes in another order", async () => {
     const head = "  - {name: head, kind: head, elements: [pan], unit: calibrated_range, state: [], action: none}\n";
     const mast = head.replace("head,", "mast,");
     expect(await changes((text) => text.replace("cameras", `${head}cameras`))).toMatchInlineSnapshot(`
@@ -156,7 +156,7 @@ describe("diffContracts", () => {
     `);
   });
 
-  test("diffContracts: axes that came and went", async () => {
+  test("diffContracts: added and removed axes", async () => {
     expect(
       await changes((text) =>
         text.replace(

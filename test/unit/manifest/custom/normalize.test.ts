@@ -192,7 +192,7 @@ test.each<[title: string, text: string, state: readonly string[], action: readon
 });
 
 describe("members", () => {
-  test("normalize: sides, zeros and frames of groups and cameras, what says nothing left out", async () => {
+  test("normalize: sides, zeros and frames of groups and cameras, without empty members", async () => {
     const text = `display_name: " Ge\\u0308rät "
 topology: bimanual
 action_semantics: eef_absolute
@@ -229,7 +229,7 @@ cameras:
     });
   });
 
-  test("normalize: what an extended robot changed, and nothing of its base's names", async () => {
+  test("normalize: an extended robot has its changes, and does not name its base", async () => {
     const text = (rest: string) => `extends: bridge.widowx-250.v1\n${rest}${CAMERA}`;
     const [plain, changed] = [
       await contractOf(text("")),

@@ -118,7 +118,7 @@ function repeated(line: string, count: number): string {
 const LIMITS = "{position: [[-1, 1], [-2, 2]], velocity: 1}";
 const FPS = "fps: 30";
 
-describe("nothing to say", () => {
+describe("no findings", () => {
   run([
     ["arm", ARM, []],
     ["pair", PAIR, []],
@@ -421,7 +421,7 @@ describe("stage 3: every key by itself", () => {
   ]);
 });
 
-describe("stage 4: what it is called, and what must be said", () => {
+describe("stage 4: the type's id, and required keys", () => {
   run([
     [
       "a catalog id is not also reserved",
@@ -637,7 +637,7 @@ describe("stage 5: each group and camera by itself", () => {
   ]);
 });
 
-describe("stage 6: values, and the whole robot", () => {
+describe("stage 6: values, and the robot as a whole", () => {
   run([
     [
       "an aperture that does not open",
