@@ -1,6 +1,5 @@
 /**
- * The parts of the service put together over a store, ready to be let listen: what follows from a request or a task, and nothing of the
- * process, its sockets and its files. A simulated world hands requests to `app` itself.
+ * Assembles the service over a store, without process, sockets and files. The simulation passes requests to `app` directly.
  */
 import type { FastifyInstance } from "fastify";
 
@@ -38,7 +37,7 @@ import { createTasks } from "./tasks.ts";
 import { createUsageClock } from "./usage/clock.ts";
 import type { MeteringContext } from "./usage/clock.ts";
 
-/** What the parts are told, with every default resolved. */
+/** Options of the parts, with all defaults resolved. */
 export interface AssemblyConfiguration {
   readonly tls: TlsFiles | null;
   readonly trustedProxies: readonly string[];
@@ -53,7 +52,7 @@ export interface AssemblyConfiguration {
   readonly readiness: ReadinessTimes;
 }
 
-/** What the parts stand on. */
+/** What the parts are built on. */
 export interface Foundation {
   readonly store: Store;
   /** Disposed of with the tasks. */
@@ -74,7 +73,7 @@ export type Assembled =
     }
   | Failed;
 
-/** Prepares the store and builds the service over it. `resources` let go of all of it, in the order of a graceful end. */
+/** Prepares the store and builds the service over it. `resources` disposes of all parts, in the order of a graceful stop. */
 export async function assemble(
   configuration: AssemblyConfiguration,
   foundation: Foundation,
@@ -155,7 +154,7 @@ export async function assemble(
   return { state: "assembled", app, loop, scheme: listener.scheme };
 }
 
-/** Writes down what a task noted since its last run. Without a database that is lost. */
+/** Writes what was noted in memory since the last run; it is lost if the store is unavailable. */
 async function flushAtEnd(
   { task, flush }: { readonly task: Task; flush(): Promise<void> },
   { log }: Pick<ServiceMachine, "log">,

@@ -1,13 +1,13 @@
 import type { Reader } from "./kernel/store/store.ts";
 import type { Tables } from "./kernel/store/tables.ts";
 
-/** A change somebody made, as far as others must know to look again. */
+/** An audited change, with what others need to decide whether to reload. */
 export type AuditedChange = Pick<Tables["audit_log"], "id" | "organization_id" | "action">;
 
-/** So many of the newest changes are looked at. */
+/** How many of the newest changes are read. */
 export const NEWEST_CHANGES_MAXIMUM = 200;
 
-/** The newest changes that were made, of all organizations, newest first. */
+/** The newest changes of all organizations, newest first. */
 export function newestChanges(reader: Reader): Promise<readonly AuditedChange[]> {
   return reader
     .selectFrom("audit_log")
@@ -17,10 +17,10 @@ export function newestChanges(reader: Reader): Promise<readonly AuditedChange[]>
     .execute();
 }
 
-/** So many changes are looked through, where more were made than are kept. */
+/** How many changes are counted at most. */
 const LOOKED_THROUGH_MAXIMUM = 10_000;
 
-/** How many changes of each action every organization had since the one of this id; null where there are too many to tell. */
+/** Number of changes after this id, by organization and action; null when there are too many. */
 export async function countChangesSince(
   reader: Reader,
   id: string,
@@ -41,7 +41,7 @@ export async function countChangesSince(
   return rows.reduce((sum, { count }) => sum + count, 0) < LOOKED_THROUGH_MAXIMUM ? rows : null;
 }
 
-/** What is equal as long as every endpoint's health is. */
+/** A text that changes when the health of any endpoint changes. */
 export async function endpointsMark(reader: Reader): Promise<string> {
   const endpoints = await reader
     .selectFrom("endpoints")
@@ -52,7 +52,7 @@ export async function endpointsMark(reader: Reader): Promise<string> {
   return JSON.stringify(endpoints);
 }
 
-/** What is equal as long as nothing moved an organization's deployments; almost: two that changed places are equal too. */
+/** A text that changes when an organization's deployments change state; two that swap states go unnoticed. */
 export async function deploymentsMark(reader: Reader, organizationId: string): Promise<string> {
   const counts = await reader
     .selectFrom("deployments")
@@ -67,11 +67,11 @@ export async function deploymentsMark(reader: Reader, organizationId: string): P
   return JSON.stringify(counts);
 }
 
-/** How an organization's fleets are, as far as it changes what is told of them. */
+/** The state of an organization's fleets, as far as answers about them depend on it. */
 export interface FleetsMark {
-  /** Equal as long as they work with the same generations, and no window of theirs began or ended. */
+  /** Changes when a fleet changes its generation, or a window begins or ends. */
   readonly mark: string;
-  /** When the next window begins or ends, in milliseconds since the epoch; infinite where none does. */
+  /** When the next window begins or ends, in milliseconds since the epoch; infinite if none does. */
   readonly nextEdgeMs: number;
 }
 
@@ -94,7 +94,7 @@ export async function fleetsMark(reader: Reader, organizationId: string, nowMs: 
   return { mark, nextEdgeMs: Math.min(starts.nextMs, ends.nextMs) };
 }
 
-/** When a window of the organization last began or ended, null where none did, and when one does next. */
+/** When a window of the organization last began or ended (null if none did), and when one does next. */
 async function edgesAround(
   reader: Reader,
   organizationId: string,
@@ -113,7 +113,7 @@ async function edgesAround(
   return { lastMs: last?.at_ms ?? null, nextMs: next?.at_ms ?? Number.POSITIVE_INFINITY };
 }
 
-/** What is equal as long as an organization's ledger ends with the same record. */
+/** A text that changes when a record is added to an organization's ledger. */
 export async function usageMark(reader: Reader, organizationId: string): Promise<string> {
   const newest = await reader
     .selectFrom("usage_records")

@@ -1,4 +1,4 @@
-/** The one door of the service to the console's server: everything that src/console/server uses of the service is listed here. */
+/** The interface of the service for the console's server: src/console/server imports only from here. */
 export {
   countChangesSince,
   deploymentsMark,

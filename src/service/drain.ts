@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import type { InFlight } from "./kernel/traffic/in-flight.ts";
 
-/** Stops listening, lets answers that are owed go out, then closes what is left: clients that keep their connection for later. */
+/** Stops listening, waits for open answers, then closes the remaining keep-alive connections. */
 export async function drain(
   app: FastifyInstance,
   inFlight: InFlight,
@@ -17,7 +17,7 @@ export async function drain(
     await clock.sleep(timeoutMs, patience.signal);
     log.warn("drain_cut_short", { timeout_ms: timeoutMs });
   } catch {
-    // Nothing is owed any more.
+    // All answers were sent.
   }
   app.server.closeAllConnections();
   await Promise.all([closed, idle]);

@@ -6,9 +6,9 @@ import type { HistoryLimits } from "./robots/history-budget.ts";
 import { ROBOT_LIMITS } from "./robots/limits.ts";
 import type { RobotLimits } from "./robots/limits.ts";
 
-/** Everything that clients may take of the service. */
+/** All limits on clients. */
 export interface ServiceLimits extends HttpLimits {
-  /** Streams of events to pages of the console. */
+  /** Event streams to pages of the console. */
   readonly streams: StreamLimits;
   readonly robots: RobotLimits;
   readonly historyBytesPerDay: HistoryLimits;
@@ -16,7 +16,7 @@ export interface ServiceLimits extends HttpLimits {
 
 export const SERVICE_LIMITS: ServiceLimits = {
   ...HTTP_LIMITS,
-  // A browser shares one stream among its windows, wherever it has locks for that.
+  // Browsers with the Web Locks API share one stream among their windows.
   streams: { credential: 20, organization: 200, all: 1000 },
   robots: ROBOT_LIMITS,
   historyBytesPerDay: HISTORY_LIMITS,

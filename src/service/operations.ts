@@ -29,12 +29,12 @@ import type { MeteringContext } from "./usage/clock.ts";
 import { listOrganizationUsage } from "./usage/operations.ts";
 import { summarizeUsage } from "./usage/summary.ts";
 
-/** What all operations together work with. */
+/** What the operations need. */
 export interface OperationsContext extends MountContext, MeteringContext {
   readonly refusals: Pick<Refusals, "note">;
 }
 
-/** Every operation of the contract, with what answers it. */
+/** Mounts every operation of the contract with its handler. */
 export function mountOperations(app: FastifyInstance, context: OperationsContext, limits: SetupLimits): void {
   mountWithBody(app, context, operations.setupRobot, setupRobot(context, limits), (request, refused) =>
     noteRefusedSetup(context.refusals, request, refused),

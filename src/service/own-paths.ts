@@ -9,12 +9,12 @@ import { send } from "./kernel/http/send.ts";
 import type { Metrics } from "./kernel/metrics.ts";
 import { openApiDocument } from "./openapi/openapi.ts";
 
-/** How long the store counts as reachable after it answered: anyone may ask, as often as they like. */
+/** How long a successful check of the store is cached, because anyone may request /readyz. */
 const READY_FRESH_MS = 1000;
-/** The same of /metrics: to look at the process takes longer than to answer most requests. */
+/** How long /metrics is cached: rendering it takes longer than most requests. */
 const METRICS_FRESH_MS = 200;
 
-/** /healthz: the process answers. /readyz: it is worth sending requests to. */
+/** /healthz: the process answers. /readyz: the service can handle requests. */
 export function mountHealth(
   app: FastifyInstance,
   { store, machine }: Pick<MountContext, "store" | "machine">,
@@ -29,7 +29,7 @@ export function mountHealth(
   });
 }
 
-/** What the service says about itself: /metrics to Prometheus, /openapi.json to whoever builds a client. */
+/** /metrics for Prometheus, /openapi.json for developers of clients. */
 export function mountDescription(
   app: FastifyInstance,
   { metrics, showsMetrics }: { readonly metrics: Metrics; readonly showsMetrics: boolean },

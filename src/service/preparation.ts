@@ -12,18 +12,18 @@ import { bootstrapKey } from "./keys/bootstrap.ts";
 import { applyModels } from "./models/apply-at-start.ts";
 import { modelsRefused } from "./start-problem.ts";
 
-/** The service cannot start. `findings` are those of the model catalog, where it is what failed. */
+/** The service cannot start. `findings` are those of the model catalog, if it is invalid. */
 export interface Failed {
   readonly state: "failed";
   readonly problem: Problem;
   readonly findings?: readonly Finding[];
-  /** A file that was named is wrong in itself, whatever machine reads it. */
+  /** Whether a given file is invalid on every machine. */
   readonly is_invalid?: true;
 }
 
 type Opened = { readonly state: "opened"; readonly store: Store } | Failed;
 
-/** The certificate to serve with; null without TLS. */
+/** Reads the certificate; null without TLS. */
 export async function readPair(
   tls: TlsFiles | null,
   { clock, files }: ServiceMachine,
@@ -33,7 +33,7 @@ export async function readPair(
   return reading.state === "read" ? reading.pair : { state: "failed", problem: reading.problem, is_invalid: true };
 }
 
-/** Opens the store, and holds a data directory for this process alone. Both are let go by `resources`. */
+/** Opens the store, and locks a data directory for this process. `resources` releases both. */
 export async function openLockedStore(
   location: StoreLocation,
   machine: ServiceMachine,
@@ -48,7 +48,7 @@ export async function openLockedStore(
   return { state: "opened", store: resources.use(await openStore(location, machine)) };
 }
 
-/** What the store must hold before the first request: a key that works, and the models. */
+/** Writes what the store needs before the first request: a valid key, and the models. */
 export async function prepareStore(
   {
     bootstrap_key_file: bootstrapKeyFile,

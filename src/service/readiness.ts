@@ -1,6 +1,6 @@
 /**
- * Readiness, observed: a prober asks the endpoints of the catalog how they are, a reconciler moves fleets along when these
- * answers allow it, and readiness/derive-fleet.ts tells from both what each fleet is like.
+ * Readiness: a prober checks the endpoints of the catalog, a reconciler activates generations of fleets when their endpoints are healthy,
+ * and readiness/derive-fleet.ts derives the state of each fleet from both.
  */
 import { createHealthProbe } from "./endpoints/probe.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
@@ -11,7 +11,7 @@ import { createReconcileFleets } from "./fleets/tasks.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 
-/** Dispose of it after the loop that runs its tasks, before the store. */
+/** Dispose of it after the task loop and before the store. */
 export interface Readiness extends AsyncDisposable {
   readonly tasks: readonly Task[];
 }

@@ -24,7 +24,7 @@ import { mountOperations } from "./operations.ts";
 import type { OperationsContext } from "./operations.ts";
 import { mountDescription, mountHealth } from "./own-paths.ts";
 
-/** What the end of the service and its requests know of each other. */
+/** Connects the stopping of the service with its open requests. */
 export interface Draining {
   readonly signal: AbortSignal;
   readonly inFlight: InFlight;
@@ -37,15 +37,15 @@ export interface HttpOptions {
   readonly metrics: Metrics;
   /** Whether /metrics answers. */
   readonly showsMetrics: boolean;
-  /** Tell every request at info, not only at debug. */
+  /** Log every request at info instead of debug. */
   readonly logsRequests: boolean;
-  /** Addresses and networks whose X-Forwarded-For is believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Where the built console is; null where none is served. */
+  /** Folder of the built console; null serves none. */
   readonly consoleFolder: string | null;
 }
 
-/** The service's HTTP side: routing, limits, and an answer in JSON whatever happens. */
+/** The HTTP server of the service: routing, limits, and JSON answers to all errors. */
 export function createHttpServer(context: OperationsContext, options: HttpOptions): FastifyInstance {
   const { log, random } = context.machine;
   const { limits, listener, draining, metrics, consoleFolder } = options;
@@ -59,7 +59,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     bodyLimit: limits.bodyBytes,
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    // Whatever fits into a request may be asked for: too long a name is nobody's, as any other.
+    // No own limit: a parameter that is too long is answered like any other unknown name.
     routerOptions: { maxParamLength: limits.headerBytes },
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     genReqId: requestIdOf,
@@ -78,7 +78,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     if (!(await context.traffic.arrive(clientAddress(request)))) return send(reply, TOO_MANY_REQUESTS);
     const unreadable = refuseHead(request);
     if (unreadable !== null) return send(reply.header("connection", "close"), unreadable);
-    // Here, before a body is read: a path that is nobody's takes none.
+    // Before the body is read: unknown paths accept none.
     if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
   });
   app.addHook("onSend", async ({ raw }, reply) => {
@@ -86,7 +86,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
       reply.header("connection", "close");
       closeUnread(raw.socket, limits.lingerMs);
     }
-    // A connection kept alive would hold up the end until its client thinks of something to ask.
+    // An idle keep-alive connection would delay the stop.
     if (draining.signal.aborted) reply.header("connection", "close");
   });
   app.addHook("onResponse", async (request, reply) => {
@@ -127,7 +127,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     mountConsole(app, context, { files, metrics, streams: limits.streams, stopping: draining.signal });
   return app;
 
-  /** Paths that another operation would take for a parameter of its own. */
+  /** Refuses paths that would otherwise match a parameter of another operation. */
   function mountRefusals(): void {
     for (const { path, methods } of shadowedPaths()) {
       app.route({
@@ -139,7 +139,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     }
   }
 
-  /** A person who mistyped an address gets a page with the way back. */
+  /** Browsers get a page with a link to the console. */
   function refusePath(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | FastifyReply {
     const answer = refuseRoute(request);
     const isPage = isForPage(request.method, pathOf(request), request.headers.accept);
@@ -154,21 +154,21 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   }
 }
 
-/** What Node's parser lets through: other versions of HTTP, and more than one Host, of which a proxy may have chosen another (RFC 9112, 3.2). */
+/** Refuses what Node's parser accepts: other versions of HTTP, and several Host headers, of which a proxy may use another (RFC 9112, 3.2). */
 function refuseHead({ raw }: FastifyRequest): Answer | null {
   if (raw.httpVersionMajor !== 1) return refuseUnreadable(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here");
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
   return hosts.length > 1 ? refuseUnreadable(400, "The request has more than one Host header") : null;
 }
 
-/** The router takes `/v1/robots/` for the robot without a name; it is a path of nobody's. */
+/** The router matches `/v1/robots/` as a robot with an empty name; the path does not exist. */
 function hasEmptyParameter({ params }: FastifyRequest): boolean {
   if (typeof params !== "object" || params === null) return false;
-  // The rest of a page's path may be empty.
+  // The wildcard of console paths may be empty.
   return Object.entries(params).some(([name, value]) => value === "" && name !== "*");
 }
 
-/** A status the framework chose for what the client did; null for what is our fault. */
+/** The status of a client error found by the framework; null for errors of the service. */
 function statusOf(error: unknown): number | null {
   if (!(error instanceof Error) || !("statusCode" in error) || typeof error.statusCode !== "number") return null;
   return error.statusCode >= 400 && error.statusCode < 500 ? error.statusCode : null;

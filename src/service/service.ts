@@ -1,10 +1,9 @@
 /**
  * The self-hosted robot policy service: the /v1 API over a store, which is a folder on the local disk or a PostgreSQL database.
  *
- * kernel/ takes requests, guards its limits, tells who sends them, holds their bodies to the contract of src/api, and has the store.
- * Each resource has a folder: its operations, its rules, its queries and what is done about it without being asked. operations.ts
- * mounts the operations, tasks.ts starts the tasks, assembly.ts puts all of it together. A request is answered when what it changed
- * is durable.
+ * kernel/ receives requests, enforces limits, authenticates, validates bodies against the contract of src/api, and has the store. Each
+ * resource has a folder with its operations, rules, queries and background tasks. operations.ts mounts the operations, tasks.ts starts
+ * the tasks, assembly.ts assembles the service. A request is answered when its changes are durable.
  */
 import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -28,25 +27,25 @@ import { openLockedStore, readPair } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
 import { startProblem } from "./start-problem.ts";
 
-/** What the service is told; of what may be left out, `resolve` has the default. */
+/** Options of the service; `resolve` has the defaults. */
 export interface ServiceConfiguration {
-  /** Holds everything the service remembers; a data directory is made when it is not there. */
+  /** Location of the store; a missing data directory is created. */
   readonly store: StoreLocation;
   readonly listen: ListenAddress;
   readonly tls?: TlsFiles | null;
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[];
   readonly bootstrap_key_file?: string | null;
   /** The model catalog, applied at start and by `reload`. */
   readonly models_file?: string | null;
-  /** Null switches it off. */
+  /** Null disables it. */
   readonly rateLimit?: RateLimits | null;
   readonly metrics?: boolean;
-  /** Where the built console is; without it none is served. */
+  /** Folder of the built console; without it none is served. */
   readonly consoleFolder?: string | null;
-  /** Tell every request at info, not only at debug. */
+  /** Log every request at info instead of debug. */
   readonly logRequests?: boolean;
-  /** Null keeps the audit log for ever. */
+  /** Null keeps audit entries for ever. */
   readonly auditRetentionDays?: number | null;
   readonly limits?: Partial<ServiceLimits>;
   readonly readiness?: Partial<ReadinessTimes>;
@@ -55,13 +54,13 @@ export interface ServiceConfiguration {
 export type Started = { readonly state: "listening"; readonly url: string } | Failed;
 
 export interface Service extends AsyncDisposable {
-  /** Resolves when requests are accepted, or cannot be. Once only. */
+  /** Resolves when the service accepts requests, or cannot start. Call once. */
   start(): Promise<Started>;
-  /** Takes the TLS files and the model catalog as they are now. What is wrong with them is told in the log, and the old ones stay. */
+  /** Reloads the TLS files and the model catalog. Errors are logged, and the old ones stay in use. */
   reload(): Promise<void>;
 }
 
-/** Connections that the kernel makes before they are accepted. Those beyond try again after one, three and seven seconds. */
+/** Connections that the kernel queues before they are accepted. Clients beyond that retry after one, three and seven seconds. */
 const WAITING_CONNECTIONS = 4096;
 
 type Resolved = ReturnType<typeof resolve>;
@@ -69,8 +68,8 @@ type Resolved = ReturnType<typeof resolve>;
 /**
  * The service, not yet started.
  *
- * Disposing of it takes no new requests, lets those in flight finish for `drain_timeout_ms` at most, ends the tasks and closes
- * the store, in this order.
+ * Disposing of it refuses new requests, waits at most `drain_timeout_ms` for those in flight, ends the tasks and closes the store, in this
+ * order.
  */
 export function createService(configuration: ServiceConfiguration, machine: ServiceMachine): Service {
   const resolved = resolve(configuration);

@@ -33,7 +33,7 @@ const PRIVILEGED_PORT: ListenProblem = {
   fix: `Under systemd, the unit gives it with AmbientCapabilities=, as ${UNIT} does. Otherwise choose a port from 1024 on.`,
 };
 
-/** What a person can do about a service that could not start; null for a bug. */
+/** The message for a service that could not start; null for a bug. */
 export function startProblem(
   error: unknown,
   { store, listen }: { readonly store: StoreLocation; readonly listen: ListenAddress },
@@ -41,7 +41,7 @@ export function startProblem(
   return listenProblem(error, listen) ?? storeProblem(error, store);
 }
 
-/** The same for an error of listening alone. */
+/** As `startProblem`, for errors of listening only. */
 export function listenProblem(error: unknown, listen: ListenAddress): Problem | null {
   if (!isListenError(error)) return null;
   const code = errorCode(error) ?? "";
@@ -52,7 +52,7 @@ export function listenProblem(error: unknown, listen: ListenAddress): Problem | 
 
 const LISTEN_CALLS: ReadonlySet<unknown> = new Set(["listen", "bind", "getaddrinfo", "uv_interface_addresses"]);
 
-/** The same codes come from the way to a database, but not from these calls. */
+/** Connections to a database fail with the same codes, but in other system calls. */
 function isListenError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && LISTEN_CALLS.has(error.syscall);
 }

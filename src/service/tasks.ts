@@ -11,11 +11,11 @@ import type { MeteringContext } from "./usage/clock.ts";
 export interface TaskOptions {
   readonly readiness: ReadinessTimes;
   readonly health: HealthProbe;
-  /** Null keeps the audit log for ever. */
+  /** Null keeps audit entries for ever. */
   readonly auditRetentionDays: number | null;
 }
 
-/** Everything the service does without being asked. What must be closed after the tasks have ended goes to `resources`. */
+/** Creates the background tasks of the service. `resources` receives what must be closed after the tasks have ended. */
 export function createTasks(
   context: MeteringContext,
   { readiness, health, auditRetentionDays }: TaskOptions,

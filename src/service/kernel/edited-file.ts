@@ -14,7 +14,7 @@ export interface EditedFileRules {
   readonly limitBytes: number;
 }
 
-/** The bytes of a file that a person edits, or what is wrong with it as a whole. */
+/** The bytes of a file that a person edits, or why it cannot be read. */
 export async function readEditedFile(
   files: Files,
   path: string,
@@ -44,14 +44,14 @@ export async function readEditedFile(
   }
 }
 
-/** What was found in a file, and its bytes to show the lines it is about. */
+/** Findings in a file, and its bytes to show the lines concerned. */
 export interface FileFindings {
   readonly path: string;
   readonly bytes: Uint8Array | null;
   readonly findings: readonly Finding[];
 }
 
-/** Shows findings with the lines they are about, on stderr. */
+/** Prints findings with the lines concerned on stderr. */
 export function showFindings({ path, bytes, findings }: FileFindings, terminal: Terminal): void {
   for (const text of renderFindings(findings, { path, bytes, columns: terminal.columns })) terminal.note(text);
 }

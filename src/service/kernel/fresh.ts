@@ -1,8 +1,8 @@
 import type { Clock } from "../../platform/clock.ts";
 
 /**
- * The same question, but put at most once in `freshMs`: whoever asks meanwhile gets the last answer, or waits for the one that
- * is on its way, so that a flood of them costs no more than a few. A failure is for those who wait for it, and is not kept.
+ * Caches the result of a call for `freshMs`. Calls meanwhile get the cached result or wait for the running call, so that a flood of calls
+ * costs little. Failures reject the waiting calls and are not cached.
  */
 export function createFresh<T>(
   ask: () => Promise<T>,

@@ -3,7 +3,7 @@ import { TypeID } from "typeid-js";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 
-/** What an id names; the reader of a log sees it at once. */
+/** Prefix of an id: the kind of resource, visible in logs. */
 export type IdPrefix =
   | "aud"
   | "dep"
@@ -18,12 +18,12 @@ export type IdPrefix =
   | "ses"
   | "use";
 
-/** Makes ids that sort as they were made: `rob_01jz…`, a UUIDv7 in the alphabet of TypeID. */
+/** Creates ids that sort by creation time: `rob_01jz…`, a UUIDv7 encoded as TypeID. */
 export type NewId = (prefix: IdPrefix) => string;
 
-/** Within one millisecond, and while the wall clock runs behind itself, a 12-bit counter keeps the order (RFC 9562, 6.2, method 1). */
+/** Within one millisecond, and while the wall clock is behind the last id, a 12-bit counter keeps the order (RFC 9562, 6.2, method 1). */
 const COUNTER_MAXIMUM = 0xfff;
-/** A clock that goes back by more was wrong before: ids follow it, or lists and pages would go by that time until it has come. */
+/** When the clock goes back by more than this, it was wrong before, and ids follow the corrected clock. */
 const SETBACK_MAXIMUM_MS = 60_000;
 
 export function createIds(clock: Clock, random: Random): NewId {
@@ -44,7 +44,7 @@ export function createIds(clock: Clock, random: Random): NewId {
   };
 }
 
-/** Ids of this kind that were made later, by clocks that agree, sort behind this one. */
+/** Ids created later, by clocks that agree, sort after this one. */
 export function firstIdAt(prefix: IdPrefix, atMs: number): string {
   return TypeID.fromUUIDBytes(prefix, uuidV7(Math.max(0, atMs), 0, new Uint8Array(8))).toString();
 }

@@ -5,7 +5,7 @@ import type { LogOutput } from "../../platform/log/log-output.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { LogLevel } from "./log-level.ts";
 
-/** Structured log lines, one JSON object each: `event` says what changed, the other fields say to what. */
+/** Structured log, one JSON object per line: `event` names the change, other fields describe it. */
 export function createLog(level: LogLevel, output: LogOutput): Log {
   const logger = pino({ level, ...LINE_SETTINGS }, { write: (line) => output.write(jsonLine(line)) });
   return {

@@ -1,9 +1,9 @@
 import type { Metrics } from "./metrics.ts";
 
-/** Fine enough to see whatever holds a request up noticeably. */
+/** Fine enough to see every delay that a client would notice. */
 const PERIOD_MS = 20;
 
-/** Tells how late timers are, which is how long requests wait because something else holds the event loop. */
+/** Reports how late timers fire, which is how long requests wait while something blocks the event loop. */
 export function watchLoopDelay(metrics: Pick<Metrics, "loopDelayed">): Disposable {
   let lastMs = performance.now();
   const timer = setInterval(() => {

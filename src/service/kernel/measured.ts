@@ -6,7 +6,7 @@ import type { Tables } from "./store/tables.ts";
 import { StoreUnavailableError } from "./store/unavailable.ts";
 import type { Task } from "./tasks/task.ts";
 
-/** The same store, with its writes measured. */
+/** Wraps a store to measure its writes. */
 export function measureStore(store: Store, metrics: Metrics): Store {
   async function write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
     const end = metrics.writing();
@@ -29,7 +29,7 @@ export function measureStore(store: Store, metrics: Metrics): Store {
   };
 }
 
-/** The same task, with its runs counted. */
+/** Wraps a task to count its runs. */
 export function measureTask(task: Task, metrics: Metrics): Task {
   return {
     ...task,
@@ -38,7 +38,7 @@ export function measureTask(task: Task, metrics: Metrics): Task {
         await task.run(signal);
         metrics.taskEnded(task.name, "succeeded");
       } catch (error) {
-        // What a run says while it is torn down is of no interest.
+        // Aborted runs are not counted.
         if (!signal.aborted) metrics.taskEnded(task.name, "failed");
         throw error;
       }

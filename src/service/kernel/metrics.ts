@@ -3,50 +3,50 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import { operations } from "../../api/api.ts";
 import type { Limit } from "./traffic/limit.ts";
 
-/** A request as it was answered. Every member has few values, whatever clients send. */
+/** An answered request. Every member has few values, whatever clients send. */
 export interface AnsweredRequest {
   readonly method: string;
-  /** Template of the path, `/v1/fleets/{fleet_id}`; `none` for a path that is nobody's. */
+  /** Template of the path, `/v1/fleets/{fleet_id}`; `none` for an unknown path. */
   readonly route: string;
   readonly status: number;
   readonly durationS: number;
 }
 
-/** What the service tells Prometheus. No label holds a name, an id or an address. */
+/** Metrics for Prometheus. No label contains a name, an id or an address. */
 export interface Metrics {
   readonly contentType: string;
   render(): Promise<string>;
   answered(request: AnsweredRequest): void;
   refusedCredential(): void;
-  /** Somebody was turned away, or lost something, because of a limit. */
+  /** A client was refused, or lost a connection, because of a limit. */
   limitMet(limit: Limit): void;
-  /** The event loop came to a timer so much too late. */
+  /** A timer fired this much too late. */
   loopDelayed(durationS: number): void;
-  /** When the certificate in force ends, in seconds since the Unix epoch. */
+  /** When the current certificate expires, in seconds since the Unix epoch. */
   certificateEnds(atS: number): void;
-  /** A write was asked for. @returns what to call when it ended. */
+  /** A write was requested. @returns the function to call when it ends. */
   writing(): (outcome: "committed" | "unavailable" | "failed") => void;
   /** A run of a task ended. */
   taskEnded(task: string, outcome: "succeeded" | "failed"): void;
-  /** Adds a figure that is looked up whenever it is asked for. Where looking fails there is none. */
+  /** Adds a figure that is read on each request for metrics, and omitted when reading fails. */
   addFigure(figure: Figure): void;
 }
 
-/** So many of each kind, for example endpoints by their health. */
+/** A number per kind, for example endpoints by health. */
 export interface Figure {
   readonly name: string;
   readonly help: string;
-  /** What kinds are told apart by. */
+  /** The label that distinguishes kinds. */
   readonly label: string;
   count(): Promise<readonly { readonly kind: string; readonly count: number }[]>;
 }
 
-/** Bounds in seconds: the contract's lists and durable writes take a few milliseconds, a stuck disk seconds. */
+/** Histogram bounds in seconds: lists and durable writes take a few milliseconds, a hanging disk takes seconds. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const PREFIX = "robot_policy_service_";
 const SETUP_ROUTE = operations.setupRobot.path;
 
-/** Metrics in a registry of their own, with those of the process. */
+/** Creates a separate registry, with the metrics of the process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -135,7 +135,7 @@ export function createMetrics(): Metrics {
           try {
             for (const { kind, count: value } of await count()) gauge.set({ [label]: kind }, value);
           } catch {
-            // A store that does not answer has a metric of its own; the others are still told.
+            // An unreachable store has its own metric; other metrics are still reported.
           }
         },
       });

@@ -1,10 +1,9 @@
 /**
- * The kernel: what every resource of the service stands on, and nothing of any resource. This file has what a handler is given, and what
- * it answers with.
+ * The kernel: what all resources of the service share; it knows none of them. This file defines the input and output of handlers.
  *
- * http/ takes requests and sends answers, connections/ accepts connections, traffic/ shares among clients what there is of memory and
- * time, auth/ tells who asks, validation/ holds bodies to the contract of src/api, lists/ pages through lists, store/ keeps rows, tasks/
- * runs what nobody asks for.
+ * http/ receives requests and sends answers, connections/ accepts connections, traffic/ shares memory and time fairly among clients, auth/
+ * authenticates, validation/ checks bodies against the contract of src/api, lists/ pages through lists, store/ stores rows, tasks/ runs
+ * background work.
  */
 import type { Principal } from "./auth/authenticate.ts";
 import type { LastUsed } from "./auth/last-used.ts";
@@ -24,32 +23,32 @@ export interface OperationContext {
   readonly machine: ServiceMachine;
   readonly lastUsed: Pick<LastUsed, "note">;
   readonly limitsMet: Pick<LimitsMet, "note">;
-  /** Has the tasks of the service look at the store now: something they care for has changed. */
+  /** Makes the tasks of the service run soon, because something that concerns them has changed. */
   readonly nudge: () => void;
 }
 
-/** One request that was authenticated, allowed and validated. */
+/** One authenticated, authorized and validated request. */
 export interface Call<Body, Query = null> {
   readonly principal: Principal;
-  /** Writes on behalf of the principal; nothing any more once its credential has ended. */
+  /** Writes on behalf of the principal while its credential is valid. */
   readonly write: PrincipalWrite;
   readonly body: Body;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;
-  /** Query parameters by the operation's schema; null where it has none. */
+  /** Query parameters by the operation's schema; null if it has none. */
   readonly query: Query;
   /** Path and query as they were sent, for links to the next page. */
   readonly url: string;
   readonly request_id: string;
-  /** Of the client. */
+  /** Address of the client. */
   readonly address: string;
 }
 
 export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<AnyAnswer>;
 
-/** One request of an operation anyone may use. */
+/** One request of a public operation. */
 export interface PublicCall<Body> extends Omit<Call<Body>, "principal" | "write"> {
-  /** What the client says it is, in `User-Agent`. */
+  /** The client's `User-Agent`. */
   readonly program: string | null;
 }
 

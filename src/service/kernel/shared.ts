@@ -1,15 +1,15 @@
-/** Puts a question for somebody; the answer may be one that others wait for too. */
+/** Calls `ask`; concurrent calls about the same thing may share a result. */
 export type Shared<T> = (about: string, ask: () => Promise<T>) => Promise<T>;
 
 interface Question<T> {
   readonly answer: Promise<T>;
-  /** For all who asked since this one was put. */
+  /** The next call, for all callers that arrived during this one. */
   next: Promise<T> | null;
 }
 
 /**
- * The same question of many at once: while it is being answered, whoever asks it too waits, and it is put once more for all of them. So
- * nobody gets an answer that is older than their question, and a flood of one question costs no more than one at a time.
+ * Coalesces concurrent calls: callers that arrive during a call wait, and share one further call that starts after it. So no caller gets a
+ * result from before its call, and a flood costs no more than one call at a time.
  */
 export function createShared<T>(): Shared<T> {
   const underWay = new Map<string, Question<T>>();

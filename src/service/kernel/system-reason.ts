@@ -1,6 +1,6 @@
 import { errorCode } from "../../platform/files/files.ts";
 
-/** What the system refused, as a person would say it (errno(3)). */
+/** Plain words for errors of the system (errno(3)). */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["EACCES", "this user has no permission"],
   ["EPERM", "this user has no permission"],
@@ -15,12 +15,12 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["EROFS", "the disk is read-only"],
 ]);
 
-/** Why a file or directory could not be used: words where there are some, else what the error says. */
+/** Why a file or directory could not be used, in plain words if known, else the message of the error. */
 export function systemReason(error: Error): string {
   return REASONS.get(errorCode(error) ?? "") ?? error.message;
 }
 
-/** Whether another user might have been let in. */
+/** Whether the error is one of permissions. */
 export function isPermissionDenied(error: unknown): boolean {
   const code = errorCode(error);
   return code === "EACCES" || code === "EPERM";

@@ -1,8 +1,8 @@
 /**
- * The text of a JSON body, or null where its bytes are not in the encoding they seem to be in.
+ * The text of a JSON body, or null when its bytes are invalid in the detected encoding.
  *
- * RFC 8259 asks for UTF-8. Python's decoder, and so FastAPI, also knows UTF-16 and UTF-32: by their mark, or by the zeros in
- * the first characters, which JSON has in ASCII (RFC 4627, section 3). A byte order mark is dropped.
+ * RFC 8259 requires UTF-8. Python's decoder, and so FastAPI, also accepts UTF-16 and UTF-32, detected by their byte order mark, or by zero
+ * bytes in the first characters, which are ASCII in JSON (RFC 4627, section 3). A byte order mark is dropped.
  */
 export function decodeJson(bytes: Uint8Array): string | null {
   const encoding = encodingOf(bytes);
@@ -19,7 +19,7 @@ export function decodeJson(bytes: Uint8Array): string | null {
 
 type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be";
 
-/** Beginnings, longer ones first: the mark of UTF-16 begins that of UTF-32. */
+/** Byte order marks, longer ones first: that of UTF-32 begins with that of UTF-16. */
 const MARKS: readonly (readonly [Encoding, readonly number[]])[] = [
   ["utf-32be", [0, 0, 0xfe, 0xff]],
   ["utf-32le", [0xff, 0xfe, 0, 0]],
@@ -41,7 +41,7 @@ function encodingOf(bytes: Uint8Array): Encoding {
   return "utf-8";
 }
 
-/** Made once: that takes longer than the body of a robot. */
+/** Created once: creating it takes longer than decoding the body of a robot. */
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
 function decode(bytes: Uint8Array, encoding: string): string | null {
@@ -53,7 +53,7 @@ function decode(bytes: Uint8Array, encoding: string): string | null {
   }
 }
 
-/** The platform decodes no UTF-32: none is on the web. */
+/** TextDecoder does not support UTF-32. */
 function decodeUtf32(bytes: Uint8Array, isLittleEndian: boolean): string | null {
   if (bytes.byteLength % 4 !== 0) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,31 +1,31 @@
 import { codePoints } from "../../../api/wire/text.ts";
 
 /**
- * A JSON value as it was written: members keep their order whatever they are called (`10`, `__proto__`), the last of
- * duplicates wins at the place of the first, integers beyond 2^53 are exact.
+ * A JSON value: members keep their order whatever their names (`10`, `__proto__`), of duplicates the last value takes the place of the
+ * first, integers beyond 2^53 are exact.
  */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 export type JsonObject = ReadonlyMap<string, Json>;
 
 /**
- * `invalid`: not JSON, with the text and position Python's decoder gives. `too-much`: JSON, but past a bound below. `too-many`: more
- * values than were asked for.
+ * `invalid`: not JSON, with message and position of Python's decoder. `too-much`: over a limit below. `too-many`: more values than
+ * `valuesMaximum`.
  */
 export type ParsedJson =
   | { readonly state: "parsed"; readonly value: Json }
   | { readonly state: "invalid"; readonly message: string; readonly position: number }
   | { readonly state: "too-much" | "too-many" };
 
-/** Arrays and objects within each other. Requests of the contract need five. */
+/** Nesting depth of arrays and objects. Requests of the contract need five. */
 export const JSON_DEPTH_MAXIMUM = 512;
-/** Digits of one integer: more would make its conversion the most expensive part of a request. Python's own limit. */
+/** Digits of one integer, the same limit as Python's: converting more would be the most expensive part of a request. */
 export const JSON_INTEGER_DIGITS_MAXIMUM = 4300;
 
 /**
  * Parses a JSON text as CPython 3.12's `json.loads` does: `NaN`, `Infinity` and `-Infinity` are numbers, an unpaired
  * surrogate escape is a character, control characters in strings are refused.
  *
- * @param valuesMaximum of arrays, objects, texts, numbers and constants, whatever holds them. Reading stops at the first one beyond it.
+ * @param valuesMaximum of arrays, objects, texts, numbers and constants, nested ones included. Parsing stops at the first value beyond it.
  * @returns positions in code points from the start of the text.
  */
 export function parseJson(text: string, valuesMaximum = Number.POSITIVE_INFINITY): ParsedJson {
@@ -184,7 +184,7 @@ class Parser {
     if (letter === "") throw new SyntaxFinding("Unterminated string starting at", begin);
     if (letter === "u") {
       const digits = this.#text.slice(this.#index + 2, this.#index + 6);
-      // At the end of the text the original complains about the escape, even a whole one, not about the string.
+      // At the end of the text Python reports the escape, even a complete one, not the unterminated string.
       const isLast = this.#index + 6 >= this.#text.length;
       if (isLast || !HEX_4.test(digits)) throw new SyntaxFinding("Invalid \\uXXXX escape", this.#index + 1);
       this.#index += 6;

@@ -1,8 +1,7 @@
 /**
- * Prints what `parseJson` read, or plain data with such values in it, as JSON: exact integers, members in their order.
+ * Prints values of `parseJson`, or plain data that contains them, as JSON: exact integers, members in their order.
  *
- * Numbers that JSON cannot say (NaN, infinities) become null, unpaired surrogates their escape, so the result is always
- * valid UTF-8 JSON.
+ * Numbers outside of JSON (NaN, infinities) become null, and unpaired surrogates are escaped, so the result is always valid UTF-8 JSON.
  */
 export function printJson(value: unknown): string {
   if (typeof value === "bigint") return value.toString();

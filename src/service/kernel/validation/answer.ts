@@ -4,14 +4,14 @@ import { REDACTED, redact, redactBeginning } from "../redact.ts";
 import { isObject } from "./check.ts";
 import type { Finding } from "./finding.ts";
 
-/** An answer within this repeats every `input` whole; beyond it they are cut, because the sender knows what it sent. */
+/** Answers up to this size repeat every `input` completely; in larger ones they are shortened. */
 export const ANSWER_WHOLE_BYTES = 8192;
-/** A cut answer ends before the finding that would make it longer. */
+/** A shortened answer ends before the finding that would exceed this size. */
 export const ANSWER_CUT_BYTES = 65_536;
-/** Characters of a text or member name that are kept when an answer is cut. */
+/** Characters kept of a text or member name in a shortened answer. */
 const CUT_LENGTH = 64;
 
-/** Members whose values are nobody's business. */
+/** Members with secret values. */
 const SECRET_NAMES = /api_?key|authorization|^code$|credential|passw|secret|token|verifier/i;
 
 /**
@@ -20,7 +20,7 @@ const SECRET_NAMES = /api_?key|authorization|^code$|credential|passw|secret|toke
  * `input` repeats what was sent, but never a credential, and never more than fits `ANSWER_WHOLE_BYTES`.
  */
 export function validationAnswer(findings: readonly Finding[]): string {
-  // A body of a megabyte that lacks six members would otherwise be printed six times, to be thrown away.
+  // Otherwise a body of a megabyte that lacks six members would be printed six times in vain.
   if (isWithin(findings, ANSWER_WHOLE_BYTES)) {
     const whole = answer(findings.map(withoutSecrets).map(print));
     if (Buffer.byteLength(whole) <= ANSWER_WHOLE_BYTES) return whole;
@@ -38,7 +38,7 @@ function print({ type, loc, msg, input, ctx }: Shown): string {
   return printJson({ type, loc, msg, input, ctx });
 }
 
-/** As many as fit, and always one. */
+/** As many findings as fit, at least one. */
 function cutDetails(findings: readonly Finding[]): readonly string[] {
   const details: string[] = [];
   let sizeBytes = 0;
@@ -51,7 +51,7 @@ function cutDetails(findings: readonly Finding[]): readonly string[] {
   return details;
 }
 
-/** Whether the findings could be printed in so few bytes; looks no further than it must to say no. */
+/** Whether the printed findings may fit into this many bytes; stops as soon as they do not. */
 function isWithin(findings: readonly Finding[], limitBytes: number): boolean {
   let leftBytes = limitBytes;
   const spend = (input: Json): boolean => {
@@ -83,12 +83,12 @@ function clean(input: Json): Json {
   return input.map(clean);
 }
 
-/** Numbers, booleans and null are shown even so: a client that sent one of them sent no secret. */
+/** Numbers, booleans and null are shown: they are not secrets. */
 function conceal(input: Json): Json {
   return typeof input === "string" || (typeof input === "object" && input !== null) ? REDACTED : input;
 }
 
-/** Lists and objects are dropped, texts and member names shortened; where it was and what is wrong stay. */
+/** Drops lists and objects, shortens texts and member names; keeps location and message. */
 function cut(finding: Finding): Shown {
   const { input, ...rest } = finding;
   const loc = finding.loc.map((part) => (typeof part === "string" ? shorten(part) : part));
@@ -100,7 +100,7 @@ function cut(finding: Finding): Shown {
 function shorten(text: string): string {
   const shown = redactBeginning(text);
   if (shown.length <= CUT_LENGTH) return shown;
-  // By code points, or the cut could go through one.
+  // By code points, so as not to split a surrogate pair.
   return `${Array.from(shown.slice(0, 2 * CUT_LENGTH))
     .slice(0, CUT_LENGTH)
     .join("")}…`;

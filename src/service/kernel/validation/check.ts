@@ -3,13 +3,13 @@ import type * as z from "zod";
 import type { Json, JsonObject } from "../json/parse-json.ts";
 import type { Fault, Finding, Location } from "./finding.ts";
 
-/** Reads one input. Undefined, and only then, where something is wrong with it, which the place was told. */
+/** Reads one input. Returns undefined if and only if it is invalid; the findings are added to the place. */
 export type Check = (input: Json, place: Place) => unknown;
 
-/** One answer tells this many; a megabyte of wrong members would otherwise become many megabytes of findings. */
+/** Findings per answer: a megabyte of wrong members would otherwise cause many megabytes of findings. */
 export const FINDINGS_MAXIMUM = 256;
 
-/** Where an input sits in the request, and what was found in the whole request so far. */
+/** The location of an input in the request, and all findings of the request so far. */
 export class Place {
   readonly findings: Finding[];
   readonly #outer: Place | null;
@@ -30,7 +30,7 @@ export class Place {
     if (this.findings.length < FINDINGS_MAXIMUM) this.findings.push({ ...fault, loc: this.#location(), input });
   }
 
-  /** Put together only for findings: deep in a large body it is long, and most places are never refused. */
+  /** Built only for findings: most places have none, and deep in a large body the path is long. */
   #location(): Location {
     const parts = [this.#names];
     for (let place = this.#outer; place !== null; place = place.#outer) parts.unshift(place.#names);
@@ -42,7 +42,7 @@ export function isObject(input: Json): input is JsonObject {
   return input instanceof Map;
 }
 
-/** What is at a path in an input; null where there is nothing. */
+/** The value at a path in an input; null if there is none. */
 export function inputAt(input: Json, [step, ...rest]: Location): Json {
   if (step === undefined) return input;
   const member = isObject(input) ? input.get(String(step)) : itemAt(input, Number(step));

@@ -36,7 +36,7 @@ export function objectCheck(schema: z.ZodObject, checkOf: CheckOf): Check {
   };
 }
 
-/** Members of any name: name and value of each, then how many there are. */
+/** Members of any name: checks name and value of each, then their number. */
 export function recordCheck(schema: z.ZodRecord, checkOf: CheckOf): Check {
   const key = checkOf(schema.def.keyType);
   const member = checkOf(schema.def.valueType);
@@ -53,7 +53,7 @@ export function recordCheck(schema: z.ZodRecord, checkOf: CheckOf): Check {
       if (readName === undefined || read === undefined) continue;
       value[name] = read;
       soundCount += 1;
-      // pydantic counts the members that are right, and with one too many forgets those that are wrong.
+      // pydantic counts the valid members, and with too many of them does not report the invalid ones.
       if (soundCount <= maximum) continue;
       place.findings.length = before;
       return place.refuse(input, faults.dictionaryTooLong(maximum));
@@ -62,7 +62,7 @@ export function recordCheck(schema: z.ZodRecord, checkOf: CheckOf): Check {
   };
 }
 
-/** A list too long is refused as a whole, one too short only when its items are right. */
+/** A list that is too long is refused as a whole; one that is too short only if its items are valid. */
 export function arrayCheck(schema: z.ZodArray, checkOf: CheckOf): Check {
   const item = checkOf(schema.def.element);
   const minimum = checkBound(schema, "min_length") ?? 0;
@@ -77,7 +77,7 @@ export function arrayCheck(schema: z.ZodArray, checkOf: CheckOf): Check {
   };
 }
 
-/** A list of so many items, each of its own kind. What is one too few is missing where it would be. */
+/** A list of fixed length with a schema per item. A missing item is reported at its index. */
 export function tupleCheck(schema: z.ZodTuple, checkOf: CheckOf): Check {
   const checks = schema.def.items.map(checkOf);
   if (schema.def.rest !== null)

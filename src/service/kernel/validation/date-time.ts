@@ -2,7 +2,7 @@ import type { Json } from "../json/parse-json.ts";
 import type { Fault } from "./finding.ts";
 import type { Read } from "./integer.ts";
 
-/** A moment, and whether its text said in which time zone; without one it is read as UTC. */
+/** A point in time, and whether its text had a time zone; without one it is read as UTC. */
 export interface Moment {
   readonly epoch_ms: number;
   readonly has_offset: boolean;
@@ -14,30 +14,30 @@ const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:([Zz])|([+\-\u2212])(\d\d):?(\d\d))?$/;
 const INTEGER = /^[+-]?\d+$/;
 const DECIMAL = /^([+-]?\d*)\.\d*(?:[eE][+-]?\d+)?$/;
-/** Timestamps in texts are counted in 64 bits, sign included. */
+/** Range of timestamps in texts: signed 64 bits. */
 const INTEGER_BITS = 64;
 const INTEGER_DIGITS_MAXIMUM = 19;
 
-/** Unix timestamps beyond this many seconds are milliseconds: the watershed of pydantic's parser (20 October 2603). */
+/** Unix timestamps beyond this many seconds are milliseconds: the threshold of pydantic's parser (20 October 2603). */
 const MILLISECONDS_WATERSHED = 2e10;
 const YEAR_0_SECONDS = -62_167_219_200;
 const YEAR_9999_END_SECONDS = 253_402_300_799;
 const TOO_EARLY = "dates before 0000 are not supported as unix timestamps";
 const TOO_LATE = "dates after 9999 are not supported as unix timestamps";
-/** The last moment that ISO 8601 writes with four digits of year. */
+/** The last millisecond with a year of four digits. */
 const YEAR_9999_END_MS = YEAR_9999_END_SECONDS * 1000 + 999;
 
-/** A date-time as pydantic reads it: RFC 3339 and its relatives, a date alone, or a Unix timestamp as number or text. */
+/** A date-time as pydantic reads it: RFC 3339 and variants, a date alone, or a Unix timestamp as number or text. */
 export function readDateTime(input: Json): Read<Moment> {
   const read = readMoment(input);
   if ("fault" in read) return read;
   const { year, ...moment } = read.value;
-  // The parser knows the year 0, Python's calendar begins a year later.
+  // The parser accepts the year 0, but Python's calendar begins with 1.
   if (year === 0) return { fault: unparsable("datetime_parsing", "datetime", "year 0 is out of range") };
   return { value: moment };
 }
 
-/** With the year as it was written, which need not be the year in UTC. */
+/** With the year as written, which may differ from the year in UTC. */
 type Reading = Moment & { readonly year: number };
 
 function readMoment(input: Json): Read<Reading> {
@@ -50,7 +50,7 @@ function readMoment(input: Json): Read<Reading> {
   if (typeof input !== "string") return { fault: NOT_A_DATE_TIME };
   const moment = fromText(input) ?? fromDecimal(input);
   if (moment !== null) return { value: moment };
-  // What is no date-time may be a date; what is wrong with it is said of the date.
+  // A text that is not a date-time may be a date; findings are then about the date.
   const date = fromInteger(input) ?? fromDate(input);
   return typeof date === "string"
     ? { fault: unparsable("datetime_from_date_parsing", "datetime or date", date) }
@@ -72,15 +72,15 @@ function fromText(text: string): Reading | null {
   const offsetMs = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === "+" ? 1 : -1);
   return {
     year: date.year,
-    // West of Greenwich the last evening of 9999 is in 10000 already. Such a moment would no longer sort as text.
+    // West of Greenwich the last evening of 9999 is already in 10000 in UTC, which would not sort as text.
     epoch_ms: Math.min(date.epoch_ms + timeMs - offsetMs, YEAR_9999_END_MS),
     has_offset: utc !== undefined || sign !== undefined,
   };
 }
 
-/** The text as a date, or the first thing wrong with it. */
+/** Parses a date; returns the first error otherwise. */
 function fromDate(text: string): Reading | string {
-  // The original parser counts bytes, so that short texts of long characters are not "too short".
+  // pydantic's parser counts bytes, so that short texts of multi-byte characters are not "too short".
   if (Buffer.byteLength(text) < 10) return "input is too short";
   if (!/^\d{4}/.test(text)) return "invalid character in year";
   if (text.charAt(4) !== "-") return "invalid date separator, expected `-`";
@@ -90,19 +90,19 @@ function fromDate(text: string): Reading | string {
   const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
   if (month < 1 || month > 12) return "month value is outside expected range of 1-12";
   const begin = new Date(0);
-  // setUTCFullYear, unlike Date.UTC, does not take years below 100 for the twentieth century.
+  // Unlike Date.UTC, setUTCFullYear does not map years below 100 to the twentieth century.
   begin.setUTCFullYear(year, month - 1, day);
   if (day < 1 || begin.getUTCMonth() !== month - 1) return "day value is outside expected range";
   if (text.length > 10) return "unexpected extra characters at the end of the input";
   return { year, epoch_ms: begin.getTime(), has_offset: false };
 }
 
-/** Null where the text is no whole number, or none of 64 bits. */
+/** Null unless the text is an integer of 64 bits. */
 function fromInteger(text: string): Reading | string | null {
   return INTEGER.test(text) && isIn64Bits(text) ? fromTimestamp(Number(text)) : null;
 }
 
-/** Null where the text is no number with a point, or not within the calendar. */
+/** Null unless the text is a decimal number within the calendar. */
 function fromDecimal(text: string): Reading | null {
   const whole = DECIMAL.exec(text)?.[1];
   if (whole === undefined || !isIn64Bits(whole)) return null;
@@ -124,7 +124,7 @@ function fromTimestamp(value: number): Reading | string {
   const whole = Math.floor(value);
   const isMilliseconds = Math.abs(value) > MILLISECONDS_WATERSHED;
   const micros = isMilliseconds ? (value - whole) * 1000 : (value - whole) * 1_000_000;
-  // To the nearest microsecond first, so that 0.3 is 300 ms and not 299.
+  // Rounded to microseconds first, so that 0.3 is 300 ms and not 299.
   const fractionMs = Math.floor(Math.round(micros) / 1000);
   const epochMs = (isMilliseconds ? whole : whole * 1000) + fractionMs;
   const seconds = Math.floor(epochMs / 1000);

@@ -3,7 +3,7 @@ import type { Json } from "../json/parse-json.ts";
 /** Path to an input; the first element names the part of the request. */
 export type Location = readonly (string | number)[];
 
-/** One refused input, in the words of FastAPI and pydantic, which clients of this API already parse. */
+/** One refused input, with the messages of FastAPI and pydantic, which clients of this API already parse. */
 export interface Finding {
   readonly type: string;
   readonly loc: Location;
@@ -12,7 +12,7 @@ export interface Finding {
   readonly ctx?: Readonly<Record<string, unknown>>;
 }
 
-/** What is wrong, without where: `type`, `msg` and, where pydantic has one, `ctx`. */
+/** A finding without its location: `type`, `msg` and, if pydantic has one, `ctx`. */
 export type Fault = Pick<Finding, "type" | "msg" | "ctx">;
 
 export const MISSING: Fault = { type: "missing", msg: "Field required" };
@@ -120,7 +120,7 @@ export function notOneOf(type: "enum" | "literal_error", allowed: readonly unkno
   return { type, msg: `Input should be ${expected}`, ctx: { expected } };
 }
 
-/** A rule of this application's own, beyond the schema. */
+/** A rule of this application beyond the schema. */
 export function ruleBroken(message: string): Fault {
   return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: {} } };
 }

@@ -2,7 +2,7 @@ import type { Json } from "../json/parse-json.ts";
 import type { Fault } from "./finding.ts";
 import { NOT_FINITE } from "./finding.ts";
 
-/** Either the value, or why it is none. */
+/** The value, or why it is invalid. */
 export type Read<T> = { readonly value: T } | { readonly fault: Fault };
 
 const NOT_AN_INTEGER: Fault = { type: "int_type", msg: "Input should be a valid integer" };
@@ -21,17 +21,17 @@ const OVERSIZED: Fault = {
 
 /**
  * A sign, leading zeros with underscores anywhere among them, digits with underscores between them, a fraction of zeros. White space
- * around it as pydantic trims it; `String.trim` knows other white space. Anchored at both ends, or a text of spaces takes quadratic time.
+ * around it as in pydantic; `String.trim` trims other characters. Anchored at both ends, because otherwise a text of spaces takes quadratic time.
  */
 const INTEGER_TEXT =
   /^\p{White_Space}*(?:\+(?!-))?(-?)(?:0(?:[0_]*0)?|(?:0[0_]*)?([1-9][0-9]*(?:_[0-9]+)*))(?:\.0+)?\p{White_Space}*$/u;
 const DIGITS_MAXIMUM = 4300;
-/** Only where the digits come first: with anything to be cleaned away before them, too many are merely unparsable. */
+/** Applies only to texts that begin with digits: with a plus sign, a zero or a space before them, pydantic reports too many digits as unparsable. */
 const OVERSIZED_TEXT = new RegExp(`^-?[1-9][0-9]{${DIGITS_MAXIMUM}}`);
-/** Written with a fraction or exponent, integers end where 64 bits do. */
+/** Integers with a fraction or exponent are limited to 64 bits. */
 const FLOAT_MAGNITUDE_LIMIT = 2 ** 63;
 
-/** Integers as FastAPI reads them, lax: `5`, `5.0`, `true`, `"5"`, `" +0_5.0 "`. A bigint beyond what a number holds exactly. */
+/** Integers as FastAPI reads them, lax: `5`, `5.0`, `true`, `"5"`, `" +0_5.0 "`. Returns a bigint beyond 2^53. */
 export function readInteger(input: Json): Read<number | bigint> {
   switch (typeof input) {
     case "boolean":

@@ -37,9 +37,9 @@ export function integerCheck(schema: z.ZodNumber): Check {
 }
 
 /**
- * Numbers as pydantic reads them in strict mode: no text, no boolean, nothing that is not finite.
+ * Numbers as in pydantic's strict mode: no text, no boolean, only finite.
  *
- * @throws for a bound that is not looked at, which would not hold.
+ * @throws for a bound that is not implemented, and would be ignored.
  */
 export function numberCheck(schema: z.ZodNumber): Check {
   const bounds = (schema.def.checks ?? []).filter((check) => check._zod.def.check !== "custom").map(boundCheck);
@@ -94,7 +94,7 @@ export function dateTimeCheck(schema: z.ZodISODateTime): Check {
   };
 }
 
-/** Any JSON, as plain data. A number JSON itself cannot say could never be sent back. */
+/** Any JSON value as plain data. NaN and infinities are refused, because JSON cannot represent them in answers. */
 export const plainCheck: Check = (input, place) => {
   if (typeof input === "number") return Number.isFinite(input) ? input : place.refuse(input, faults.NOT_FINITE);
   if (typeof input === "string") return input.isWellFormed() ? input : place.refuse(input, faults.NOT_UNICODE);
@@ -116,7 +116,7 @@ export const plainCheck: Check = (input, place) => {
   return values.includes(undefined) ? undefined : values;
 };
 
-/** A bound that is not looked at would not hold. The contract's `text` counts characters, zod's own bounds UTF-16 units. */
+/** Refuses bounds that are not implemented. The contract's `text` counts characters, zod's own bounds count UTF-16 units. */
 function refuseOtherBounds(schema: z.ZodString): void {
   const isKnown = (check: z.core.$ZodCheck) =>
     check._zod.def.check === "custom" || check instanceof z.core.$ZodCheckRegex;

@@ -5,8 +5,8 @@ import type { Check } from "./check.ts";
 import { isObject } from "./check.ts";
 
 /**
- * Objects that say what they are in a member with one possible value, the first such member of each, and last whatever else is
- * allowed: an input that says it is one of them is held to that one alone, so that its findings are about what it means to be.
+ * A union of objects discriminated by their first literal member, and an optional last schema for everything else. An input with the literal
+ * of an object is checked against that object only, so that its findings are about that object.
  */
 export function unionCheck({ options }: z.ZodUnion, checkOf: (schema: z.core.$ZodType) => Check): Check {
   const last = options.at(-1);
@@ -16,7 +16,7 @@ export function unionCheck({ options }: z.ZodUnion, checkOf: (schema: z.core.$Zo
   return (input, place) => (named.find(({ says }) => says(input))?.check ?? otherwise)(input, place);
 }
 
-/** Whether an input says it is of this kind. */
+/** Whether an input has the literal of this object. */
 function announcement(option: z.core.$ZodType): (input: Json) => boolean {
   const members = option instanceof z.ZodObject ? Object.entries(option.shape) : [];
   for (const [name, member] of members) {

@@ -1,11 +1,11 @@
 /**
- * The one validation of request bodies: reads a zod schema of the contract and answers as FastAPI with pydantic would.
+ * Validates request bodies by a zod schema of the contract, with the findings of FastAPI and pydantic.
  *
- * zod's own parser stops at what JavaScript can tell apart; the answers clients know depend on more (order of members, exact
- * numbers, lax integers, characters instead of UTF-16 units). So the schema says what is wanted, and this walks it.
- * Understood: objects (strict or not), records, arrays, tuples, strings (`text` of the contract), integers, numbers,
- * enumerations, literals, date-times, unknown, unions of objects that a literal member tells apart and of whatever else there
- * is, and optional, nullable, default around them, each with refinements.
+ * zod's own parser works on JavaScript values, but these answers depend on more (order of members, exact numbers, lax integers, characters
+ * instead of UTF-16 units). So this walks the schema itself.
+ * Supported: objects (strict or not), records, arrays, tuples, strings (`text` of the contract), integers, numbers,
+ * enumerations, literals, date-times, unknown, unions of objects discriminated by a literal member, with one
+ * other schema, and optional, nullable, default around them, each with refinements.
  */
 import * as z from "zod";
 
@@ -22,14 +22,14 @@ export type Validated<T> =
   | { readonly state: "valid"; readonly value: T }
   | { readonly state: "invalid"; readonly findings: readonly Finding[] };
 
-/** Checks `input` against `schema`; `location` is where the input sits in the request. */
+/** Checks `input` against `schema`; `location` is the input's location in the request. */
 export function validate<S extends z.ZodType>(schema: S, input: Json, location: Location): Validated<z.output<S>> {
   const findings: Finding[] = [];
   const value = checkOf(schema)(input, new Place(findings, location));
   return isSound(schema, value) ? { state: "valid", value } : { state: "invalid", findings };
 }
 
-/** The walk visited every member the schema names: what it did not refuse is what the schema promises. */
+/** Types the result: the walk has checked every member of the schema. */
 function isSound<S extends z.ZodType>(_schema: S, value: unknown): value is z.output<S> {
   return value !== undefined;
 }
@@ -64,7 +64,7 @@ function buildCheck(schema: z.core.$ZodType): Check {
   throw new Error(`The contract uses a schema this validation does not understand: ${schema._zod.def.type}`);
 }
 
-/** Refinements run as pydantic's validators do: only on a value that is right in itself, and none after one that is broken. */
+/** Refinements run like pydantic's validators: only on a valid value, and none after one that fails. */
 function withRules(schema: z.core.$ZodType, check: Check): Check {
   const rules = (schema._zod.def.checks ?? []).filter(isRule);
   if (rules.length === 0) return check;
@@ -73,7 +73,7 @@ function withRules(schema: z.core.$ZodType, check: Check): Check {
     if (value === undefined) return undefined;
     const issues: z.core.$ZodRawIssue[] = [];
     for (const rule of rules) {
-      // The refinements of the contract are synchronous, so this never is a promise.
+      // The contract has only synchronous refinements, so this is never a promise.
       void rule._zod.check({ value, issues });
       if (issues.length === 0) continue;
       const broken = brokenRules(issues);
@@ -98,7 +98,7 @@ interface Broken {
   readonly message: string;
 }
 
-/** What refinements say. Bounds that `text` and others add this way too are left out: they were looked at before, exactly. */
+/** The findings of refinements, without the bounds of `text` and others, which were checked before, exactly. */
 function brokenRules(issues: readonly z.core.$ZodRawIssue[]): readonly Broken[] {
   return issues
     .filter(({ code }) => code === "custom")
