@@ -63,13 +63,25 @@ describe("a store with threads for queries", () => {
   });
 
   it("a long query in every thread keeps neither a lookup nor a write waiting", async () => {
+    using held = new DatabaseSync(join(directory, "held.db"));
+    held.exec("begin exclusive");
     const finished: string[] = [];
-    const long = Array.from({ length: THREADS }, () => countTo(300_000).then(() => finished.push("long query")));
+    const begun = Array.from({ length: THREADS }, () => Promise.withResolvers<void>());
+    const waitForLock = ({ resolve }: PromiseWithResolvers<void>) =>
+      store.reader.connection().execute(async (connection) => {
+        resolve();
+        await sql`attach ${held.location()} as held`.execute(connection);
+        finished.push("long query");
+        await sql`detach held`.execute(connection);
+      });
+    const long = Promise.allSettled(begun.map(waitForLock));
+    await Promise.all(begun.map(({ promise }) => promise));
     await add("meanwhile");
     finished.push("write");
     await store.lookup.selectFrom("organizations").select("id").where("id", "=", "meanwhile").execute();
     finished.push("lookup");
-    await Promise.all(long);
+    held.exec("rollback");
+    await long;
     expect(finished).toEqual(["write", "lookup", "long query", "long query"]);
   });
 

@@ -1,0 +1,38 @@
+/**
+ * A thread that has rows committed and does nothing else, so all that it writes is what the store makes it write. Its parent gets the
+ * number of bytes. The thread that runs the tests would not do: it writes its own reports at any time.
+ */
+import { readFileSync } from "node:fs";
+import { parentPort, workerData } from "node:worker_threads";
+
+import { Kysely } from "kysely";
+
+import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
+import { commitInThread } from "../../../../../src/service/kernel/store/sqlite/committers.ts";
+import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/open.ts";
+import { RecordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
+import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
+import { createWriter } from "../../../../../src/service/kernel/store/writer.ts";
+import { testMachine } from "../../../../support/robot/machine.ts";
+
+const ROWS = 20;
+const NAME_BYTES = 500_000;
+
+const path: string = workerData;
+await using committer = await commitInThread(path);
+using database = openDatabase(path);
+const kysely = new Kysely<Tables>({ dialect: new RecordingDialect(database, committer) });
+const writer = createWriter(sqliteRunner(kysely, testMachine.clock));
+
+const before = bytesWritten();
+for (let count = 0; count < ROWS; count += 1) {
+  const name = `${count}${"x".repeat(NAME_BYTES)}`;
+  const row = { id: name, name, created_at: "2026" };
+  await writer.write((transaction) => transaction.insertInto("organizations").values(row).execute());
+}
+parentPort?.postMessage(bytesWritten() - before);
+
+/** By this thread, to files and pipes (proc_pid_io(5)). */
+function bytesWritten(): number {
+  return Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/thread-self/io", "utf8"))?.[1]);
+}
