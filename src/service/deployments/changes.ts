@@ -23,14 +23,14 @@ export interface DeploymentWish extends DeploymentCreate {
   readonly generationId: string;
 }
 
-/** `unchanged`: the robot runs this already, and `id` says since which deployment. */
+/** `unchanged`: the robot's current deployment `id` already is of this checkpoint. */
 export type Deployed =
   | { readonly state: "deployed"; readonly id: string; readonly replaced_id: string | null }
   | { readonly state: "unchanged"; readonly id: string }
   | { readonly state: "refused"; readonly findings: readonly Finding[] };
 
 /**
- * Has a robot run a model: the one it ran before is retired in the same transaction.
+ * Deploys a model to a robot, and retires the robot's current deployment in the same transaction.
  *
  * What cannot work is refused rather than begun, because beginning it would take a working model away from the robot. Asking
  * again for what the robot runs, or is about to, changes nothing: a client may repeat a request whose answer it lost. Where

@@ -6,13 +6,13 @@ export const PREPARATION_TIMEOUT_MS = 15 * 60_000;
 
 /** Why a deployment failed, for programs. */
 export type DeploymentErrorCode =
-  /** The robot lacks what the checkpoint needs, since it registered again or the catalog changed. */
+  /** The robot registered again or the catalog changed, and the robot no longer meets the checkpoint's requirements. */
   | "robot_incompatible"
-  /** The checkpoint answers nowhere in the robot's region. */
+  /** The checkpoint has no endpoint in the robot's region. */
   | "no_endpoint_in_region"
   /** The endpoint was not healthy within `PREPARATION_TIMEOUT_MS`. */
   | "preparation_timeout"
-  /** The endpoint was healthy, and is not any more. */
+  /** The endpoint was healthy and no longer is. */
   | "endpoint_failing";
 
 export interface Verdict {
@@ -28,8 +28,8 @@ export interface Situation extends Pick<DeploymentRow, "status" | "created_at" |
 }
 
 /**
- * In which state a current deployment should be at `nowMs`. Every failure may heal: an operator who mends an endpoint does
- * not have to deploy again.
+ * The state that a current deployment should have at `nowMs`. Failures are not final: once an operator has fixed an endpoint, the
+ * deployment recovers by itself.
  */
 export function judge(
   { status, created_at: createdAt, activated_at: activatedAt, isCompatible, health }: Situation,
@@ -40,7 +40,7 @@ export function judge(
   if (health === "healthy") return { status: "active", last_error_code: null };
   const wasActive = activatedAt !== null;
   if (health === "failing" && wasActive) return failed("endpoint_failing");
-  // Its address changed and nobody has looked yet: no reason to take a robot out of service.
+  // The endpoint's URL changed and it was not probed yet: the robot stays in service.
   if (health === "unknown" && status === "active") return { status: "active", last_error_code: null };
   const isTooLate = nowMs - Date.parse(createdAt) >= PREPARATION_TIMEOUT_MS;
   if (!wasActive && isTooLate) return failed("preparation_timeout");

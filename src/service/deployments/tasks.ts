@@ -27,8 +27,8 @@ const REST_RATIO = 10;
  * Moves current deployments to where they should be: active when their endpoint is healthy, failed when it is not or when the
  * robot registered again as something the model cannot drive, and back.
  *
- * Each moves in a transaction of its own that looks again under its lock, so replicas may work side by side. One that cannot
- * be judged or moved stays where it is, and the others go on.
+ * Each is moved in a transaction of its own that checks again with the row locked, so that replicas may run concurrently. A
+ * deployment that fails is left as it is, and the others continue.
  */
 export function createReconcileDeployments(context: Context): Task {
   const { log } = context.machine;
@@ -107,7 +107,7 @@ async function reconcile(
 
 function targetOf(facts: DeploymentFacts, fits: boolean, nowMs: number): Target {
   const { health, endpoint_withdrawn_at: endpointWithdrawnAt, robot_region: robotRegion, region } = facts;
-  // Who uses an endpoint keeps it when it leaves the catalog; nobody new comes to it.
+  // Deployments that use a withdrawn endpoint keep it; it accepts no new ones.
   const isOffered = endpointWithdrawnAt === null || robotRegion === region;
   const verdict = judge({ ...facts, isCompatible: fits, health: isOffered ? health : null }, nowMs);
   // It stays where it was meanwhile, or at the next look it would pass for one that uses the endpoint.

@@ -6,22 +6,22 @@ import { closePeriod, lastPeriodEnd, latestBelieved, periodStart } from "../usag
 import type { DeploymentRow } from "./queries.ts";
 import { updateDeployment } from "./queries.ts";
 
-/** Where a deployment is to be. */
+/** The new state of a deployment. */
 export type Target = Pick<DeploymentRow, "status" | "last_error_code" | "region">;
 
-/** Made before the transaction, because a job may run twice. */
+/** Created before the transaction, which may run twice. */
 export interface Moment {
   /** ISO 8601. */
   readonly now: string;
   /** Id of the usage period that may begin. */
   readonly usageId: string;
-  /** The same moment by the clock that usage is metered by. */
+  /** The same time by the usage clock. */
   readonly metered: UsageTime;
 }
 
 /**
- * Moves a deployment to another state, and with it its usage: a period begins when it becomes active and is entered in the
- * ledger when it stops being so, all in this transaction, of which the caller holds the row.
+ * Moves a deployment to another state and meters its usage in the same transaction: a period starts when the deployment becomes
+ * active and is entered in the ledger when it stops being active. The caller has locked the row.
  */
 export async function moveDeployment(
   transaction: Transaction<Tables>,

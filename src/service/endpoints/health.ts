@@ -1,16 +1,16 @@
 import type { EndpointHealth } from "../kernel/store/tables.ts";
 
-/** What is believed of an endpoint, and how many probes in a row said otherwise. */
+/** The assumed health of an endpoint, and how many probes in a row contradicted it. */
 export interface Belief {
   readonly health: EndpointHealth;
   readonly contrary_probes: number;
 }
 
-/** Probes in a row that it takes to change a belief: one that is lost must not flap a fleet. */
+/** Consecutive probes that change the assumed health: one lost probe must not make a fleet flap. */
 export const FAILURES_TO_FAILING = 3;
 export const SUCCESSES_TO_HEALTHY = 2;
 
-/** What is to be believed after one more probe. Where nothing is known yet, the first success is enough. */
+/** The assumed health after one more probe. From unknown, the first success is enough. */
 export function believe({ health, contrary_probes: contraryProbes }: Belief, isSuccess: boolean): Belief {
   const contrary = contraryProbes + 1;
   switch (health) {

@@ -5,7 +5,7 @@ import { listModels } from "../models/index.ts";
 import { listRegions } from "./queries.ts";
 import { ENDPOINT_STATUS } from "./words.ts";
 
-/** `GET /v1/endpoints`: every endpoint that the catalog offers, in its order. Where they answer is not told. */
+/** `GET /v1/endpoints`: every endpoint of the catalog, in its order, without URLs. */
 export function listEndpoints({ store }: OperationContext): Handler<null> {
   return async () => {
     const models = await listModels(store.reader);

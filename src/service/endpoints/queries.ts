@@ -57,8 +57,8 @@ export async function claimEndpoint(
 }
 
 /**
- * One that left the catalog is of interest as long as somebody works with its checkpoint. What a clock that ran ahead wrote
- * down counts for nothing, or an endpoint would be left alone until that time has come.
+ * A withdrawn endpoint is probed as long as a deployment or fleet uses its checkpoint. Times in the future, from a wrong clock, are
+ * ignored; otherwise the endpoint would not be probed until then.
  */
 function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }: Claim) {
   return reader
@@ -100,7 +100,7 @@ function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }:
     .limit(1);
 }
 
-/** Replicas whose clocks differ by less believe each other. */
+/** Tolerated difference between the clocks of replicas. */
 const CLOCK_DIFFERENCE_MS = 60_000;
 
 function latest(time: string): string {

@@ -1,4 +1,4 @@
-/** How often endpoints are looked at, and for how long. */
+/** Probe intervals and timeout. */
 export interface ReadinessTimes {
   /** Between probes of an endpoint whose capacity is expected. */
   readonly expectedMs: number;
@@ -8,7 +8,7 @@ export interface ReadinessTimes {
   readonly repeatMs: number;
   /** One probe, from the connection to the end of the answer. */
   readonly probeTimeoutMs: number;
-  /** Between looks at what is due. */
+  /** Between queries for endpoints that are due. */
   readonly tickMs: number;
 }
 

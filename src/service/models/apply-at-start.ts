@@ -4,13 +4,13 @@ import { applyCatalogFile } from "./apply.ts";
 import { readCatalogFile } from "./catalog-file.ts";
 import { countChanges } from "./plan.ts";
 
-/** Findings that one line of the log repeats; the command shows them all. */
+/** Maximum number of findings in a log line; the command of `fix` shows all. */
 const LOGGED_FINDINGS_MAXIMUM = 10;
 
 /**
- * Has the store offer the models of the catalog at `path`.
+ * Applies the catalog at `path` to the store.
  *
- * @returns null, or what is wrong with the catalog; then the store offers what it did before.
+ * @returns null, or the problem with the catalog; then the store is unchanged.
  */
 export async function applyModels(
   path: string,
@@ -27,7 +27,7 @@ export async function applyModels(
   return null;
 }
 
-/** As `applyModels`, for a service that runs: what is wrong is told in the log. */
+/** Like `applyModels`, for a running service: a problem is logged. */
 export async function reapplyModels(path: string, context: OperationContext): Promise<void> {
   const findings = await applyModels(path, context);
   context.nudge();

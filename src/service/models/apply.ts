@@ -5,12 +5,12 @@ import { applyCatalog, readStoredCatalog } from "./catalog-queries.ts";
 import type { CatalogChange, CatalogPlan } from "./plan.ts";
 import { planCatalog } from "./plan.ts";
 
-/** What became of a catalog. `refused`: nothing of it was applied. */
+/** The outcome of applying a catalog. `refused`: nothing was applied. */
 export type Application =
   | { readonly state: "applied"; readonly changes: readonly CatalogChange[] }
   | { readonly state: "refused"; readonly findings: readonly Finding[] };
 
-/** Makes a store offer what the catalog says, all of it or nothing. */
+/** Applies a catalog file to the store, completely or not at all. */
 export async function applyCatalogFile(
   { store, newId, machine }: Pick<OperationContext, "store" | "newId" | "machine">,
   file: CatalogFile,
@@ -25,7 +25,7 @@ export async function applyCatalogFile(
   return toApplication(await store.write((transaction) => applyCatalog(transaction, file.catalog, authorship)), file);
 }
 
-/** What `applyCatalogFile` would do now; nothing is changed. */
+/** What `applyCatalogFile` would do now. Changes nothing. */
 export async function previewCatalogFile(
   { store, machine }: Pick<OperationContext, "store" | "machine">,
   file: CatalogFile,

@@ -7,7 +7,7 @@ import { CATALOG_LIMIT_BYTES, readCatalog } from "./catalog.ts";
 
 const RULES = { subject: "catalog", example: "config/models.example.yaml", limitBytes: CATALOG_LIMIT_BYTES };
 
-/** A catalog as it lies on the disk, without an error of its own. */
+/** A valid catalog file. */
 export interface CatalogFile {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -21,7 +21,7 @@ export type CatalogFileReading =
   | { readonly state: "read"; readonly file: CatalogFile }
   | { readonly state: "refused"; readonly findings: readonly Finding[]; readonly bytes: Uint8Array | null };
 
-/** Reads the catalog at `path`; that it cannot be read is a finding as well. */
+/** Reads the catalog at `path`. A file that cannot be read is a finding, too. */
 export async function readCatalogFile(files: Files, path: string): Promise<CatalogFileReading> {
   const bytes = await readEditedFile(files, path, RULES);
   if (!(bytes instanceof Uint8Array)) return { state: "refused", findings: [bytes], bytes: null };

@@ -8,12 +8,11 @@ import type { Catalog } from "./catalog.ts";
 import type { CatalogPlan, StoredCatalog } from "./plan.ts";
 import { countChanges, planCatalog } from "./plan.ts";
 
-/** Of the one catalog there is. */
+/** Id of the only row. */
 const CATALOG_ID = "models";
 
 /**
- * Makes the store hold what the catalog says, or nothing of it where a checkpoint would change its model. Of two catalogs applied
- * at once one comes after the other, whole.
+ * Applies a catalog to the store, or nothing of it if a checkpoint would change its model. Concurrent calls run one after the other.
  */
 export async function applyCatalog(
   transaction: Transaction<Tables>,
@@ -31,7 +30,7 @@ export async function applyCatalog(
   return plan;
 }
 
-/** Whoever comes second waits here, and then reads what the first one wrote. */
+/** Serializes concurrent changes: the second waits here and then reads what the first wrote. */
 async function lockCatalog(transaction: Transaction<Tables>): Promise<void> {
   await transaction
     .insertInto("catalogs")
@@ -40,7 +39,7 @@ async function lockCatalog(transaction: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/** Everything the store ever took from a catalog, in no order. */
+/** All catalog rows of the store, including withdrawn ones, unordered. */
 export async function readStoredCatalog(reader: Reader): Promise<StoredCatalog> {
   const models = await reader.selectFrom("models").selectAll().execute();
   const checkpoints = await reader.selectFrom("checkpoints").selectAll().execute();

@@ -3,24 +3,24 @@ import type { Axis, Equipment } from "../robots/index.ts";
 import { catalogEquipment } from "../robots/index.ts";
 import type { AxesRequirement, Requirements } from "./requirements.ts";
 
-/** A robot as far as a checkpoint cares. */
+/** The properties of a robot that requirements are compared with. */
 export interface RobotTraits {
   readonly robot_type_id: string;
   /** What its contract says; null for a robot that registered by its type alone. */
   readonly equipment: Equipment | null;
 }
 
-/** Names a sentence lists before it says how many more there are. */
+/** Maximum number of names in a sentence; of the others it gives only the number. */
 const LISTED_NAMES = 8;
 
 /**
- * Why a checkpoint cannot drive a robot, or null when it can.
+ * Why a checkpoint cannot drive a robot, or null if it can.
  *
- * A robot with a contract is judged by it, one without by what the ready catalog says of its type. What nobody can know, such
- * as the cameras of a type whose installer chooses them, counts as satisfied.
+ * Requirements are compared with the robot's contract, or, without one, with its type in the ready catalog. What is unknown, such as
+ * the cameras of a type whose installer chooses them, counts as satisfied.
  *
- * @returns one sentence for a person that names what is lacking, first type, then cameras, then axes; of bounded length whatever the
- * contract holds.
+ * @returns one sentence for a person that names what is missing: type, else cameras, else axes. Its length is bounded for every
+ * contract.
  */
 export function incompatibility(robot: RobotTraits, requirements: Requirements): string | null {
   const { robot_type_id: robotTypeId } = robot;

@@ -1,5 +1,6 @@
 /**
- * The model catalog: what it holds, how a file is applied to it, and which robots a checkpoint can drive. Other resources use what is listed here.
+ * The model catalog: its contents, how a file is applied to it, and which robots a checkpoint can drive. These exports are for the other
+ * resources.
  */
 export { findObstacle, findObstacles } from "./obstacles.ts";
 export { listModels, resolveSubject } from "./queries.ts";

@@ -7,28 +7,28 @@ import { parseEquipment } from "../robots/index.ts";
 import { incompatibility } from "./compatibility.ts";
 import { parseRequirements } from "./requirements.ts";
 
-/** A robot to be judged, or one that stands for all of its type and equipment. */
+/** A robot to check, or one that represents all with its type and equipment. */
 export interface JudgedRobot extends Pick<Tables["robots"], "robot_type_id" | "equipment_sha256"> {
   readonly robot_id: string;
 }
 
-/** Characters of equipment that are judged before others are let in. */
+/** Characters of equipment that are processed before the event loop gets a turn. */
 const LARGE_EQUIPMENT = 16_384;
-/** Verdicts that are remembered, of a few hundred bytes each; the oldest go. */
+/** Maximum number of cached verdicts, of a few hundred bytes each; the oldest are evicted. */
 const VERDICTS_MAXIMUM = 100_000;
 
 /**
- * Of all stores of the process: a verdict follows from its key alone. A thousand robots that each say something else are judged in 0.2 s,
- * and again in 1 ms; every look at fleets and deployments judges them.
+ * Shared by all stores of the process: a verdict depends only on its key. Every evaluation of fleets and deployments needs verdicts;
+ * for a thousand robots with different equipment they take 0.2 s without the cache, 1 ms with it.
  */
 const remembered = new Map<string, string | null>();
 
 /**
- * Why a checkpoint cannot drive these robots, in their order; null for each that it can.
+ * Why a checkpoint cannot drive these robots, in their order; null for each that it can drive.
  *
- * Robots of one type and equipment are judged once, and one at a time is read: what a contract says may be as large as a request.
+ * Robots with equal type and equipment are checked once. Equipment is read one at a time, because it may be as large as a request.
  *
- * @param requirements as the row of the checkpoint has them.
+ * @param requirements JSON text from the row of the checkpoint.
  */
 export async function findObstacles(
   reader: Reader,
@@ -44,7 +44,7 @@ export async function findObstacles(
       const row = equipmentSha256 === null ? null : await findEquipment(reader, robotId);
       const equipment = row === null || row.equipment === null ? null : parseEquipment(row.equipment);
       obstacle = incompatibility({ robot_type_id: robotTypeId, equipment }, parseRequirements(requirements));
-      // Else it registered with other equipment meanwhile.
+      // Otherwise the robot has meanwhile registered with other equipment.
       if (equipmentSha256 === (row?.equipment_sha256 ?? null)) remember(key, obstacle);
       if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await yieldEventLoop();
     }
@@ -53,7 +53,7 @@ export async function findObstacles(
   return obstacles;
 }
 
-/** The same of one robot. */
+/** The same for one robot. */
 export async function findObstacle(reader: Reader, robot: JudgedRobot, requirements: string): Promise<string | null> {
   const [obstacle = null] = await findObstacles(reader, [robot], requirements);
   return obstacle;

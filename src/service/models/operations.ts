@@ -4,7 +4,7 @@ import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { OfferedModel } from "./queries.ts";
 import { findModel, listModels } from "./queries.ts";
 
-/** `GET /v1/models/{slug}`: one model, as long as the catalog has it. A checkpoint's id is no slug. */
+/** `GET /v1/models/{slug}`: one model of the catalog. Checkpoint ids are not accepted. */
 export function getModel({ store }: OperationContext): Handler<null> {
   return async ({ path }) => {
     const model = await findModel(store.reader, path["slug"] ?? "");
@@ -20,7 +20,7 @@ export function listCatalogModels({ store }: OperationContext): Handler<null> {
   };
 }
 
-/** The record of the contract. Where a checkpoint answers is told to those who deploy it, and to nobody else. */
+/** The view of a model, without the URLs of its endpoints: only deployments show them. */
 function modelView(model: OfferedModel): ModelView {
   const { slug, vendor } = model;
   const checkpoints = model.checkpoints.map(({ id, created_at: since, requirements, endpoints }) => ({

@@ -2,14 +2,14 @@ import type { Tables } from "../kernel/store/tables.ts";
 import type { Catalog, CatalogCheckpoint, CatalogEndpoint, CatalogModel } from "./catalog.ts";
 import { printRequirements } from "./requirements.ts";
 
-/** What the store holds of the catalog, with all that was ever withdrawn. */
+/** The catalog rows of the store, including withdrawn ones. */
 export interface StoredCatalog {
   readonly models: readonly Tables["models"][];
   readonly checkpoints: readonly Tables["checkpoints"][];
   readonly endpoints: readonly Tables["endpoints"][];
 }
 
-/** What becomes of one entry. What was withdrawn and is back counts as added. */
+/** The change of one entry. A withdrawn entry that is back counts as added. */
 export interface CatalogChange {
   readonly change: "added" | "changed" | "unchanged" | "withdrawn";
   readonly kind: "model" | "checkpoint" | "endpoint";
@@ -27,7 +27,7 @@ export interface MovedCheckpoint {
   readonly loc: string;
 }
 
-/** The way from what is stored to what a catalog says. */
+/** The changes that make the store equal to a catalog. */
 export type CatalogPlan =
   | {
       readonly state: "planned";
@@ -35,7 +35,7 @@ export type CatalogPlan =
       /** Rows to write, whole; a model that is there keeps its created_at. */
       readonly models: readonly Tables["models"][];
       readonly checkpoints: readonly Tables["checkpoints"][];
-      /** Endpoints nothing is known of yet: new, back again, or probed elsewhere from now on. */
+      /** Endpoints without a probe result: new, back again, or with a new health URL. */
       readonly freshEndpoints: readonly Tables["endpoints"][];
       /** Endpoints that keep their health. */
       readonly keptEndpoints: readonly Pick<Tables["endpoints"], "checkpoint_id" | "region" | "url" | "withdrawn_at">[];
@@ -45,8 +45,8 @@ export type CatalogPlan =
 /**
  * Compares a catalog with what is stored.
  *
- * What a checkpoint asks for and where it answers may change, the model it belongs to may not: fleets and deployments hold on to
- * checkpoints by id. Nothing is ever removed. The endpoints of a withdrawn checkpoint stay, for those that use it still.
+ * A checkpoint's requirements and endpoints may change, its model may not: fleets and deployments refer to checkpoints by id. Rows
+ * are never deleted, and a withdrawn checkpoint keeps its endpoints for those that still use it.
  *
  * @param now ISO 8601.
  */
@@ -72,7 +72,7 @@ export function countChanges(changes: readonly CatalogChange[]): Readonly<Record
   return counts;
 }
 
-/** A change, and the row as it is to be. */
+/** A change with the new row. */
 interface Comparison<Row> extends CatalogChange {
   readonly row: Row;
 }
@@ -180,7 +180,7 @@ function compareEndpoint(
   return { change: changeOf(known, row), kind: "endpoint", name: checkpointId, region, row, isFresh };
 }
 
-/** An endpoint that no probe has seen: due at once. */
+/** The row of an endpoint without a probe result: its first probe is due immediately. */
 function unobserved(checkpointId: string, endpoint: CatalogEndpoint, now: string): Tables["endpoints"] {
   return {
     checkpoint_id: checkpointId,
@@ -191,7 +191,7 @@ function unobserved(checkpointId: string, endpoint: CatalogEndpoint, now: string
     last_probed_at: null,
     last_error: null,
     next_probe_at: now,
-    // A probe of the old address that is under way finds its claim gone, and its result is not taken for this one's.
+    // A probe of the old URL that is in progress loses its claim, so that its result is not recorded for the new URL.
     probe_id: null,
     probe_expires_at: null,
     withdrawn_at: null,
@@ -202,7 +202,7 @@ function checkpointsOf(models: readonly CatalogModel[]): readonly CatalogCheckpo
   return models.flatMap(({ checkpoints }) => checkpoints);
 }
 
-/** No checkpoint's id holds a space. */
+/** Unambiguous, because checkpoint ids contain no space. */
 function endpointKey(checkpointId: string, region: string): string {
   return `${checkpointId} ${region}`;
 }

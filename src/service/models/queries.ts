@@ -4,16 +4,16 @@ import { isCheckpointId, isSlug } from "./names.ts";
 import type { Requirements } from "./requirements.ts";
 import { parseRequirements } from "./requirements.ts";
 
-/** What a fleet or a deployment runs. */
+/** The checkpoint, and its model, that a fleet or a deployment uses. */
 export interface Subject {
   readonly model_slug: string;
   readonly checkpoint_id: string;
 }
 
 /**
- * The checkpoint a subject names: by its id, or by the slug of the model whose default it is.
+ * The checkpoint that a subject refers to: by its id, or by the slug of the model whose default it is.
  *
- * @returns undefined for what the catalog does not have, or has no more: nothing new begins with it.
+ * @returns undefined if it is not in the catalog or was withdrawn: nothing new may use it.
  */
 export async function resolveSubject(reader: Reader, subject: string): Promise<Subject | undefined> {
   const offered = reader
@@ -30,7 +30,7 @@ export async function resolveSubject(reader: Reader, subject: string): Promise<S
     .executeTakeFirst();
 }
 
-/** A model that is offered, with its checkpoints that are, oldest first. */
+/** A model in the catalog with its checkpoints, oldest first, without withdrawn ones. */
 export interface OfferedModel extends Omit<Tables["models"], "withdrawn_at"> {
   readonly checkpoints: readonly OfferedCheckpoint[];
 }
@@ -46,19 +46,19 @@ export type OfferedEndpoint = Pick<
   "region" | "url" | "health_url" | "health" | "health_since" | "last_probed_at" | "last_error"
 >;
 
-/** Every model that is offered, oldest first. */
+/** All models in the catalog, oldest first. */
 export function listModels(reader: Reader): Promise<readonly OfferedModel[]> {
   return readModels(reader, null);
 }
 
-/** One model that is offered. */
+/** One model in the catalog. */
 export async function findModel(reader: Reader, slug: string): Promise<OfferedModel | undefined> {
   if (!isSlug(slug)) return undefined;
   const [model] = await readModels(reader, slug);
   return model;
 }
 
-/** In one statement, so that a catalog applied meanwhile shows whole or not at all. */
+/** One statement, so that a concurrently applied catalog is seen completely or not at all. */
 async function readModels(reader: Reader, slug: string | null): Promise<readonly OfferedModel[]> {
   let query = reader
     .selectFrom("models")
@@ -96,7 +96,7 @@ async function readModels(reader: Reader, slug: string | null): Promise<readonly
   }));
 }
 
-/** A checkpoint without endpoints comes as one row with nothing in their place. */
+/** A checkpoint without endpoints is one row with nulls for the endpoint. */
 function offeredEndpoint(row: Nullable<OfferedEndpoint>): readonly OfferedEndpoint[] {
   const { region, url, health_url: healthUrl, health } = row;
   if (region === null || url === null || healthUrl === null || health === null) return [];
@@ -115,7 +115,7 @@ function offeredEndpoint(row: Nullable<OfferedEndpoint>): readonly OfferedEndpoi
 
 type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 
-/** Groups in the order of their first rows, each with that row before them all. */
+/** Groups in the order of their first rows; each is its first row and all of its rows. */
 function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): readonly (readonly [Row, readonly Row[]])[] {
   const groups = new Map<string, [Row, Row[]]>();
   for (const row of rows) {

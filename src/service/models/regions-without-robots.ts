@@ -4,9 +4,9 @@ import { shown } from "../../manifest/shown.ts";
 import type { CatalogFile } from "./catalog-file.ts";
 
 /**
- * Warns of regions in which no robot is: a deployment takes an endpoint only where it is written as robots register it.
+ * Warns of endpoint regions without robots, which are often typos: a deployment uses an endpoint only if its region equals the robot's.
  *
- * @param robotRegions those of all robots of all organizations; where there is none yet, nothing can be said.
+ * @param robotRegions regions of all robots of all organizations; if empty, there are no warnings.
  */
 export function regionsWithoutRobots(
   { catalog, locate }: CatalogFile,

@@ -9,7 +9,7 @@ import { list, matching, unique } from "./catalog-readers.ts";
 import type { AxesRequirement, Requirements } from "./requirements.ts";
 import { AXIS_UNITS } from "./requirements.ts";
 
-/** What a robot manifest can have; more can never be satisfied. */
+/** The maximum of a robot manifest; higher requirements could never be met. */
 const CAMERA_ROLES = { minimum: 0, maximum: 8 } as const;
 const AXES = { minimum: 0, maximum: 256 } as const;
 const ROBOT_TYPES = { minimum: 0, maximum: 64 } as const;
@@ -21,7 +21,7 @@ const cameraRole = matching((role) => CAMERA_ROLE.test(role), "a camera role: lo
 const axisName = matching((name) => AXIS_NAME.test(name), "the name of an axis such as arm.joint_1.position");
 const axisUnit = oneOf(...AXIS_UNITS);
 
-/** What a checkpoint asks of a robot. Nothing is asked by what is not written. */
+/** Reads what a checkpoint requires of a robot. Omitted members require nothing. */
 export const requirements: Reader<Requirements> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
@@ -33,7 +33,7 @@ export const requirements: Reader<Requirements> = (place) => {
   return { robot_types: robotTypes, camera_roles: cameraRoles, state_axes: stateAxes, action_axes: actionAxes };
 };
 
-/** Any type id will do; only one that looks like the catalog's own and is not in it is probably a slip. */
+/** Any type id is accepted, except one that looks like a ready type and is not in the ready catalog: that is probably a typo. */
 const robotType: Reader<string> = (place) => {
   const typeId = text(ROBOT_TYPE_ID_LENGTH.maximum)(place);
   if (typeId === undefined || READY_CATALOG.has(typeId)) return typeId;
@@ -71,7 +71,7 @@ const axes: Reader<AxesRequirement> = (place) => {
   return needed;
 };
 
-/** Every name that is asked for is an axis. */
+/** The minimum number of axes: each required name is an axis. */
 function leastAxes({ minimum_count: minimumCount, names }: AxesRequirement): number {
   return Math.max(minimumCount, names.length);
 }

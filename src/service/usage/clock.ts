@@ -25,7 +25,7 @@ export interface MeteringContext extends OperationContext {
 }
 
 /**
- * A wall clock that does not jump: usage is time that passed, and a clock that was set is no time.
+ * A wall clock that does not jump: setting the system clock must not count as usage.
  *
  * As long as the process runs, time goes on as monotonic time does. A wall clock that departs from it is left alone until it
  * comes back, or has gone on evenly for `STEADY_MS`; then it is believed. A jump forward leaves a stretch that nobody used:

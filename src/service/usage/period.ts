@@ -1,9 +1,9 @@
 /**
  * Usage periods: from a whole second to a whole second, both ISO 8601 in UTC with milliseconds.
  *
- * Because every period of a robot begins and ends on a second, and none begins before the last one ended, the seconds of its
- * periods add up to those between their ends, each counted once: nothing is rounded. Only what a clock wrote that was more
- * than a day ahead does not hold up those that follow.
+ * Every period of a robot starts and ends on a whole second, and none starts before the previous one ended, so each second is counted
+ * once and nothing is rounded. Exception: a period that ends more than a day in the future, written with a wrong clock, does not
+ * delay the following ones.
  */
 
 const SECOND_MS = 1000;
