@@ -154,7 +154,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
   });
 
-  it("asks once however often it is clicked, and tells that it failed whatever is pressed meanwhile", async () => {
+  it("sends one request however often it is clicked, and shows its failure whatever is pressed meanwhile", async () => {
     const page = await open("/deployments?state=active");
     await page.locator("tbody a").first().click();
     await page.getByRole("heading", { level: 1, name: / on / }).waitFor();
@@ -178,7 +178,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Retire");
   });
 
-  it("offers nothing that the key may not do", async () => {
+  it("hides actions that the key does not allow", async () => {
     const made = await demo.service.send("POST", "/v1/me/api-keys", { label: "looks", scopes: ["deployments:read"] });
     const { api_key: apiKey } = (await made.json()) as { readonly api_key: string };
     const page = await open("/deployments", apiKey);

@@ -30,7 +30,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     return (await (await demo.service.send("GET", "/v1/fleets")).json()) as FleetView[];
   }
 
-  it("lists those that wait for a person first, each with why", async () => {
+  it("lists fleets that need attention first, each with its reason", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Aloha cells 07" }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe((await fleets()).length);
@@ -42,7 +42,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(states.lastIndexOf("Blocked")).toBeLessThan(states.indexOf("Preparing"));
   });
 
-  it("tells of one fleet why it is not ready, and groups its members by what keeps them", async () => {
+  it("shows why a fleet is not ready, and groups its members by reason", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Franka bench 06" }).click();
     await page.getByRole("heading", { level: 1, name: "Franka bench 06" }).waitFor();
@@ -66,7 +66,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(await page.getByRole("cell", { name: "open now" }).count()).toBe(1);
   });
 
-  it("makes a fleet by the keyboard alone, and shows which robots it would have before", async () => {
+  it("creates a fleet with the keyboard alone, after a preview of its robots", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "New fleet" }).focus();
     await page.keyboard.press("Enter");
@@ -95,7 +95,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(fleet).toMatchObject({ subject: "smolvla", peak_active_robots: 1, readiness_mode: "always_ready" });
   });
 
-  it("says beside each field what the service refuses, and takes the person to the first", async () => {
+  it("shows validation errors beside their fields, and focuses the first one", async () => {
     const page = await open("/fleets/new");
     await page.getByLabel("Site").selectOption("hall-1");
     await page.getByLabel("Peak of active robots").fill("0");
@@ -122,7 +122,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await page.getByRole("heading", { level: 1, name: "Refused once" }).waitFor();
   });
 
-  it("gives a fleet another model, after saying which of its robots could not run it; leaving it gives the focus back", async () => {
+  it("updates the model of a fleet, after showing which robots cannot run it; closing the dialog restores the focus", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Cell 08" }).click();
     const button = page.getByRole("button", { name: "Update model" });
@@ -156,7 +156,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(fleet!.update).toMatchObject({ subject: "smolvla" });
   });
 
-  it("shows a fleet that somebody else made without being asked to", async () => {
+  it("shows a fleet that somebody else created, without a reload", async () => {
     const page = await open("/fleets?q=elsewhere");
     await page.getByRole("heading", { name: "No fleet matches" }).waitFor();
     await untilLive(page);

@@ -36,7 +36,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   const statusWith = async (key: string, path = "/v1/robots") =>
     (await fetch(running.url + path, { headers: { authorization: `Bearer ${key}` } })).status;
 
-  it("makes a key for robots by the keyboard alone, and shows it once", async () => {
+  it("creates a key for robots with the keyboard alone, and shows it once", async () => {
     const page = await open();
     await page.getByRole("button", { name: "New key" }).focus();
     await page.keyboard.press("Enter");
@@ -124,7 +124,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     }
   });
 
-  it("loses nothing by Back, Escape or Cancel while the key is being made", async () => {
+  it("loses nothing by Back, Escape or Cancel while the key is being created", async () => {
     const page = await open();
     await page.getByRole("link", { name: "Usage" }).first().click();
     await page.getByRole("link", { name: "Keys" }).first().click();
@@ -173,7 +173,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect(Math.round(days)).toBe(30);
   });
 
-  it("revokes only once the name was typed, says what stops, and it stops", async () => {
+  it("shows what revoking a key stops, and revokes it only after its label is typed", async () => {
     const { api_key: apiKey } = await make({ label: "hall 3" });
     const page = await open();
     await page.getByRole("button", { name: "Revoke hall 3" }).click();
@@ -199,7 +199,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect(await page.getByRole("button", { name: "Revoke hall 3" }).count()).toBe(0);
   });
 
-  it("says before a key is revoked which keys end with it, and makes independent ones", async () => {
+  it("shows which keys end with a key before it is revoked, and creates independent ones", async () => {
     const parent = await make({ label: "foreman" });
     const headers = { authorization: `Bearer ${parent.api_key}`, "content-type": "application/json" };
     const body = JSON.stringify({ label: "arm of the foreman" });
@@ -230,7 +230,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.getByText("Your session has ended.").waitFor();
   });
 
-  it("offers to a restricted key no more than it has to give", async () => {
+  it("offers only the scopes that the person's own key has", async () => {
     const scopes = ["api-keys:write", "api-keys:read", "models:read"];
     const { api_key: apiKey } = await make({ label: "office", scopes });
     const page = await open(apiKey);

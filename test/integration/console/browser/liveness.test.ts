@@ -64,7 +64,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: live or not${BROWSER_NEEDED}`, ()
     await page.getByRole("row", { name: /created meanwhile/ }).waitFor();
   });
 
-  it("says that the service is gone, and is as it is within three seconds of its return", async () => {
+  it("says that the service is unreachable, and is up to date within three seconds of its return", async () => {
     const { proxy, page, banner, at } = await scene();
     await signIn(page, at, "/keys");
     await untilLive(page);
@@ -81,7 +81,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: live or not${BROWSER_NEEDED}`, ()
   });
 
   // A browser opens six connections to a service: in the long tier there are more windows than that.
-  it("hears over one connection in all windows, and over another once that window is gone", async () => {
+  it("shares one connection among all windows, and opens another when that window closes", async () => {
     const { page, at } = await scene();
     const opened: Page[] = [];
     const streams: Page[] = [];

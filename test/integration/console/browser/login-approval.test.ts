@@ -66,7 +66,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     expect(answer.status).toBe(200);
   });
 
-  it("denies, and the program learns it", async () => {
+  it("denies, and the program receives the denial", async () => {
     const program = await startProgram();
     const { login_url, poll } = await startLogin(`${program.url}/callback`);
     const page = await open(login_url);
@@ -75,7 +75,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     expect(await poll()).toMatchObject({ status: 401, body: { detail: "Login was denied" } });
   });
 
-  it("sends the browser nowhere for a program that only asks the service", async () => {
+  it("does not redirect the browser for a program that polls the service", async () => {
     const { login_url, user_code: userCode, poll } = await startLogin(NOBODY);
     const page = await open(login_url);
     await page.getByText("The program that asked, on whichever computer it runs").waitFor();
@@ -111,13 +111,13 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     expect((await poll()).body).toMatchObject({ status: "pending" });
   });
 
-  it("says that a login is unknown or over", async () => {
+  it("says that a login is unknown or has expired", async () => {
     const page = await open("/login?exchange=lgn_nonsense");
     await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
     expect(await violations(page)).toEqual([]);
   });
 
-  it("does not offer it to a restricted key, and says why", async () => {
+  it("does not let a restricted key approve, and says why", async () => {
     const created = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["robots:read"] });
     const { api_key: apiKey } = (await created.json()) as { readonly api_key: string };
     const { login_url } = await startLogin(NOBODY);

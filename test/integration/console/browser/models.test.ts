@@ -39,7 +39,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     return new Set(healthy.map(({ region }) => region));
   }
 
-  it("lists the catalog with how its endpoints are, and finds by state", async () => {
+  it("lists the catalog with the health of its endpoints, and filters by it", async () => {
     const page = await open("/models");
     const row = page.getByRole("row").filter({ hasText: "smolvla" });
     await row.getByText("2 healthy").waitFor();
@@ -67,7 +67,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     expect(await endpoints.getByRole("row", { name: /us-west-2/ }).innerText()).toMatch(/Unhealthy.*503/s);
   });
 
-  it("tells which robots a checkpoint suits, as the service judges, with why of the others", async () => {
+  it("shows which robots can run a checkpoint, and why others cannot", async () => {
     const page = await open("/models/pi0.5");
     await page.getByText("60 of 60 robots can run it").waitFor();
     await page.goto(`${demo.service.url}/models/diffusion-pick`);

@@ -38,7 +38,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     expect(await search.inputValue()).toBe("yam line=a");
   });
 
-  it("finds by words and filters, keeps both in the address, and takes them back", async () => {
+  it("searches and filters, keeps both in the URL, and clears them", async () => {
     const { page } = await openRobots(demo);
     await page.getByLabel("Search robots").fill("yam line=a");
     await page.getByLabel("Site").selectOption("hall-1");
@@ -200,7 +200,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  it("shows what nobody would see in a name, in the row, in the filter and in the title of its page", async () => {
+  it("shows invisible characters of a name in the row, the filter and the title of its page", async () => {
     const registered = await demo.service.send("POST", "/v1/robots/setup", {
       name: "yam-0001\u200b",
       robot_type_id: "yam.bimanual-joint-position.v1",

@@ -44,7 +44,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await page.getByRole("row", { name: /made in between/ }).waitFor();
   });
 
-  it("tells a wrong key beside the field, and lets the person try again", async () => {
+  it("shows beside the field that a key is wrong, and lets the person try again", async () => {
     const { page } = await borrowWindow();
     await page.goto(running.url);
     const field = page.getByLabel("API key");
@@ -58,7 +58,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await heading(page, "Overview");
   });
 
-  it("signs in where the person wanted to be, query and all", async () => {
+  it("signs in at the requested URL, including its query", async () => {
     const { page } = await borrowWindow();
     await signInByForm(page, running, "/robots?site=hall-2&sort=-changed");
     await heading(page, "Robots");
@@ -101,7 +101,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     expect(complaints).toEqual([]);
   });
 
-  it("does not keep it for a key that may do other things", async () => {
+  it("does not keep the form for a key with other scopes", async () => {
     const { id, api_key: apiKey } = await createKey("shift one");
     const reader = await createKey("reader", ["robots:read", "fleets:read"]);
     const { page } = await borrowWindow();
@@ -116,7 +116,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("");
   });
 
-  it("knows in every window of the browser who is signed in now", async () => {
+  it("shares sign-in and sign-out among all windows of the browser", async () => {
     const { api_key: apiKey } = await createKey("reader", ["robots:read"]);
     const { page } = await borrowWindow();
     await signIn(page, running, "/keys");
@@ -203,7 +203,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
   });
 
-  it("does not wait for events that something in between holds back, and stays fresh without them", async () => {
+  it("stays up to date when a proxy buffers its events", async () => {
     const { page } = await borrowWindow();
     await page.clock.install();
     await page.route("**/console/events*", () => {});
@@ -220,7 +220,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await liveness(page, "Connecting…");
   });
 
-  it("listens only while it is seen: a browser has few connections to a service", async () => {
+  it("holds a connection only while it is visible: browsers limit connections to a host", async () => {
     const { page } = await openWindow();
     await page.addInitScript(`
       window.seen = "hidden";
@@ -259,7 +259,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await again;
   });
 
-  it("tells times by the service's clock, whatever the computer's says", async () => {
+  it("shows times by the service's clock, not the computer's", async () => {
     const { page } = await openWindow();
     await page.addInitScript("const now = Date.now; Date.now = () => now() - 7_200_000;");
     await createKey("made just now");
@@ -270,7 +270,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
       .waitFor();
   });
 
-  it("says that it has lost the service, keeps what it shows, and goes on by itself", async () => {
+  it("says that the service is unreachable, keeps its data, and recovers by itself", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running, "/robots");
     const shown = page.getByRole("heading", { name: "No robot is registered yet" });
