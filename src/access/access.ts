@@ -1,8 +1,8 @@
 /**
- * What keeps a user from reading a path.
+ * Finds out whether a user can read a path, and why not.
  *
- * The kernel is the judge: modes, ACLs, security modules and network drives all have a say, and only a process of that user hears it.
- * The walk along the path only explains the judgement, and names the places that a person has to open.
+ * The kernel decides, by modes, ACLs, security modules and network drives, and only a process of that user gets the real answer. The walk
+ * along the path only explains a refusal and names the entries to open.
  */
 import { access, constants } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -15,21 +15,21 @@ import type { RunProgram } from "../platform/programs.ts";
 import { FIRST_DESCRIPTOR } from "../platform/programs.ts";
 import type { Account } from "./account.ts";
 
-/** What a user may do with an entry: read a file or list a folder; enter a folder. */
+/** Rights on an entry: `reads` a file or lists a folder; `enters` a folder. */
 export interface Rights {
   readonly reads: boolean;
   readonly enters: boolean;
 }
 
-/** Asks the kernel what one user may do. What it could not be asked about is left out of the answers. */
+/** Asks the kernel for the rights of one user. Entries that could not be checked are missing in the results. */
 export interface AccessJudge {
-  /** By the whole path, as the user would go it. */
+  /** Checks whole paths, including all folders above. */
   byPath(paths: readonly string[]): Promise<ReadonlyMap<string, Rights>>;
-  /** Of each entry alone, as if everything above it were open. The paths hold no links. */
+  /** Checks each entry alone, ignoring the folders above. The paths contain no links. */
   byEntry(paths: readonly string[]): Promise<ReadonlyMap<string, Rights>>;
 }
 
-/** An entry on the way that does not let the user pass. */
+/** An entry of the path on which the user lacks a right. */
 export interface Obstacle {
   readonly path: string;
   readonly isDirectory: boolean;
@@ -39,23 +39,23 @@ export interface Obstacle {
 export type Access =
   | {
       readonly kind: "readable";
-      /** The file's own folder where the user cannot list it: then the kernel does not tell it of changes there. */
+      /** The file's folder when the user cannot list it: inotify then reports no changes in it. */
       readonly unlisted: Obstacle | null;
     }
   | {
       readonly kind: "blocked";
-      /** From the top; empty where the kernel says no and no mode or owner explains it. */
+      /** From the root down; empty when the kernel denies access although modes and owners allow it. */
       readonly obstacles: readonly Obstacle[];
       readonly unlisted: Obstacle | null;
-      /** This process cannot see behind the last obstacle itself. */
+      /** True when this process cannot see below the last obstacle. */
       readonly isPartial: boolean;
     }
-  /** The path leads nowhere, in a circle, or is too long: the system's code. */
+  /** The path is missing, a loop of links, or too long: the system's code. */
   | { readonly kind: "missing"; readonly code: string }
-  /** The kernel could not be asked as that user. */
+  /** Access could not be checked as that user. */
   | { readonly kind: "unjudged" };
 
-/** Judges as the user of this process. */
+/** Checks access as the user of this process. */
 export const judgeAsSelf: AccessJudge = { byPath: askAsSelf, byEntry: askAsSelf };
 
 async function askAsSelf(paths: readonly string[]): Promise<ReadonlyMap<string, Rights>> {
@@ -74,7 +74,7 @@ function may(path: string, mode: number): Promise<boolean> {
   });
 }
 
-/** Ends well below the limits on the arguments (execve(2)) and the open files of a program. */
+/** Well below the limits on arguments (execve(2)) and open files. */
 const PATHS_AT_ONCE = 32;
 const JUDGE_LIMIT_MS = 5000;
 /** access(2) by the shell, and nothing opened: a FIFO would hang it. */
@@ -84,7 +84,7 @@ const SCRIPT = `for path do
   echo "$r$x"
 done`;
 
-/** Whether proc(5) is there, which shows a process of another user the entries that are open here. A chroot may be without. */
+/** True when proc(5) is mounted, through which a process of another user accesses the entries opened here. A chroot may lack it. */
 export async function hasProc(files: Pick<Files, "stat">): Promise<boolean> {
   return files.stat("/proc/self/fd").then(
     () => true,
@@ -92,14 +92,14 @@ export async function hasProc(files: Pick<Files, "stat">): Promise<boolean> {
   );
 }
 
-/** Judges as another user, by a process of that user. For root. */
+/** Checks access as another user, with a process of that user. Needs root. */
 export function judgeAs(account: Account, runProgram: RunProgram): AccessJudge {
   return {
     byPath: (paths) => inParts(paths, (some) => ask(account, runProgram, { of: some, shown: some, descriptors: [] })),
     byEntry: (paths) =>
       inParts(paths, async (some) => {
         using stack = new DisposableStack();
-        // Awaited here: returning closes the handles.
+        // Awaited here, because returning closes the handles.
         return await askOfHandles(
           account,
           runProgram,
@@ -109,7 +109,7 @@ export function judgeAs(account: Account, runProgram: RunProgram): AccessJudge {
   };
 }
 
-/** What the user may do with entries that are open here, by path. */
+/** The rights of the user on entries opened by this process, by path. */
 export async function judgeHandles(
   account: Account,
   runProgram: RunProgram,
@@ -165,7 +165,7 @@ async function inParts<Answer>(
   return answers;
 }
 
-/** Gone since the walk, or behind a network drive's refusal: then nothing can be said of it. */
+/** Omits entries that were removed since the walk, or that a network drive refuses. */
 function openOrSkip(path: string, stack: DisposableStack): readonly EntryHandle[] {
   try {
     return [stack.use(openEntry(path))];
@@ -174,7 +174,7 @@ function openOrSkip(path: string, stack: DisposableStack): readonly EntryHandle[
   }
 }
 
-/** Whether the judge's user can read each path, and what is in the way. Paths are absolute. */
+/** For each absolute path, whether the judge's user can read it, and the obstacles. */
 export async function explainAccess(
   files: Files,
   judge: AccessJudge,
@@ -194,18 +194,18 @@ interface Entry {
   readonly stat: FileStat;
 }
 
-/** The entries that the kernel passes through, links resolved. */
+/** The entries of a path as the kernel resolves it. */
 interface Walk {
   readonly directories: readonly Entry[];
-  /** What the path leads to in the end; null where the walk ended before. */
+  /** The final target of the path; null when the walk ended before. */
   readonly target: Entry | null;
   /** Why it ended. */
   readonly code: string | null;
 }
 
-/** As the kernel's own limit (path_resolution(7)). */
+/** The kernel's limit (path_resolution(7)). */
 const LINK_LIMIT = 40;
-/** Of one path, links included. */
+/** Bounds the entries of one path, links included. */
 const COMPONENT_LIMIT = 1024;
 
 async function walk(files: Files, path: string): Promise<Walk> {
@@ -228,7 +228,7 @@ async function walk(files: Files, path: string): Promise<Walk> {
       if (stat.kind === "link") {
         links += 1;
         if (links > LINK_LIMIT) return { directories, target: null, code: "ELOOP" };
-        // `directory` holds no links any more, so that the target's `..` may be resolved by name.
+        // `directory` contains no links any more, so `..` in the target can be resolved by name.
         pending = [...components(resolve(directory, await files.readLink(entryPath))), ...rest];
         directory = "/";
         continue;

@@ -4,20 +4,20 @@ import type { RunProgram } from "../platform/programs.ts";
 import type { FoundUnit } from "./unit.ts";
 import { SERVICE_NAME } from "./unit.ts";
 
-/** A user of this machine, with the groups that a process of it has. */
+/** A user of this machine, with the groups of its processes. */
 export interface Account {
-  /** Empty where the user database has no name for it. */
+  /** Empty when the user database has no name for the id. */
   readonly name: string;
   readonly user_id: number;
   readonly group_id: number;
-  /** The first one included. */
+  /** Including the primary group. */
   readonly group_ids: readonly number[];
 }
 
-/** Whom the agent's files have to be readable for. */
+/** The user that must be able to read the agent's files. */
 export type ServiceAccount =
   | { readonly kind: "account"; readonly account: Account }
-  /** Nothing says whom: the user that an installation makes is not there yet. */
+  /** The user that an installation creates does not exist yet. */
   | { readonly kind: "absent"; readonly name: string };
 
 export interface AccountQuestion {
@@ -25,7 +25,7 @@ export interface AccountQuestion {
   readonly runProgram: RunProgram;
   readonly unit: FoundUnit;
   readonly state_directory: string;
-  /** Of this process. */
+  /** The user of this process. */
   readonly user_id: number;
 }
 
@@ -33,8 +33,8 @@ const STANDARD_STATE_DIRECTORY = `/var/lib/${SERVICE_NAME}`;
 const LOOK_UP_LIMIT_MS = 4000;
 
 /**
- * The user that the agent runs as, or will: the unit's; for an agent without one, the owner of its state; the user that installations
- * make; else, for folders that nobody has used yet, the user of this process.
+ * The user that the agent runs as, now or once installed: that of the unit; without a unit, the owner of the state directory, else the
+ * user that an installation creates; for other, unused folders, the user of this process.
  */
 export async function findServiceAccount(question: AccountQuestion): Promise<ServiceAccount> {
   const { files, runProgram, unit, state_directory: stateDirectory, user_id: userId } = question;
@@ -59,7 +59,7 @@ export async function findServiceAccount(question: AccountQuestion): Promise<Ser
   return { kind: "account", account: (await lookUpAccount(runProgram, String(userId))) ?? nameless(userId, userId) };
 }
 
-/** @param name of a user, or its id. @returns null where the user database has none. */
+/** @param name the name or id of a user. @returns null when the user database has none. */
 export async function lookUpAccount(runProgram: RunProgram, name: string): Promise<Account | null> {
   if (name === "0" || name === "root") return { name: "root", user_id: 0, group_id: 0, group_ids: [0] };
   const result = await runProgram(["id", "--", name], { limitMs: LOOK_UP_LIMIT_MS });
@@ -76,7 +76,7 @@ export function parseAccount(text: string): Account | null {
   return { name, user_id: Number(userId), group_id: Number(groupId), group_ids: all };
 }
 
-/** For people, and for commands that they type. */
+/** For messages and commands in them. */
 export function accountName({ name, user_id: userId }: Account): string {
   return name === "" ? `user ${userId}` : name;
 }
@@ -84,7 +84,7 @@ export function accountName({ name, user_id: userId }: Account): string {
 export interface Group {
   readonly name: string;
   readonly groupId: number;
-  /** Names of users, beside those whose first group it is. */
+  /** Names of users, without those whose primary group it is. */
   readonly members: readonly string[];
 }
 

@@ -4,10 +4,10 @@ import type { RunProgram } from "../platform/programs.ts";
 export const SERVICE_NAME = "robot-policy-agent";
 const UNIT = `${SERVICE_NAME}.service`;
 
-/** Drop-ins that a person or `grant` writes. */
+/** Drop-ins written by an administrator or `grant`. */
 export const DROP_IN_DIRECTORY = `/etc/systemd/system/${UNIT}.d`;
 
-/** The agent's unit as systemd holds it. */
+/** The properties of the agent's unit, from systemd. */
 export interface ServiceUnit {
   /** `loaded`, `masked`, `not-found`, `error`, `bad-setting`. */
   readonly load_state: string;
@@ -15,7 +15,7 @@ export interface ServiceUnit {
   readonly sub_state: string;
   /** `enabled`, `disabled`, `masked`, or empty. */
   readonly unit_file_state: string;
-  /** Why it ended the last time: `success`, `exit-code`, `watchdog`, `timeout`, `oom-kill`, … */
+  /** Result of the last run: `success`, `exit-code`, `watchdog`, `timeout`, `oom-kill`, … */
   readonly result: string;
   readonly exitStatus: string;
   readonly restarts: number;
@@ -66,7 +66,7 @@ const PROPERTIES = [
 const BOOTED = "/run/systemd/system";
 const ASK_LIMIT_MS = 4000;
 
-/** Asks systemd for the agent's unit; anybody may. */
+/** Asks systemd for the agent's unit. Needs no privileges. */
 export async function readServiceUnit(files: Files, runProgram: RunProgram): Promise<FoundUnit> {
   if (!(await isThere(files, BOOTED))) return { kind: "no-systemd" };
   const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES.join(",")}`];
@@ -85,7 +85,7 @@ export async function readServiceUnit(files: Files, runProgram: RunProgram): Pro
   }
 }
 
-/** Reads what `systemctl show` prints: NAME=VALUE, repeated where there are several values. */
+/** Parses the output of `systemctl show`: NAME=VALUE, repeated for several values. */
 export function parseUnit(text: string): ServiceUnit {
   const values = new Map<string, string>();
   for (const line of text.split("\n")) {
@@ -123,7 +123,7 @@ export function parseUnit(text: string): ServiceUnit {
   };
 }
 
-/** The unit's setting that takes a path out of its sight, whatever the modes say; null where none does. */
+/** The setting of the unit that hides a path from it; null when none does. */
 export function hiddenBy(unit: ServiceUnit, path: string): string | null {
   const homes = ["/home", "/root", "/run/user"];
   if (["yes", "tmpfs"].includes(unit.protectHome) && homes.some((home) => isBelow(path, home)))

@@ -1,14 +1,14 @@
-/** Time as the programs see it: a wall clock that may jump, and a monotonic one that never does. */
+/** The time sources of the programs: a wall clock, which may jump, and a monotonic clock, which does not. */
 export interface Clock {
-  /** Wall clock in milliseconds since the Unix epoch. For stamps people read, never for waits. */
+  /** Wall clock in milliseconds since the Unix epoch. For timestamps, never for waits. */
   wallMs(): number;
-  /** Milliseconds that only grow, from an arbitrary origin. For waits and durations. */
+  /** Monotonic milliseconds from an arbitrary origin. For waits and durations. */
   monotonicMs(): number;
   /** Resolves after `durationMs` of monotonic time; rejects with `signal.reason` as soon as the signal aborts. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** setTimeout keeps its delay in 32 signed bits; a longer one would fire at once. */
+/** setTimeout takes a signed 32-bit delay; a longer one fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {

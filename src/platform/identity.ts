@@ -4,19 +4,19 @@ import * as os from "node:os";
 import { readBounded } from "./files/durable-file.ts";
 import type { Files } from "./files/files.ts";
 
-/** Which machine this is. */
+/** The identity of this machine. */
 export interface Identity {
   hostname(): string;
   /**
    * An identifier of this installation of the operating system, the same at every boot, different on every machine; never the raw
    * machine id, which machine-id(5) asks programs to keep to themselves. 64 hex characters.
    *
-   * @returns null where the machine has no id yet (an image before its first boot).
+   * @returns null when the machine has no id yet (an image before its first boot).
    */
   machine(): Promise<string | null>;
 }
 
-/** Names this program in the derivation, so that the result says nothing about other programs' identifiers. */
+/** The application id of the derivation: identifiers of different programs cannot be linked. */
 const APPLICATION = "robot-policy-agent/v1";
 const MACHINE_ID = "/etc/machine-id";
 const MACHINE_ID_LIMIT_BYTES = 256;
@@ -37,7 +37,7 @@ async function readMachineId(files: Files, path: string): Promise<string | null>
     const bytes = await readBounded(files, path, MACHINE_ID_LIMIT_BYTES);
     if (bytes === "too-large") return null;
     const id = Buffer.from(bytes).toString("latin1").trim();
-    // "uninitialized" stands there during first boot; all zeroes is what broken image builders leave.
+    // The file says "uninitialized" during the first boot; broken image builders leave all zeroes.
     return /^[0-9a-f]{32}$/.test(id) && !/^0+$/.test(id) ? id : null;
   } catch {
     return null;

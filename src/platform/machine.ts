@@ -12,8 +12,8 @@ import type { Notify, NotifyEnvironment } from "./systemd/notify.ts";
 import { createNotify } from "./systemd/notify.ts";
 
 /**
- * The robot computer as the agent sees it. There is one real machine and, in test/simulation, one that runs the whole daemon
- * by seed: nothing in the agent reaches the operating system but through here.
+ * The robot computer. All access of the agent to the operating system goes through this interface, so that test/simulation can run the
+ * whole daemon on a simulated machine with a seed.
  */
 export interface Machine {
   readonly clock: Clock;

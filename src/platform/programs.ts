@@ -4,22 +4,22 @@ import type { Readable } from "node:stream";
 
 import { errorCode } from "./files/files.ts";
 
-/** What became of another program. */
+/** The result of running another program. */
 export type ProgramResult =
   | { readonly kind: "ended"; readonly exitCode: number; readonly stdout: string; readonly stderr: string }
-  /** This machine does not have it. */
+  /** The program is not installed. */
   | { readonly kind: "missing" }
-  /** It was killed: its time was up, or it wrote without end. */
+  /** It was killed: it exceeded its time limit or its output limit. */
   | { readonly kind: "killed" }
   /** It could not be started: the system's code. */
   | { readonly kind: "failed"; readonly code: string };
 
-/** Runs another program of this machine, which ends within `limitMs` or is killed. Never rejects. */
+/** Runs another program, killed after `limitMs`. Never rejects. */
 export type RunProgram = (words: readonly string[], options?: ProgramOptions) => Promise<ProgramResult>;
 
 export interface ProgramOptions {
   readonly limitMs?: number;
-  /** Open files that the program finds as `/proc/self/fd/3` and so on: the files themselves, whatever has become of their names. */
+  /** Open files that the program gets as `/proc/self/fd/3` and so on, which stay valid when their names change. */
   readonly descriptors?: readonly number[];
 }
 
@@ -28,7 +28,7 @@ export const FIRST_DESCRIPTOR = 3;
 const DEFAULT_LIMIT_MS = 5000;
 const OUTPUT_LIMIT_BYTES = 1024 * 1024;
 
-/** Not the caller's: root runs this too, and an ordinary user's PATH may lack /usr/sbin. */
+/** A fixed environment, because root runs this too, and the PATH of an ordinary user may lack /usr/sbin. */
 const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 
 export const systemPrograms: RunProgram = (words, options = {}) => {
@@ -46,7 +46,7 @@ export const systemPrograms: RunProgram = (words, options = {}) => {
     const kill = () => child.kill("SIGKILL");
     const limit = setTimeout(() => {
       kill();
-      // A process that hangs in the kernel does not end, killed or not; nobody waits for it.
+      // Do not wait for the end: a process that hangs in the kernel does not end even when killed.
       conclude({ kind: "killed" });
     }, limitMs);
     const conclude = (result: ProgramResult) => {

@@ -1,4 +1,4 @@
-/** Somebody who can answer. */
+/** Asks a person at the terminal. */
 export interface Questions {
   /** @returns what was typed; null at the end of the input. */
   ask(question: string): Promise<string | null>;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Entropy, so that a simulated machine can be replayed from a seed. */
+/** Random numbers. A simulated machine replays them from a seed. */
 export interface Random {
   /** A number in [0, 1), for jitter. Not for secrets. */
   unit(): number;
@@ -8,7 +8,7 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
-/** Fetched at once for many small wishes: asking the system costs more than the bytes. */
+/** Size of the pool for small requests, because the system call costs more than the bytes. */
 const POOL_BYTES = 2048;
 
 let pool = new Uint8Array();
@@ -19,7 +19,7 @@ export const systemRandom: Random = {
     if (count > POOL_BYTES) return randomBytes(count);
     if (count > pool.length) pool = randomBytes(POOL_BYTES);
     const bytes = pool.slice(0, count);
-    // Nobody is given the same bytes again.
+    // Clear the bytes, so that none are used twice.
     pool = pool.subarray(count);
     return bytes;
   },

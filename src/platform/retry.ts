@@ -1,19 +1,19 @@
 import type { Random } from "./random.ts";
 
-/** No answer of a service delays the next attempt by more than this, whatever its Retry-After says. */
+/** The longest delay that a Retry-After can cause. */
 export const RETRY_AFTER_CAP_MS = 3_600_000;
 
-/** The delays of one thing that is tried until it works. */
+/** The delays of one retry loop. */
 export interface Backoff {
-  /** Delays handed out since the start or the last `reset`. */
+  /** Number of delays since the start or the last `reset`. */
   readonly attempts: number;
   /**
    * How long to wait before the next attempt, in whole milliseconds.
    *
-   * @param retryAfterMs what the service asked for, if it did: a lower bound, up to `RETRY_AFTER_CAP_MS`.
+   * @param retryAfterMs the service's Retry-After, if any: a lower bound, up to `RETRY_AFTER_CAP_MS`.
    */
   nextMs(retryAfterMs?: number | null): number;
-  /** After a success: the next delay is a first one again. */
+  /** Call after a success: the next delay is a first one again. */
   reset(): void;
 }
 
@@ -28,13 +28,13 @@ export interface BackoffOptions {
 /**
  * Exponential backoff with full jitter.
  *
- * Each delay is drawn uniformly from `firstMs / 2` up to a ceiling that doubles from `firstMs` to `capMs`. The whole
- * range is drawn from at the cap too, so that a fleet that fell silent together comes back spread over `capMs`. The
- * floor is there because full jitter may otherwise draw near zero several times in a row, which is a burst.
+ * Each delay is uniform between `firstMs / 2` and a ceiling that doubles from `firstMs` to `capMs`. At the cap the range stays the same, so
+ * that a fleet that failed together retries spread over `capMs`. The lower bound prevents bursts, because full jitter can otherwise give
+ * several delays near zero in a row.
  * After https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  *
- * A Retry-After is waited out, and then the drawn delay on top, so that a date told to a whole fleet does not bring it
- * back in one moment; together never more than `RETRY_AFTER_CAP_MS`.
+ * With a Retry-After, the random delay is added to it, so that a whole fleet with the same date does not retry at the same moment. The sum
+ * is at most `RETRY_AFTER_CAP_MS`.
  */
 export function createBackoff(options: BackoffOptions): Backoff {
   const floorMs = options.firstMs / 2;
@@ -56,7 +56,7 @@ export function createBackoff(options: BackoffOptions): Backoff {
   };
 }
 
-/** Zero for nothing asked, negative numbers and NaN: a service can lengthen a delay, never shorten it. */
+/** Zero for none, negative numbers and NaN: a service can lengthen a delay, never shorten it. */
 function acceptable(retryAfterMs: number | null | undefined): number {
   if (retryAfterMs === null || retryAfterMs === undefined || !(retryAfterMs > 0)) return 0;
   return Math.min(RETRY_AFTER_CAP_MS, Math.ceil(retryAfterMs));

@@ -1,6 +1,6 @@
 /**
- * The person at the other end. Commands speak through this interface and never touch stdout themselves, so that one
- * renderer (cli/terminal.ts) decides about width, colour and JSON, and tests read what a person would.
+ * The output of commands. Commands never write to stdout themselves, so that one renderer (cli/terminal.ts) handles width, colour and JSON,
+ * and tests can read the output.
  */
 export interface Terminal {
   /** Columns of the terminal, or 80 when there is none. */
@@ -8,20 +8,20 @@ export interface Terminal {
   /** Text for stdout, a line feed is added. */
   print(text: string): void;
   /**
-   * A sentence for stdout, broken between words where a terminal would break it within one.
+   * A sentence for stdout, wrapped between words to the width of the terminal.
    *
-   * @param first before its first line, and `rest` before the others; both as wide.
+   * @param first the prefix of the first line, and `rest` of the others, with the same width.
    */
   sentence(text: string, first?: string, rest?: string): void;
   /** The one JSON document of a `--json` run, on stdout. */
   json(value: unknown): void;
-  /** One JSON document of many, on a line of its own, on stdout. */
+  /** One JSON document per line, on stdout. */
   jsonLine(value: unknown): void;
   /**
-   * Rows under headers, fitted to the terminal, on stdout. Where they are too wide, only the columns that `prose` names are cut, and
-   * those that `spare` names hidden, the last first.
+   * A table on stdout, fitted to the terminal. When it is too wide, the columns in `prose` are cut, and those in `spare` are hidden, the
+   * last first.
    *
-   * @param columns how wide it may be, where that is not the width of the terminal.
+   * @param columns the maximum width; by default that of the terminal.
    * @returns the headers of the hidden columns, in the order of the table.
    */
   table(
@@ -31,7 +31,7 @@ export interface Terminal {
     spare?: readonly string[],
     columns?: number,
   ): readonly string[];
-  /** The same as text, for what is drawn over. */
+  /** The table as text, for `draw`. */
   layOutTable(
     headers: readonly string[],
     rows: readonly (readonly string[])[],
@@ -39,26 +39,26 @@ export interface Terminal {
     spare?: readonly string[],
     columns?: number,
   ): TableLayout;
-  /** Whether a person looks on, and text can be drawn over. */
+  /** True on a terminal, where text can be redrawn. */
   readonly interactive: boolean;
   /**
-   * Shows these lines in place of those of the `draw` before, as many as the terminal has room for, on stderr; nothing where it is not
-   * interactive. Whatever is written otherwise comes below them, and the next `draw` below that.
+   * Replaces the lines of the last `draw`, as many as fit the terminal, on stderr; does nothing when not interactive. Other output appears
+   * below them, and the next `draw` below that.
    */
   draw(lines: readonly string[]): void;
-  /** What a person should know beside the result, on stderr. */
+  /** A note for a person, beside the result, on stderr. */
   note(text: string): void;
   /** A failure, on stderr: what happened, where, what to do. */
   problem(problem: Problem): void;
   /** Progress of long work: a bar on a terminal, nothing elsewhere. `fraction` in 0…1; 1 removes the bar. */
   progress(label: string, fraction: number): void;
-  /** Styles for emphasis, for text that is shown by this terminal; plain text comes back unchanged where colour is off. */
+  /** Styles text for this terminal; returns it unchanged when colour is off. */
   style(style: "good" | "bad" | "warn" | "dim" | "bold", text: string): string;
 }
 
 export interface TableLayout {
   readonly lines: readonly string[];
-  /** Headers of the columns that there was no room for, in the order of the table. */
+  /** Headers of the hidden columns, in the order of the table. */
   readonly hidden: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export interface Problem {
   readonly fix: string;
 }
 
-/** Exit codes that scripts can trust; the same for all three programs. */
+/** Stable exit codes for scripts; the same for all three programs. */
 export const EXIT = {
   ok: 0,
   failed: 1,

@@ -1,9 +1,9 @@
 /**
- * The agent's configuration: how to reach the service, who the robot is, where its manifest lies. It belongs to the installation; what
- * the robot *is* stands in the manifest.
+ * The agent's configuration: how to reach the service, the identity of the robot, the path of its manifest. It belongs to the installation;
+ * the manifest describes the robot itself.
  *
- * It is read by the same strict reader as the manifest and answers with the same findings, all at once. What comes out has every
- * default filled in, and its members are named as the keys are.
+ * The same strict reader as for the manifest reads it and reports all findings at once. The result has every default filled in, and its
+ * members have the names of the keys.
  */
 import { dirname, join } from "node:path";
 
@@ -24,13 +24,13 @@ export interface AgentConfiguration {
 }
 
 export interface ServiceConfiguration {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly key_file: string | null;
   readonly ca_file: string | null;
-  /** Address of a proxy, `none`, or null for what the environment says. */
+  /** Address of a proxy, `none`, or null to use the environment. */
   readonly proxy: string | null;
-  /** The key may be sent unencrypted. */
+  /** Allows sending the key unencrypted. */
   readonly allow_insecure: boolean;
   readonly connect_timeout_s: number;
   readonly headers_timeout_s: number;
@@ -43,16 +43,16 @@ export interface RobotConfiguration {
   readonly region: string;
   readonly site: string | null;
   readonly labels: Readonly<Record<string, string>>;
-  /** What `~/` in the manifest stands for. */
+  /** The folder for `~/` in the manifest. */
   readonly home: string | null;
 }
 
 export interface WatchConfiguration {
-  /** How long files must hold still. */
+  /** How long files must be unchanged before they are read. */
   readonly settle_ms: number;
-  /** How often everything is looked at, events or not. */
+  /** Period of the resync. */
   readonly resync_s: number;
-  /** How often files are looked at where events are not to be had. */
+  /** Period of polling, where there are no events. */
   readonly poll_s: number;
   /** Larger files are refused. */
   readonly file_limit_bytes: number;
@@ -88,7 +88,7 @@ export const DEFAULTS = {
   format: "json",
 } as const;
 
-/** Names that other agents and older habits give these keys. */
+/** Names of these keys in other agents and older versions. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ["robot_type_id", "it belongs to the robot manifest, robot-manifest.yaml"],
   ["configuration_files", "it belongs to the robot manifest, robot-manifest.yaml"],
@@ -97,11 +97,11 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 const SECRET_ADVICE = ": put it into a file of its own and name that as service.key_file";
 
 export interface ConfigurationContext {
-  /** Absolute path of the file; the manifest lies beside it by default. */
+  /** Absolute path of the file; the default path of the manifest is in the same folder. */
   readonly path: string;
 }
 
-/** Reads a configuration completely: every finding that can be reached. */
+/** Reads a configuration and reports all findings. */
 export function readConfiguration(
   bytes: Uint8Array,
   context: ConfigurationContext,
@@ -115,13 +115,13 @@ export function readConfiguration(
   return readSettings(bytes, rules, (root) => readRoot(root, context));
 }
 
-/** What a name template may speak of. */
+/** The placeholders of a name template. */
 export interface NameFacts {
   readonly hostname: string;
   readonly machineId: string;
 }
 
-/** The robot's name; its length is for the caller to judge, who knows what the service takes. */
+/** The robot's name. The caller checks its length. */
 export function expandName(template: string, facts: NameFacts): string {
   return template.replaceAll(/\{(hostname|machine_id)\}/g, (_, fact) =>
     fact === "hostname" ? facts.hostname : facts.machineId,
@@ -149,7 +149,7 @@ const readService: Reader<ServiceConfiguration> = (place) => {
   const caFile = fields.optional("ca_file", absolutePath) ?? null;
   const proxy = fields.optional("proxy", proxyAddress) ?? null;
   const requestTimeoutS = fields.optional("request_timeout_s", number(TIMEOUT_BOUNDS)) ?? DEFAULTS.requestTimeoutS;
-  // A part of a request cannot have longer than the whole; the defaults give way, what is written does not.
+  // A part of a request cannot take longer than the whole: shorten the defaults, but not explicit values.
   const part = within(requestTimeoutS);
   const connectTimeoutS =
     fields.optional("connect_timeout_s", part) ?? Math.min(DEFAULTS.connectTimeoutS, requestTimeoutS);
@@ -169,7 +169,7 @@ const readService: Reader<ServiceConfiguration> = (place) => {
   };
 };
 
-/** A timeout that is not longer than that of the whole request. */
+/** A timeout that is at most that of the whole request. */
 function within(requestTimeoutS: number): Reader<number> {
   return (place) => {
     const timeoutS = number(TIMEOUT_BOUNDS)(place);

@@ -6,32 +6,32 @@ import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 
-/** What a reader made of a document's bytes. */
+/** The result of reading a document. */
 export interface Reading<T> {
   readonly findings: readonly Finding[];
   /** null when a finding is an error. */
   readonly value: T | null;
-  /** Where in the document a JSON Pointer is written. */
+  /** The position of a JSON Pointer in the document. */
   locate(loc: string): { readonly line: number; readonly column: number };
 }
 
-/** A file that a person edits and the agent keeps an eye on. */
+/** A file that a person edits and the agent watches. */
 export interface DocumentInput<T> {
   readonly path: string;
-  /** The latest reading; of a file that cannot be read, a reading with that as its finding. */
+  /** The latest reading; for an unreadable file, one with that as a finding. */
   readonly reading: Reading<T>;
   /**
-   * Reads the file again if it moved.
+   * Reads the file again if it changed.
    *
-   * @param settle whether an edit in progress is waited for.
-   * @returns how many milliseconds to wait until the file can be trusted to hold still; 0 when `reading` is the truth.
+   * @param settle true to wait for an edit in progress.
+   * @returns milliseconds to wait until the file has settled; 0 when `reading` is current.
    */
   refresh(settle: boolean): Promise<number>;
-  /** Looks at the file: whether it still is what `reading` was made of. */
+  /** True when the file is still the one from which `reading` was made. */
   isAsRead(): Promise<boolean>;
-  /** One synchronous stat: true when the file is as it was read. Local filesystems only. */
+  /** True when the file is as it was read. One synchronous stat, so for local filesystems only. */
   isUnchanged(): boolean;
-  /** The next `refresh` reads the file, moved or not. */
+  /** The next `refresh` reads the file, changed or not. */
   invalidate(): void;
 }
 
@@ -39,23 +39,23 @@ export interface DocumentOptions<T> {
   readonly files: Files;
   readonly clock: Clock;
   readonly path: string;
-  /** What to do when the file is not there. */
+  /** The remedy when the file does not exist. */
   readonly missingFix: string;
   read(bytes: Uint8Array): Reading<T> | Promise<Reading<T>>;
   settleMs(): number;
 }
 
-/** Readers refuse more than 1 MiB themselves, with a proper finding; this only bounds what is read to get there. */
+/** Bounds the read. The readers themselves refuse more than 1 MiB with a finding. */
 const READ_LIMIT_BYTES = 1024 * 1024 + 4096;
 
 export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInput<T> {
   const { files, path } = options;
   const observations = createObservations(options);
-  // Nothing is wrong with a file that was not looked at yet.
+  // Before the first read there are no findings.
   let reading: Reading<T> = { findings: [], value: null, locate: () => ({ line: 1, column: 1 }) };
-  /** What `reading` was made of. */
+  /** The view of the file from which `reading` was made. */
   let made: View | null = null;
-  /** The same, as long as a look can tell that it still is so. */
+  /** The same, once every later change shows in the stat. */
   let known: View | null = null;
 
   async function look(): Promise<View> {
@@ -92,15 +92,15 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       }
       const isTrustworthy = observations.isTrustworthy(path);
       const { next, hasFailed } = await readNow(view);
-      // Written while it was read: what was read may be half of it.
+      // Written while it was read, so the content may be incomplete.
       if (!sameView(await look(), view)) {
-        // Without waiting, there is nothing to show but why.
+        // Without waiting, the only result is this finding.
         if (!settle) reading = unreadable("file_unstable", `${path} is being written; try again`);
         return Math.max(1, options.settleMs());
       }
       made = view;
       reading = next;
-      // A failure may pass (EIO, EMFILE): the same file is worth another look.
+      // The failure may be temporary (EIO, EMFILE), so the same file is read again next time.
       known = isTrustworthy && !hasFailed ? view : null;
       return 0;
     },

@@ -5,10 +5,10 @@ import type { Files } from "../../platform/files/files.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 
 const WRITABLE_BY_OTHERS = 0o002;
-/** Only its owner may replace a file in such a folder, as in /tmp. */
+/** In a sticky folder such as /tmp, only its owner may replace a file. */
 const STICKY = 0o1000;
 
-/** What follows when anybody may edit a file, and how bad that is. */
+/** The consequence when every user may edit a file, and its severity. */
 export interface Exposure {
   readonly severity: Finding["severity"];
   readonly consequence: string;
@@ -17,7 +17,7 @@ export interface Exposure {
 /**
  * Findings about a file that every user of this machine may edit or replace.
  *
- * The folder is only a warning: that its mode was mended does not show in the file, which is not read again for that.
+ * The mode of the folder is only a warning: a correction of it does not change the stat of the file, so the file would not be read again.
  */
 export async function findExposure(files: Files, path: string, exposure: Exposure): Promise<readonly Finding[]> {
   const { severity, consequence } = exposure;

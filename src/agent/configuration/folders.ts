@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 
-/** Where the agent finds and keeps its files. */
+/** The folders of the agent. */
 export interface Folders {
   readonly config_path: string;
   readonly state_directory: string;
@@ -15,7 +15,7 @@ export interface FolderOptions {
   readonly runtimeDir?: string | undefined;
 }
 
-/** What systemd.exec(5) sets for ConfigurationDirectory=, StateDirectory=, RuntimeDirectory= and LoadCredential=. */
+/** The variables that systemd.exec(5) sets for ConfigurationDirectory=, StateDirectory=, RuntimeDirectory= and LoadCredential=. */
 export type FolderEnvironment = Readonly<Record<string, string | undefined>>;
 
 const NAME = "robot-policy-agent";
@@ -23,8 +23,8 @@ const STANDARD_CONFIGURATION_DIRECTORY = `/etc/${NAME}`;
 const STANDARD_STATE_DIRECTORY = `/var/lib/${NAME}`;
 
 /**
- * Flags first, then systemd's variables, then the standard places of file-hierarchy(7). What is asked in the agent's name is asked from
- * another working directory: relative paths end here.
+ * Flags first, then systemd's variables, then the standard places of file-hierarchy(7). Makes all paths absolute, because checks on behalf
+ * of the agent run in another working directory.
  */
 export function resolveFolders(options: FolderOptions, environment: FolderEnvironment): Folders {
   const configuration = firstOf(environment["CONFIGURATION_DIRECTORY"]) ?? STANDARD_CONFIGURATION_DIRECTORY;
@@ -36,13 +36,13 @@ export function resolveFolders(options: FolderOptions, environment: FolderEnviro
   };
 }
 
-/** The robot's image that a folder is the standard configuration folder of: `/mnt/image/etc/robot-policy-agent` → `/mnt/image`; null for others. */
+/** The root of the image for a standard configuration folder: `/mnt/image/etc/robot-policy-agent` → `/mnt/image`; null for other folders. */
 export function imageAround(directory: string): string | null {
   const image = directory.slice(0, -STANDARD_CONFIGURATION_DIRECTORY.length);
   return image !== "" && directory.endsWith(STANDARD_CONFIGURATION_DIRECTORY) ? image : null;
 }
 
-/** The folders of the installed service, and not those of an agent that somebody runs by hand. */
+/** True for the folders of the installed service, false for an agent with other folders, run by hand. */
 export function hasStandardState({ state_directory: stateDirectory }: Pick<Folders, "state_directory">): boolean {
   return stateDirectory === STANDARD_STATE_DIRECTORY;
 }

@@ -13,10 +13,10 @@ import { createDocumentInput } from "./document-input.ts";
 import type { Exposure } from "./exposure.ts";
 import { findExposure } from "./exposure.ts";
 
-/** The settle time that holds before there is a configuration to name one. */
+/** The settle time before a configuration is read. */
 const DEFAULT_SETTLE_MS = 500;
 
-/** As with a key file that others may read: what is registered stays, an edit is not taken over before this is mended. */
+/** An error, as for a key file that others may read: the registration stays, and edits are not applied until the mode is fixed. */
 const CONFIGURATION_EXPOSURE: Exposure = {
   severity: "error",
   consequence: "every user of this machine may say where the API key is sent",
@@ -61,8 +61,8 @@ export type OpenedState =
   | { readonly kind: "problem"; readonly problem: Problem };
 
 /**
- * What an earlier run left. A damaged file is put aside when `mend` says so, and then counts as no registration: registering
- * again is safe, believing half a file is not.
+ * Reads the registration of an earlier run. With `mend`, moves a damaged file aside, which then counts as no registration: registering
+ * again is safe, using a damaged file is not.
  */
 export async function openState(machine: Machine, stateDirectory: string, mend: boolean): Promise<OpenedState> {
   try {
@@ -73,7 +73,7 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
       case "registration":
         return { kind: "state", registration: loaded.registration, setAside: null };
       case "damaged": {
-        // On a read-only disk it stays where it is; it is not believed there either.
+        // On a read-only disk the damaged file stays, but is not used either.
         const keptAt = mend ? await setAside(machine.files, loaded.path).catch(() => loaded.path) : loaded.path;
         return { kind: "state", registration: null, setAside: keptAt };
       }
@@ -82,7 +82,7 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
           "state-newer",
           `the state is of version ${loaded.version}, written by a newer agent`,
           loaded.path,
-          "install that agent again; the state is left as it is",
+          "install that agent again; the state was not changed",
         );
     }
   } catch (error) {

@@ -9,7 +9,7 @@ import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/r
 import { isSecretKey } from "../../manifest/secrets.ts";
 import { shown } from "../../manifest/shown.ts";
 
-/** Written as `proxy` to say: none, whatever the environment says. */
+/** The value of `proxy` that disables proxies, including those of the environment. */
 export const NO_PROXY = "none";
 export const LABEL_LIMIT = 32;
 export const LABEL_KEY_LIMIT = 64;
@@ -17,7 +17,7 @@ export const LABEL_VALUE_LIMIT = 256;
 export const NAME_LIMIT = 64;
 export const REGION_LIMIT = 256;
 
-/** Fewest characters that a placeholder of the name template stands for. */
+/** The minimum length of a placeholder's value. */
 const PLACEHOLDER_LENGTHS: ReadonlyMap<string, number> = new Map([
   ["{hostname}", 1],
   ["{machine_id}", 12],
@@ -36,7 +36,7 @@ export function serviceUrl(allowInsecure: boolean): Reader<string> {
       case "url": {
         const { url } = parsed;
         if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-          const message = "allow_insecure sends the API key unencrypted: anyone on the way can read it";
+          const message = "allow_insecure sends the API key unencrypted: anyone on the network path can read it";
           place.check.findings.warning("unencrypted_service", place.path, place.node.offset, message);
         }
         return url.href.replace(/\/+$/, "");
@@ -59,29 +59,29 @@ function urlFindingId(code: Extract<ReturnType<typeof parseServiceUrl>, { kind: 
   }
 }
 
-/** An http(s) address, with a user name and password if the proxy wants them, or `none`. */
+/** An http(s) address, with user name and password if the proxy requires them, or `none`. */
 export const proxyAddress: Reader<string> = (place) => {
   const written = string(place)?.trim();
   if (written === undefined || written === NO_PROXY) return written;
   const parsed = parseProxy(written);
-  // The address is never repeated: it may hold a password.
+  // Do not repeat the address, which may contain a password.
   if (written !== "" && parsed.kind === "proxy") return written;
   fail(place, "url_format", "expected the address of a proxy, http://HOST:PORT, or none");
   return undefined;
 };
 
-/** A text that is registered, where every operator can read it: an address with a password in it is not. */
+/** A text that is registered, where every operator can read it. Refuses an address with a password. */
 export function registeredText(maximum: number, minimum = 1): Reader<string> {
   return (place) => {
     const written = text(maximum, minimum)(place);
     if (written === undefined || !holdsCredentials(written)) return written;
-    const message = "this address holds a user name or password, and what stands here is registered; leave them out";
+    const message = "this address contains a user name or password, and this value is registered; remove them";
     fail(place, "secret_in_configuration", message);
     return undefined;
   };
 }
 
-/** A cloud region's code. What is written is never repeated: who pastes an address here may paste a password with it. */
+/** The code of a cloud region. The finding does not repeat the value, which may be a pasted address with a password. */
 export const region: Reader<string> = (place) => {
   const written = text(REGION_LIMIT)(place);
   if (written === undefined || REGION_FORM.test(written)) return written;
@@ -107,10 +107,10 @@ export const nameTemplate: Reader<string> = (place) => {
   return undefined;
 };
 
-/** Room for every placeholder that fits a name once it is filled in. */
+/** Enough for every template whose name can be within the limit. */
 export const LONGEST_TEMPLATE = NAME_LIMIT * "{hostname}".length;
 
-/** Any name is a label here, one that starts with `x-` too. */
+/** Here names that start with `x-` are labels too. */
 export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
   const { node, path, check } = place;
   if (node.kind !== "mapping") {

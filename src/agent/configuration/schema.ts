@@ -14,7 +14,7 @@ import { LABEL_KEY_LIMIT, LABEL_LIMIT, LABEL_VALUE_LIMIT, LONGEST_TEMPLATE, REGI
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** JSON Schema (2020-12) of the agent's configuration, for editors. It says what a schema can; `check` says the rest. */
+/** JSON Schema (2020-12) of the agent's configuration, for editors. `check` reports more errors than a schema can. */
 export function configurationSchema(): Schema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -22,17 +22,17 @@ const ANSWER_LIMIT_BYTES = 32 * 1024 * 1024;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** More than this is no drift of a clock that is looked after. */
+/** More than the drift of a synchronized clock. */
 const SKEW_WARNING_MS = 5 * MINUTE_MS;
-/** Enough for certificates to seem expired, or not valid yet. */
+/** Enough that certificates appear expired or not yet valid. */
 const SKEW_FAILURE_MS = DAY_MS;
 
 const SET_CLOCK = "sudo timedatectl set-ntp true; then see: timedatectl status";
-/** systemd has nothing then that `set-ntp` could switch on. */
+/** Without an installed time service `set-ntp` has no effect. */
 const INSTALL_TIME_SERVICE =
   "no time service is installed: sudo apt install systemd-timesyncd; then see: timedatectl status";
 
-/** What the service said to `GET /v1/robots`, with the key where there is one. */
+/** The answer to `GET /v1/robots`, sent with the key if there is one. */
 export interface Answer {
   readonly result: Exclude<CallResult<unknown>, { kind: "unreachable" | "no-credential" }>;
   /** Its Date header in milliseconds, when it came. */
@@ -42,10 +42,10 @@ export interface Answer {
 export function requestLimit({ service }: AgentConfiguration): Limit {
   const limitMs = service.request_timeout_s * 1000;
   const what = `no whole answer within ${service.request_timeout_s} s`;
-  return { limitMs, late: fail(EXIT.unreachable, what, "the service hangs, or is overloaded: ask its keeper") };
+  return { limitMs, late: fail(EXIT.unreachable, what, "the service hangs or is overloaded: ask its operator") };
 }
 
-/** Something answers as a robot policy service does. */
+/** Checks that the answer comes from a robot policy service. */
 export async function checkService(
   context: CommandContext,
   configuration: AgentConfiguration,
@@ -65,14 +65,14 @@ export async function checkService(
     const verdict = fail(
       EXIT.unreachable,
       secret.redactFrom(error.message),
-      "look at the service's log, and at what lies between",
+      "check the log of the service, and proxies in between",
     );
     return { verdict, value: null };
   }
   const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
   const hereMs = clock.wallMs();
   const result = readAnswer(http, { schema: robotListSchema, url, wallMs: hereMs, secret });
-  // An answer is there, so it is none of the ways to have none.
+  // These two kinds have no answer, so they cannot occur here.
   if (result.kind === "unreachable" || result.kind === "no-credential")
     throw new Error(`an answer read as ${result.kind}`);
   const serviceMs = Date.parse(http.headers["date"] ?? "");
@@ -132,7 +132,7 @@ function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {
       return fail(
         EXIT.unreachable,
         `HTTP ${result.status}, but not from a robot policy service: ${result.detail}`,
-        "check service.url; a captive portal wants somebody to log in to the network first",
+        "check service.url; a captive portal requires a login to the network first",
       );
     case "refused":
       break;
@@ -144,19 +144,20 @@ function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {
       return fine;
     case 404:
     case 405:
-      return fail(EXIT.failed, what, "this is no robot policy service, or not its address: check service.url");
+      return fail(EXIT.failed, what, "this is not the address of a robot policy service: check service.url");
     case 429:
-      return warn(what, "wait; the service wants fewer requests");
+      return warn(what, "wait; the service limits the rate of requests");
   }
-  if (result.status >= 500) return fail(EXIT.unreachable, what, "wait; if it stays so, tell whoever runs the service");
-  return fail(EXIT.failed, what, "check service.url, and what lies between");
+  if (result.status >= 500)
+    return fail(EXIT.unreachable, what, "wait; if it continues, tell the operator of the service");
+  return fail(EXIT.failed, what, "check service.url, and proxies in between");
 }
 
 /**
- * The clock is plausible, and agrees with the service's.
+ * Checks that the clock is plausible and agrees with the service's.
  *
- * @param answer null where there was none to compare with.
- * @param timeService whether it stays right by itself.
+ * @param answer null when there is none to compare with.
+ * @param timeService whether a time service keeps the clock synchronized.
  */
 export function checkClock(clock: Clock, answer: Answer | null, timeService: TimeService): Verdict {
   const setClock = timeService === "not-installed" ? INSTALL_TIME_SERVICE : SET_CLOCK;
@@ -186,11 +187,11 @@ function describeSkew(skewMs: number): string {
   return `${Math.round(skewMs / MINUTE_MS)} minutes`;
 }
 
-/** What the service answers for a key that was made for robots: listing, which this asks for, is all that is known to be denied. */
+/** For a key with scope robots:setup, which cannot list robots as this check does. */
 const LACKS_ONLY_LISTING = /\blacks the scope robots:read\b/;
 const MAY_REGISTER_ONLY = "the service knows the key, which may register robots only";
 
-/** @param registration what this robot is registered as there; a key made for robots may set up and not list. */
+/** @param registration this robot's registration at the service; a key with scope robots:setup may register but not list. */
 export function judgeKey({ result }: Answer, registration: Registration | null): Verdict {
   switch (result.kind) {
     case "ok":
@@ -206,7 +207,7 @@ export function judgeKey({ result }: Answer, registration: Registration | null):
       return fail(
         EXIT.unauthorized,
         what,
-        "ask whoever runs the service for a valid key: robot-policy-service keys create",
+        "ask the operator of the service for a valid key: robot-policy-service keys create",
       );
     case 403:
       if (LACKS_ONLY_LISTING.test(result.detail)) {
@@ -215,7 +216,7 @@ export function judgeKey({ result }: Answer, registration: Registration | null):
       if (registration === null) break;
       return warn(
         `${what}; but this robot is registered: a key for setup alone may not list robots`,
-        "nothing, if that is what it is for",
+        "nothing, if the key is only for setup",
       );
     default:
       return skip("needs service");

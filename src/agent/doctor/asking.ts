@@ -5,7 +5,7 @@ import { createUndiciTransport } from "../../client/transport/undici-transport.t
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 
-/** Asks the service something, over connections that are closed afterwards. */
+/** Calls the service, and closes the connections afterwards. */
 export async function askService<T>(
   { machine, environment, version }: CommandContext,
   service: AgentConfiguration["service"],

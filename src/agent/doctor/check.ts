@@ -3,7 +3,7 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 
-/** In the order in which they are shown: each may be the cause of those below it. Stable, for scripts. */
+/** In the order of display: each may be the cause of those below it. The ids are stable, for scripts. */
 export const CHECK_IDS = [
   "configuration",
   "manifest",
@@ -28,7 +28,7 @@ export const CHECK_IDS = [
 
 export type CheckId = (typeof CHECK_IDS)[number];
 
-/** What a check says. A warning is worth a look but keeps nothing from working. */
+/** The result of a check. A warning does not prevent registration. */
 export type Verdict =
   | { readonly status: "ok"; readonly what: string }
   | { readonly status: "skip"; readonly what: string }
@@ -36,7 +36,7 @@ export type Verdict =
       readonly status: "warn";
       readonly what: string;
       readonly remedy: string;
-      /** Of a region without an endpoint: those that have one. */
+      /** For a region without an endpoint: the regions that have one. */
       readonly regions?: readonly string[];
     }
   | {
@@ -45,7 +45,7 @@ export type Verdict =
       readonly remedy: string;
       /** The kind of the failure. */
       readonly exitCode: FailureCode;
-      /** It is the certificates to trust: `service.ca_file` is wanted, or another one. */
+      /** True when `service.ca_file` is missing or wrong. */
       readonly isAboutAuthority?: boolean;
     };
 
@@ -57,7 +57,7 @@ export interface CheckResult {
   readonly durationMs: number;
 }
 
-/** A verdict, and what later checks need of this one; null where they cannot go on. */
+/** A verdict, and a value for later checks; null when those cannot run. */
 export interface Examined<T> {
   readonly verdict: Verdict;
   readonly value: T | null;
@@ -85,12 +85,12 @@ export interface Limit {
   readonly late: Verdict;
 }
 
-/** Runs checks, each within its time, and hands out their results as they come. */
+/** Runs checks with a time limit each, and yields their results. */
 export interface Examination {
   /**
-   * @param limit how long the check may take, and what it means if it takes longer.
+   * @param limit the time limit of the check, and the verdict when it is exceeded.
    * @param check gets a signal that aborts when its time is up or a person interrupts.
-   * @returns what the check found for later ones.
+   * @returns the value for later checks.
    * @throws the interrupt, and bugs.
    */
   run<T>(id: CheckId, limit: Limit, check: (signal: AbortSignal) => Promise<Examined<T>>): Promise<T | null>;
@@ -121,7 +121,7 @@ export function startExamination(clock: Clock, interrupt: AbortSignal): Examinat
   };
 }
 
-/** A check that hangs (a name server, a network drive) is a result like any other. */
+/** A check that hangs (name server, network drive) gives the verdict of its limit. */
 async function within<T>(
   { limitMs, late }: Limit,
   clock: Clock,
@@ -146,13 +146,13 @@ async function within<T>(
   }
 }
 
-/** @throws what is no failure of the system but a bug. */
+/** @throws errors without a system code, which are bugs. */
 function systemFailure(error: unknown): Verdict {
   const code = errorCode(error);
   if (code === undefined) throw error;
   return fail(
     EXIT.failed,
-    `the system refuses to be asked (${code})`,
-    "run it as root to see whether it is a permission",
+    `the system refuses this check (${code})`,
+    "run it as root to see whether a permission is missing",
   );
 }

@@ -17,7 +17,7 @@ import { fail, ok, warn } from "./check.ts";
 import type { UnitFacts } from "./unit.ts";
 import { howToStart } from "./unit.ts";
 
-/** The running agent, by what it says of itself through its control socket. */
+/** The running agent, asked through its control socket. */
 export async function checkDaemon(
   { version, machine }: CommandContext,
   folders: Folders,
@@ -40,13 +40,13 @@ export async function unitFacts(folders: Folders, files: Files): Promise<UnitFac
   return { isOfTheseFolders: hasStandardState(folders), hasConfiguration };
 }
 
-/** The kernel's own limit on an environment is larger; nobody's is. */
+/** Larger than any real environment. */
 const ENVIRONMENT_LIMIT_BYTES = 1024 * 1024;
 
 /**
- * The environment that the running agent has: its proxy, and not that of the shell that asks, decides whether the service can be reached.
+ * The environment of the running agent: its proxy variables count, not those of this shell.
  *
- * @returns null where no agent runs, or where this user may not see it.
+ * @returns null when no agent runs, or this user may not read its environment.
  */
 export async function readEnvironment(files: Files, status: StatusDocument | null): Promise<Environment | null> {
   const processId = status?.daemon?.process_id;
@@ -55,12 +55,12 @@ export async function readEnvironment(files: Files, status: StatusDocument | nul
     const bytes = await readBounded(files, `/proc/${processId}/environ`, ENVIRONMENT_LIMIT_BYTES);
     return bytes === "too-large" ? null : parseEnvironment(Buffer.from(bytes).toString("utf8"));
   } catch {
-    // Another user's, or it just ended.
+    // The process belongs to another user or just ended.
     return null;
   }
 }
 
-/** Of proc_pid_environ(5): NAME=VALUE, each with a null byte behind it. */
+/** Parses proc_pid_environ(5): NAME=VALUE, each followed by a null byte. */
 function parseEnvironment(text: string): Environment {
   const pairs = text.split("\0").flatMap((line) => {
     const at = line.indexOf("=");
@@ -81,7 +81,7 @@ function judgeDaemon(
     case "not-running":
       return warn(`no agent answers at ${path}; changes are not noticed`, howToStart(unit, facts));
     case "denied":
-      return warn(`this user may not speak to the agent at ${path}`, howToJoin(folders));
+      return warn(`this user may not use the control socket ${path}`, howToJoin(folders));
     case "failed":
       return fail(EXIT.failed, `the agent does not answer: ${answer.detail}`, "systemctl restart robot-policy-agent");
     case "answer":
@@ -89,7 +89,7 @@ function judgeDaemon(
   }
   const { body } = answer;
   if (!isStatusDocument(body)) {
-    const what = "the agent answers in another form: it is of another version";
+    const what = "the agent's answer has another format: it runs another version";
     return warn(what, "systemctl restart robot-policy-agent");
   }
   if (body.daemon !== null && body.daemon.version !== version) {
@@ -101,18 +101,18 @@ function judgeDaemon(
 
 function howToJoin(folders: Folders): string {
   if (!hasStandardState(folders)) return "run it as the agent's user";
-  return "run it as root, or for good: sudo usermod -aG robot-policy-agent USER, and log in again";
+  return "run it as root, or permanently: sudo usermod -aG robot-policy-agent USER, and log in again";
 }
 
 function judgeStatus(status: StatusDocument): Verdict {
   const problem = statusProblem(status);
   const dispute = status.findings.find(({ id }) => id === "replaced");
   if (problem === null && dispute !== undefined)
-    return warn(dispute.message, "see which robots there are at the service");
+    return warn(dispute.message, "check the list of robots at the service");
   if (problem === null && (status.healthy || status.state !== "registered")) return ok(status.summary);
   const { fix } = problem ?? { fix: "correct the edit: robot-policy-agent check" };
   const exitCode = failureOf(status);
-  // Whether it still is unreachable the network checks know better: the agent waits up to five minutes before it looks again.
+  // Only a warning: the network checks are more current, because the agent retries every five minutes at most.
   if (exitCode === EXIT.unreachable) return warn(status.summary, "robot-policy-agent --setup tries again at once");
   return fail(exitCode, status.summary, fix);
 }

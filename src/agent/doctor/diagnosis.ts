@@ -1,9 +1,8 @@
 /**
- * The diagnosis behind `doctor`: everything that can keep a robot from being registered, each thing looked at by itself.
+ * The diagnosis behind `doctor`: checks everything that can prevent registration, one check each.
  *
- * What does not depend on each other is examined at the same time; along the way to the service each step waits for the one before, and
- * is skipped where that failed, so that the first failure is the cause. Nothing is registered, and nothing is written but a probe file
- * in the state folder that is removed at once.
+ * Independent checks run in parallel. On the way to the service each step waits for the one before and is skipped when that failed, so that
+ * the first failure is the cause. Registers nothing, and writes nothing but a probe file in the state folder, removed at once.
  */
 import { chooseProxy } from "../../client/transport/proxy.ts";
 import type { Environment, ProxyProblem } from "../../client/transport/proxy.ts";
@@ -33,13 +32,13 @@ import { examineTls, judgeProxy, travel, travelLimit } from "./tls.ts";
 import { judgeUnit } from "./unit.ts";
 import { checkInotify } from "./watching.ts";
 
-/** Local checks take milliseconds; a network drive that hangs takes for ever. All of them together are waited for as long as this, … */
+/** Local checks take milliseconds, but can hang on a network drive. This bounds all of them together, … */
 const LOCAL_LIMIT_MS = 8000;
-/** … and each as long as this, whatever those before it took. */
+/** … and this is the minimum for each, whatever those before it took. */
 const LEAST_LIMIT_MS = 1000;
 
 /**
- * Every check once, in the order of `CHECK_IDS`, each as soon as it and those before it are done.
+ * Yields every check once, in the order of `CHECK_IDS`, as soon as it and those before it are done.
  *
  * @throws `context.signal.reason` when it aborts.
  */
@@ -52,7 +51,7 @@ export async function* diagnose(context: CommandContext, folders: Folders): Asyn
   yield* resultsOf(CHECK_IDS, examination, work);
 }
 
-/** What `diagnoseService` looks at. */
+/** The inputs of `diagnoseService`. */
 const SERVICE_CHECK_IDS = [
   "key",
   "dns",
@@ -66,7 +65,7 @@ const SERVICE_CHECK_IDS = [
 ] as const;
 
 /**
- * The key, the way to the service, and what it answers, for a configuration that need not be on the disk yet.
+ * Checks the key, the connection to the service and its answer, for a configuration that need not be on disk yet.
  *
  * @throws `context.signal.reason` when it aborts.
  */
@@ -103,23 +102,23 @@ interface Arrival {
   readonly startedAtMs: number;
 }
 
-/** From here on `context` has the agent's environment, as far as that can be seen. */
+/** `context` has the agent's environment when it can be read. */
 interface Ward extends Arrival {
-  /** What the running agent says of itself; null where none answers. */
+  /** The status of the running agent; null when none answers. */
   readonly status: StatusDocument | null;
-  /** The environment of who asks. */
+  /** The environment of this command. */
   readonly shell: Environment;
 }
 
-/** The time that is left for a check of this machine, from now on. */
+/** The time limit of the next local check. */
 function local({ context, startedAtMs }: Arrival): Limit {
   const leftMs = startedAtMs + LOCAL_LIMIT_MS - context.machine.clock.monotonicMs();
   const limitMs = Math.max(LEAST_LIMIT_MS, leftMs);
   const what = `no result within ${Math.ceil(limitMs / 1000)} s`;
-  return { limitMs, late: fail(EXIT.failed, what, "look for a disk or network drive that hangs: dmesg") };
+  return { limitMs, late: fail(EXIT.failed, what, "check for a hanging disk or network drive: dmesg") };
 }
 
-/** The running agent is asked first: it has met what a look from outside can only guess at. */
+/** Asks the running agent first, because its errors are the real ones. */
 async function examine(arrival: Arrival): Promise<void> {
   const { examination, folders, vantage } = arrival;
   const status = await examination.run("daemon", local(arrival), (signal) =>
@@ -178,7 +177,7 @@ async function configured(ward: Ward, configuration: AgentConfiguration): Promis
   await Promise.all([files(), examineService(ward, configuration, state)]);
 }
 
-/** @param state what this robot is registered as. */
+/** @param state this robot's registration. */
 async function examineService(
   ward: Ward,
   configuration: AgentConfiguration,
@@ -209,7 +208,7 @@ async function examineService(
   );
 }
 
-/** Goes the way to the service up to the point where something can be sent. @returns false when it ends before, the rest skipped. */
+/** Checks name, TCP, proxy and TLS up to the point where a request can be sent. @returns false after a failure; the rest is skipped. */
 async function reach(ward: Ward, { service }: AgentConfiguration): Promise<boolean> {
   const { examination, context, shell } = ward;
   const limitMs = service.connect_timeout_s * 1000;
@@ -252,7 +251,7 @@ async function reachSecurely(ward: Ward, way: Way, limitMs: number): Promise<boo
   const limit = travelLimit(way, limitMs);
   let trip: Trip | null = null;
   if (proxy !== null) {
-    // What is behind a proxy shows only in one go.
+    // Behind a proxy, the single steps cannot be checked one by one.
     trip = await examination.run("proxy", limit, async (signal) => {
       const gone = await travel(way, files, signal);
       const verdict = judgeProxy(proxy, way.url, gone);
@@ -272,8 +271,8 @@ async function clockOf({ machine }: CommandContext, answer: Answer | null): Prom
 
 const NO_PROXY = ok("none is used for this service");
 const SHELL_PROXY = warn(
-  "the agent uses none: HTTPS_PROXY of this shell does not reach it",
-  "name it in the configuration, as service.proxy; `proxy: none` there goes without, whoever asks",
+  "the agent uses none: HTTPS_PROXY of this shell does not apply to it",
+  "set service.proxy in the configuration; `proxy: none` disables proxies for every user",
 );
 
 function explainProxyProblem({ code, what }: ProxyProblem): Verdict {
@@ -296,7 +295,7 @@ function ended(examination: Examination, ids: readonly CheckId[], needed: CheckI
   return false;
 }
 
-/** A verdict that nothing else depends on. */
+/** A verdict without a value for later checks. */
 function only(verdict: Verdict): Examined<null> {
   return { verdict, value: null };
 }

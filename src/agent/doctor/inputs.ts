@@ -18,9 +18,9 @@ import { checkName, configurationFiles } from "../robot-setup.ts";
 import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 
-const ALL_FINDINGS = "see all of it with: robot-policy-agent check";
+const ALL_FINDINGS = "show all findings: robot-policy-agent check";
 
-/** Right in itself, and to be read by the agent, with the certificates that it names. */
+/** Checks that the configuration is valid, and that the agent can read it and its certificates. */
 export async function checkConfiguration(
   { machine }: CommandContext,
   folders: Folders,
@@ -55,7 +55,7 @@ export async function checkManifest(
   return { verdict: denied ?? judgeFindings(documentFindings(document), what), value: manifest };
 }
 
-/** @returns null where nothing is known to keep the agent from reading these files. */
+/** @returns null when nothing is known to prevent the agent from reading these files. */
 async function judgeAccess(paths: readonly string[], { files }: Machine, vantage: Vantage): Promise<Verdict | null> {
   const { judge } = vantage;
   const accesses = judge === null ? new Map() : await explainAccess(files, judge, paths);
@@ -66,7 +66,7 @@ async function judgeAccess(paths: readonly string[], { files }: Machine, vantage
   return null;
 }
 
-/** The worst finding, with how many there are beside it. */
+/** The most severe finding, with the number of others. */
 function judgeFindings(findings: readonly LocatedFinding[], fine: string): Verdict {
   const worst = findings.find(({ severity }) => severity === "error") ?? findings[0];
   if (worst === undefined) return ok(fine);
@@ -75,24 +75,24 @@ function judgeFindings(findings: readonly LocatedFinding[], fine: string): Verdi
   return worst.severity === "error" ? fail(EXIT.invalid, what, ALL_FINDINGS) : warn(what, ALL_FINDINGS);
 }
 
-/** Whose permissions can be judged here. */
+/** The user of this command, and whether it can check the permissions of the agent. */
 export function judgeUser({ standing, agent_name: agentName }: Vantage, userId: number): Verdict {
   switch (standing) {
     case "own":
       return ok(`${agentName}, as the agent`);
     case "root":
-      return ok(`root, who asks in the name of ${agentName}, as which the agent runs`);
+      return ok(`root, checking permissions for ${agentName}, the user of the agent`);
     case "before":
-      return skip(`user ${userId}; there is no user ${agentName} yet, as which the agent will run`);
+      return skip(`user ${userId}; the user of the agent, ${agentName}, does not exist yet`);
     case "stranger":
       return warn(
-        `user ${userId}, but the agent runs as ${agentName}: not everything can be seen from here`,
+        `user ${userId}, but the agent runs as ${agentName}: some checks are not possible`,
         "sudo robot-policy-agent doctor",
       );
   }
 }
 
-/** Every configuration file is there, is a regular file, and can be read by the agent. Nothing of it is read: `check` hashes them. */
+/** Checks that every configuration file exists, is a regular file, and can be read by the agent. Does not read them, as `check` does. */
 export async function checkFiles(
   context: CommandContext,
   configuration: AgentConfiguration,
@@ -116,13 +116,15 @@ export async function checkFiles(
   if (first !== undefined)
     return fail(EXIT.invalid, `${bad.length} of ${paths.length} cannot be used: ${first.what}`, first.remedy);
   if (hidden.length > 0 && standing === "stranger") {
-    return skip(`${hidden.length} of ${paths.length} cannot be seen as user ${context.user_id}; the agent perhaps can`);
+    return skip(
+      `${hidden.length} of ${paths.length} cannot be accessed by user ${context.user_id}; perhaps by the agent`,
+    );
   }
   const reader = judge === null || standing === "before" ? `user ${context.user_id}` : agentName;
   return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
 }
 
-/** @returns `hidden` where this process may not look. */
+/** @returns `hidden` when this process has no access. */
 async function examineFile(
   { machine: { files } }: CommandContext,
   path: string,
@@ -140,7 +142,7 @@ async function examineFile(
   }
 }
 
-/** Messages of fingerprint/findings.ts are `what; remedy`. */
+/** Messages of fingerprint/findings.ts have the form `what; remedy`. */
 function split(message: string): Denial {
   const [what = "", ...remedy] = message.split("; ");
   const fallback = "correct the file, or its path in the manifest";
@@ -156,10 +158,10 @@ export async function checkKey(
   const found = await lookAtKey(context, folders, configuration.service.key_file, vantage);
   switch (found.kind) {
     case "credential":
-      return { verdict: ok(`found in ${found.where}, and in form`), value: found };
+      return { verdict: ok(`found in ${found.where}, with a valid format`), value: found };
     case "closed":
       return {
-        verdict: skip(`user ${context.user_id} may not look into ${found.where}, which is as it should be`),
+        verdict: skip(`user ${context.user_id} may not read ${found.where}, which is correct`),
         value: null,
       };
     case "credential-problem":

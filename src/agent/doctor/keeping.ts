@@ -18,15 +18,15 @@ import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 import { findWornDisk } from "./wear.ts";
 
-/** What the agent writes is a few kilobytes; with less than this the next package upgrade or log fills the disk. */
+/** The agent writes only a few KB, but with less than this the next package upgrade or log fills the disk. */
 const LITTLE_SPACE_BYTES = 32 * 1024 * 1024;
-/** About what a registration with many files takes. */
+/** About the size of a registration with many files. */
 const PROBE_BYTES = 64 * 1024;
-/** A package upgrade alone makes hundreds of files. */
+/** A package upgrade creates hundreds of files. */
 const FEW_INODES = 1000;
 const PROBE_NAME = ".doctor-probe";
 
-/** What is left of an earlier registration: readable, ours, of this machine and under this name. */
+/** Checks that the saved registration is readable, valid, of this machine and under this name. */
 export async function checkState(
   { machine }: CommandContext,
   { state_directory: stateDirectory }: Folders,
@@ -36,14 +36,14 @@ export async function checkState(
   const state = await openState(machine, stateDirectory, false);
   if (state.kind === "problem") {
     if (standing === "stranger" && state.problem.code === "state-unreadable")
-      return { verdict: skip(`this user may not look into ${stateDirectory}`), value: null };
+      return { verdict: skip(`this user may not read ${stateDirectory}`), value: null };
     const { what, where, fix } = state.problem;
     return { verdict: fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix), value: null };
   }
   const { registration, setAside } = state;
   if (setAside !== null) {
-    const what = `${setAside} is damaged, and nothing in it is believed`;
-    return { verdict: warn(what, "nothing: the agent puts it aside and registers again"), value: null };
+    const what = `${setAside} is damaged and not used`;
+    return { verdict: warn(what, "nothing: the agent moves it aside and registers again"), value: null };
   }
   if (registration === null) return { verdict: ok("nothing is registered yet"), value: null };
   const verdict = judgeRegistration(
@@ -63,7 +63,7 @@ function judgeRegistration(
 ): Verdict {
   const registeredAs = registration.request.name;
   if (isOtherMachine(registration, machine)) {
-    const what = `made on another machine, as ${registeredAs}: a copied image, or a new main board`;
+    const what = `written on another machine, as ${registeredAs}: a copied image, or a new main board`;
     return fail(EXIT.conflict, what, OTHER_MACHINE_FIX);
   }
   const name = configuration === null ? registeredAs : robotName(configuration, { hostname, machine });
@@ -75,9 +75,9 @@ function judgeRegistration(
 }
 
 /**
- * The state folder can be written, and has room.
+ * Checks that the state folder can be written and has space.
  *
- * @param stateProblem why the running agent could not: what is full or closed for it may be open for root.
+ * @param stateProblem why the running agent could not write: root may be able to where the agent is not.
  */
 export async function checkDisk(
   { machine, process_id: processId }: CommandContext,
@@ -90,11 +90,11 @@ export async function checkDisk(
     await files.stat(stateDirectory);
   } catch (error) {
     if (standing === "stranger" && errorCode(error) === "EACCES")
-      return skip(`this user may not look at ${stateDirectory}`);
+      return skip(`this user may not access ${stateDirectory}`);
     if (errorCode(error) !== "ENOENT") throw error;
     const verdict = await checkAncestor(stateDirectory, dirname(stateDirectory));
     return standing === "before" && verdict.status === "fail"
-      ? skip(`${stateDirectory} is not there yet; root makes it with the agent's user`)
+      ? skip(`${stateDirectory} does not exist yet; the installation creates it with the agent's user`)
       : verdict;
   }
   const path = join(stateDirectory, `${PROBE_NAME}-${processId}`);
@@ -108,7 +108,7 @@ export async function checkDisk(
     }
   } catch (error) {
     if (standing === "stranger" && errorCode(error) === "EACCES")
-      return skip(`this user may not write to ${stateDirectory}, which is as it should be`);
+      return skip(`this user may not write to ${stateDirectory}, which is correct`);
     return unwritable(stateDirectory, error);
   } finally {
     await removeIfPresent(files, path).catch(() => {});
@@ -116,13 +116,13 @@ export async function checkDisk(
   if (stateProblem !== null)
     return fail(
       EXIT.failed,
-      `the agent failed where this user does not: ${stateProblem}`,
+      `this user can write the state, but the agent cannot: ${stateProblem}`,
       `look at the disk: df -h ${stateDirectory}; df -i ${stateDirectory}`,
     );
   return judgeRoom(stateDirectory, await statfs(stateDirectory), await findWornDisk(files));
 }
 
-/** @param worn name of a disk that says that it is at its end. */
+/** @param worn name of a disk that reports the end of its life. */
 export function judgeRoom(
   directory: string,
   { bavail, bsize, files, ffree }: Pick<StatsFs, "bavail" | "bsize" | "files" | "ffree">,
@@ -136,17 +136,17 @@ export function judgeRoom(
     return warn(`${room}, but only ${ffree} inodes`, `remove small files: df -i ${directory}`);
   if (worn !== null)
     return warn(
-      `${room}, but ${worn} says that it is worn`,
+      `${room}, but ${worn} reports the end of its life`,
       `keep a copy and replace it: cat /sys/block/${worn}/device/life_time`,
     );
   return ok(room);
 }
 
-/** Nothing is made here only to look: whether the agent could make the folder shows in the nearest one that is there. */
+/** Creates nothing: checks the nearest existing parent to see whether the agent can create the folder. */
 async function checkAncestor(directory: string, ancestor: string): Promise<Verdict> {
   try {
     await access(ancestor, constants.W_OK | constants.X_OK);
-    return ok(`${directory} is not there yet and can be made`);
+    return ok(`${directory} does not exist yet and can be created`);
   } catch (error) {
     if (errorCode(error) === "ENOENT" && dirname(ancestor) !== ancestor)
       return checkAncestor(directory, dirname(ancestor));

@@ -8,7 +8,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { Examined, Limit } from "./check.ts";
 import { fail, ok } from "./check.ts";
 
-/** Where requests for the service go first: to itself, or to the proxy. */
+/** The host that requests connect to: the service or the proxy. */
 export interface Hop {
   readonly host: string;
   readonly port: number;
@@ -27,7 +27,7 @@ export function dnsLimit({ host }: Hop, limitMs: number): Limit {
   return { limitMs, late: fail(EXIT.unreachable, what, "check the network and the name servers: resolvectl status") };
 }
 
-/** The name has addresses, by the same way as every other program of this machine finds them. */
+/** Checks that the name has addresses, with the system's resolver. */
 export async function checkDns({ host }: Hop): Promise<Examined<readonly string[]>> {
   if (isIP(host) !== 0) return { verdict: ok(`${host} is an address, no name`), value: [host] };
   try {
@@ -40,7 +40,7 @@ export async function checkDns({ host }: Hop): Promise<Examined<readonly string[
     const remedy =
       code === "EAI_AGAIN"
         ? "check the network and the name servers: resolvectl status"
-        : "check the spelling in service.url, or ask the network's keeper for the name";
+        : "check the spelling in service.url, or ask the network's administrator for the name";
     return { verdict: fail(EXIT.unreachable, `${host} has no address (${code})`, remedy), value: null };
   }
 }
@@ -50,7 +50,7 @@ export function tcpLimit({ host, port }: Hop, limitMs: number): Limit {
   return { limitMs, late: fail(EXIT.unreachable, what, `a firewall may drop it: allow TCP to ${host} port ${port}`) };
 }
 
-/** One of the addresses accepts connections. All are tried at once: a robot with broken IPv6 still has IPv4. */
+/** Checks that one of the addresses accepts connections. Tries all at once, because a robot with broken IPv6 still has IPv4. */
 export async function checkTcp(
   { host, port }: Hop,
   addresses: readonly string[],
@@ -78,16 +78,16 @@ export async function checkTcp(
 function tcpRemedy(code: string): string {
   switch (code) {
     case "ECONNREFUSED":
-      return "nobody listens there: check the port in service.url, and that the service runs";
+      return "nothing listens there: check the port in service.url, and that the service runs";
     case "ENETUNREACH":
     case "EHOSTUNREACH":
-      return "no way leads there: check cable, Wi-Fi and `ip route`";
+      return "there is no route: check cable, Wi-Fi and `ip route`";
     default:
       return "check network and firewall";
   }
 }
 
-/** @returns null when it was accepted, else why not. Nothing is sent. */
+/** @returns null when the connection was accepted, else the error. Sends nothing. */
 function tryConnection(host: string, port: number, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, signal });

@@ -9,17 +9,17 @@ import { askService } from "./asking.ts";
 import type { Limit, Verdict } from "./check.ts";
 import { ok, skip, warn } from "./check.ts";
 
-/** No service has more; a person can still choose from so many. */
+/** Bounds the list for a person to choose from. */
 const REGIONS_LIMIT = 100;
 
 const UNTOLD = skip("the service does not tell its regions");
 
-/** Nothing depends on this answer: without it there is nothing to say. */
+/** No other check depends on this one, so no answer means skip. */
 export function regionLimit({ service }: AgentConfiguration): Limit {
   return { limitMs: service.request_timeout_s * 1000, late: UNTOLD };
 }
 
-/** The service has an endpoint in the robot's region, so that a model can serve it there. */
+/** Checks that the service has an endpoint in the robot's region. */
 export async function checkRegion(
   context: CommandContext,
   { service, robot }: AgentConfiguration,
@@ -31,7 +31,7 @@ export async function checkRegion(
   return judgeRegion(robot.region, result.value.regions);
 }
 
-/** @param listed by the service; what does not have the form of a region is left out. */
+/** @param listed the service's regions; those with an invalid format are ignored. */
 export function judgeRegion(region: string, listed: readonly string[]): Verdict {
   const regions = listed.filter(isRegion).slice(0, REGIONS_LIMIT);
   if (regions.length === 0) return skip("the service has no endpoints yet");

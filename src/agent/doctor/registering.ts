@@ -10,7 +10,7 @@ import { askService } from "./asking.ts";
 import type { Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 
-/** The service holds what the state says that it does. */
+/** Checks that the service has the saved registration. */
 export async function checkRegistration(
   context: CommandContext,
   { service }: AgentConfiguration,
@@ -19,7 +19,7 @@ export async function checkRegistration(
   signal: AbortSignal,
 ): Promise<Verdict> {
   if (registration === null) return skip("nothing is registered yet");
-  if (registration.service_url !== service.url) return skip(`registered at ${registration.service_url} so far`);
+  if (registration.service_url !== service.url) return skip(`registered at ${registration.service_url}`);
   const ask = (client: ServiceClient) => askWhetherHeld(client, registration, signal);
   return judgeTold(await askService(context, service, credential, ask), registration.request.name);
 }
@@ -37,15 +37,15 @@ function judgeTold(told: Told, name: string): Verdict {
         const what = `computers take turns registering ${name} since ${told.contestedSince}`;
         return warn(what, renameOne(name));
       }
-      return ok(`the service holds the registration of ${name}`);
+      return ok(`the service has the registration of ${name}`);
     case "lost":
       return fail(EXIT.failed, `the service lost the registration of ${name}: ${told.detail}`, REGISTER);
     case "replaced": {
-      const what = `another registration took the place of this robot's at ${told.at}`;
+      const what = `another registration replaced this robot's at ${told.at}`;
       return fail(EXIT.conflict, what, `${renameOne(name)}; ${REGISTER}`);
     }
     case "untold":
-      return warn(`the service does not say that it holds the registration: ${told.detail}`, REGISTER);
+      return warn(`the service does not confirm the registration: ${told.detail}`, REGISTER);
     case "unanswered":
       return warn(`the service could not be asked: ${told.detail}`, "ask again in a minute");
   }

@@ -1,6 +1,6 @@
 import type { RunProgram } from "../../platform/programs.ts";
 
-/** Whether something keeps the clock right: the kernel's own word (adjtimex(2)), which any time service sets. */
+/** Whether a time service synchronizes the clock, from the kernel's flag (adjtimex(2)), which every time service sets. */
 export type TimeService = "synchronized" | "not-synchronized" | "not-installed" | "unknown";
 
 const ASK_LIMIT_MS = 4000;

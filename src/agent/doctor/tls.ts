@@ -17,25 +17,25 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { Examined, Limit, Verdict } from "./check.ts";
 import { fail, ok, warn } from "./check.ts";
 
-/** The way to the service, as far as it is known before anything is sent. */
+/** The route to the service. */
 export interface Way {
   readonly url: URL;
   readonly proxy: Proxy | null;
   readonly caFile: string | null;
 }
 
-/** What became of going it. */
+/** The result of connecting. */
 export type Trip =
   | { readonly kind: "arrived"; readonly socket: Socket }
   | { readonly kind: "stopped"; readonly error: TransportError };
 
 const DAY_MS = 86_400_000;
-/** A certificate that is renewed by itself is renewed earlier than this. */
+/** Automatic renewal happens earlier than this. */
 const SHORT_VALIDITY_DAYS = 14;
 const NAME_LIMIT = 100;
 
 /**
- * Opens the connection as a request would: through the proxy, with TLS, trusting exactly what a request trusts.
+ * Opens the connection as a request does: through the proxy, with TLS and the same trusted certificates.
  *
  * @throws the signal's reason.
  */
@@ -66,22 +66,22 @@ export function travelLimit({ url, proxy }: Way, limitMs: number): Limit {
   const what = `no connection to ${url.host}${through} within ${limitMs / 1000} s`;
   return {
     limitMs,
-    late: fail(EXIT.unreachable, what, "something on the way swallows the answer: check firewall and proxy"),
+    late: fail(EXIT.unreachable, what, "something on the network path drops the answer: check firewall and proxy"),
   };
 }
 
-/** Whether the proxy let us through; what came after is TLS' business. */
+/** Checks that the proxy opens the connection; later errors belong to the TLS check. */
 export function judgeProxy(proxy: Proxy, url: URL, trip: Trip): Verdict {
   const { host } = proxy.url;
   if (trip.kind === "arrived" || trip.error.reason !== "proxy") return ok(`${host} lets us through to ${url.host}`);
   const remedy =
     trip.error.code === "HTTP_407"
       ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
-      : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` goes without";
+      : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` disables proxies";
   return fail(EXIT.unreachable, trip.error.message, remedy);
 }
 
-/** The service proved who it is, or what is wrong with its proof: chain, dates, name. */
+/** Checks the service's certificate: chain, dates, name. */
 export async function examineTls(way: Way, trip: Trip, clock: Clock, signal: AbortSignal): Promise<Examined<true>> {
   if (trip.kind === "arrived") {
     const verdict = judgeCertificate(trip.socket, clock);
@@ -117,22 +117,22 @@ function explainRefusal(
     const what = `the certificate is valid from ${day(validFrom)} to ${day(validTo)}, and the clock of this machine says ${now}`;
     return no(
       what,
-      "if the clock is wrong, set it: see timedatectl; if it is right, the service has to renew its certificate",
+      "if the clock is wrong, set it: timedatectl; if it is right, the service has to renew its certificate",
     );
   }
   if (certificate !== null && isUnknownIssuer(error.code)) {
     const what = `the certificate comes from ${issuerOf(certificate)}, which this machine does not trust`;
-    const nameIt = "put that authority's certificate (PEM) into a file and name it as service.ca_file";
-    // X509_STORE_CTX_get_error(3): the service sent its own certificate and nothing above it.
+    const nameIt = "write that authority's certificate (PEM) to a file and set it as service.ca_file";
+    // X509_STORE_CTX_get_error(3): the service sent only its own certificate.
     const isAlone = error.code === "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
     const remedy = isAlone ? `${nameIt}; or have the service send its whole chain, if it is an intermediate` : nameIt;
     return { ...no(what, remedy), isAboutAuthority: true };
   }
   if (certificate !== null && error.code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const what = `the certificate is for ${namesOf(certificate)}, not for ${host}`;
-    return no(what, "write one of those names into service.url, or have the certificate made out to this one");
+    return no(what, "use one of those names in service.url, or have the certificate issued for this one");
   }
-  return no(error.message, `see what is there: openssl s_client -connect ${url.host}`);
+  return no(error.message, `inspect the connection: openssl s_client -connect ${url.host}`);
 }
 
 function isOwnMistake({ code }: TransportError): boolean {
@@ -140,9 +140,9 @@ function isOwnMistake({ code }: TransportError): boolean {
 }
 
 /**
- * A certificate that was refused, for its names and dates.
+ * Fetches the certificate that was refused, for its names and dates.
  *
- * This one connection is made without trust, to see whom not to trust: nothing is ever written to it, and it ends with the handshake.
+ * This connection is made without verification. Nothing is written to it, and it ends with the handshake.
  */
 async function lookAtCertificate({ url, proxy }: Way, signal: AbortSignal): Promise<X509Certificate | null> {
   if (proxy !== null) return null;
@@ -166,7 +166,7 @@ async function lookAtCertificate({ url, proxy }: Way, signal: AbortSignal): Prom
   }
 }
 
-/** What a stranger wrote into a certificate, fit for a terminal. */
+/** Makes text from an unverified certificate safe for a terminal. */
 function issuerOf({ issuer }: X509Certificate): string {
   const commonName = /^CN=(.+)$/m.exec(issuer)?.[1];
   return printable(commonName ?? issuer, NAME_LIMIT);

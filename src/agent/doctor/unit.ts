@@ -6,38 +6,38 @@ import { fail, ok, skip, warn } from "./check.ts";
 
 const LOG = `journalctl -u ${SERVICE_NAME} -n 50`;
 
-/** What the unit is judged by, beside systemd's own word. */
+/** What the check of the unit needs beside the state from systemd. */
 export interface UnitFacts {
-  /** False for an agent with folders of its own, which somebody runs without a unit. */
+  /** False for an agent with other folders, which runs without the unit. */
   readonly isOfTheseFolders: boolean;
-  /** The file is there, whatever is in it: without it systemd skips the start. */
+  /** True when the file exists, valid or not: without it systemd skips the start. */
   readonly hasConfiguration: boolean;
 }
 
-/** The unit as systemd holds it: there, switched on, running, and not starting over and over. */
+/** Checks that the unit exists, is enabled, runs, and is not restarted again and again. */
 export function judgeUnit(found: FoundUnit, facts: UnitFacts): Verdict {
   switch (found.kind) {
     case "no-systemd":
       return skip("this machine does not run systemd");
     case "silent":
-      return warn(`systemd does not answer: ${found.detail}`, "see whether it is well: systemctl is-system-running");
+      return warn(`systemd does not answer: ${found.detail}`, "check its state: systemctl is-system-running");
     case "unit":
       break;
   }
-  if (!facts.isOfTheseFolders) return skip("an agent with folders of its own has no unit");
+  if (!facts.isOfTheseFolders) return skip("an agent with other folders has no unit");
   const { unit } = found;
   return judgeLoaded(unit) ?? judgeActive(unit, facts);
 }
 
-/** What brings an agent up that is down. */
+/** The remedy for an agent that is not running. */
 export function howToStart(found: FoundUnit, facts: UnitFacts): string {
   if (!facts.isOfTheseFolders) return "robot-policy-agent run, with the same folders";
-  if (found.kind !== "unit") return "robot-policy-agent run, under what starts services here";
+  if (found.kind !== "unit") return "robot-policy-agent run, started by this machine's service manager";
   const verdict = judgeUnit(found, facts);
   return "remedy" in verdict ? verdict.remedy : `systemctl restart ${SERVICE_NAME}`;
 }
 
-/** @returns null for a unit that systemd can work with. */
+/** @returns null for a unit that systemd can start. */
 function judgeLoaded({
   load_state: loadState,
   unit_file_state: unitFileState,
@@ -47,10 +47,7 @@ function judgeLoaded({
     case "loaded":
       break;
     case "not-found":
-      return warn(
-        "there is no unit: nothing starts the agent when the robot does",
-        "robot-policy-agent install, or its package",
-      );
+      return warn("there is no unit: nothing starts the agent at boot", "robot-policy-agent install, or its package");
     case "masked":
       return fail(EXIT.failed, "the unit is masked, so that it cannot start", unmasking(unitFileState));
     default:
@@ -73,7 +70,7 @@ function judgeActive(unit: ServiceUnit, { hasConfiguration }: UnitFacts): Verdic
   const isEnabled = unitFileState !== "disabled";
   switch (activeState) {
     case "failed":
-      return fail(EXIT.failed, `it ended and stays down: ${describeEnd(unit)}`, LOG);
+      return fail(EXIT.failed, `it ended and is not restarted: ${describeEnd(unit)}`, LOG);
     case "activating":
     case "deactivating":
       if (subState.startsWith("auto-restart"))
@@ -82,16 +79,16 @@ function judgeActive(unit: ServiceUnit, { hasConfiguration }: UnitFacts): Verdic
     case "inactive":
       if (unit.conditionFailed)
         return warn(
-          "it was not started: the configuration was not there when that was tried",
-          `${hasConfiguration ? "it is there now" : "write it with robot-policy-agent init, then"}: systemctl start ${SERVICE_NAME}`,
+          "it was not started: the configuration did not exist at that time",
+          `${hasConfiguration ? "it exists now" : "write it with robot-policy-agent init, then"}: systemctl start ${SERVICE_NAME}`,
         );
       return warn(
-        `it is not running${isEnabled ? "" : ", and not started with the robot"}`,
+        `it is not running${isEnabled ? "" : ", and not started at boot"}`,
         `systemctl ${isEnabled ? "start" : "enable --now"} ${SERVICE_NAME}`,
       );
   }
   if (!isEnabled)
-    return warn("it runs, and does not after the next boot: it is disabled", `systemctl enable ${SERVICE_NAME}`);
+    return warn("it runs, but is disabled: it will not start at the next boot", `systemctl enable ${SERVICE_NAME}`);
   if (restarts > 0)
     return warn(
       `it runs, after systemd had to start it again ${times(restarts)}`,
@@ -106,7 +103,7 @@ function describeEnd({ result, exitStatus }: ServiceUnit): string {
     case "watchdog":
       return "it hung, and the watchdog ended it";
     case "oom-kill":
-      return "it used more memory than it may";
+      return "it exceeded its memory limit";
     case "timeout":
       return "it did not start or stop in time";
     case "start-limit-hit":
@@ -123,7 +120,7 @@ function describeEnd({ result, exitStatus }: ServiceUnit): string {
   }
 }
 
-/** systemd.exec(5), "Process exit codes": those that systemd ends a service with before its program runs. */
+/** systemd.exec(5), "Process exit codes": those of systemd before the program runs. */
 const BEFORE_THE_PROGRAM: ReadonlyMap<string, string> = new Map([
   ["203", "the program cannot be executed"],
   ["216", "its group is not there"],
@@ -150,7 +147,7 @@ function soFar(restarts: number): string {
   return restarts === 0 ? "" : `, ${times(restarts)} so far`;
 }
 
-/** Those of persons: what lies elsewhere came with the program. */
+/** Only drop-ins of the administrator; those elsewhere belong to packages. */
 function describeDropIns({ dropInPaths }: ServiceUnit): string {
   const edits = dropInPaths.filter((path) => path.startsWith("/etc/") || path.startsWith("/run/"));
   return edits.length === 0 ? "" : `, changed by ${edits.join(", ")}`;

@@ -14,13 +14,13 @@ import type { Verdict } from "./check.ts";
 import { ok, skip, warn } from "./check.ts";
 
 const LIMITS_FOLDER = "/proc/sys/fs/inotify";
-/** A limit is a number and a line feed. */
+/** Enough for a number and a line feed. */
 const LIMIT_LENGTH = 32;
 
 /**
- * Watches what the agent would, for a moment. Without events it polls, so that nothing here is worse than a warning.
+ * Watches the agent's folders for a moment. Only warns, because without events the agent polls.
  *
- * @param watching how the running agent does it: limits hold for each user, and root's may be far where the agent's are met.
+ * @param watching the mode of the running agent: inotify limits are per user, so root's watches can succeed where the agent's fail.
  */
 export async function checkInotify(
   { machine }: CommandContext,
@@ -40,7 +40,7 @@ export async function checkInotify(
   }
   const unlisted = await unlistedFolder(machine, configuration, manifest, vantage);
   if (unlisted !== null) {
-    const what = `${vantage.agent_name} may not list ${unlisted}, without which the kernel tells of no changes there; the agent polls instead`;
+    const what = `${vantage.agent_name} may not list ${unlisted}, which inotify requires; the agent polls instead`;
     return warn(what, "sudo robot-policy-agent grant");
   }
   const tried = await Promise.all(
@@ -50,12 +50,12 @@ export async function checkInotify(
   if (failure === undefined && watching?.mode === "polling")
     return warn(
       `the agent polls: ${watching.reason} (${limits})`,
-      "mend that; the agent tries again within watch.resync_s",
+      "fix that; the agent tries again within watch.resync_s",
     );
   if (failure === undefined)
     return ok(`${directories.size} folder${directories.size === 1 ? "" : "s"} can be watched (${limits})`);
   if (vantage.standing === "stranger" && failure.code === "EACCES")
-    return skip(`this user may not list ${failure.directory}; the agent perhaps may`);
+    return skip(`this user may not list ${failure.directory}; perhaps the agent may`);
   const what = `${failure.directory} cannot be watched: ${explain(failure.code)} (${limits}); the agent polls instead`;
   return warn(what, remedyFor(failure.code));
 }
@@ -71,7 +71,7 @@ function watchedPaths(
   return [folders.config_path, configuration.manifest, ...files];
 }
 
-/** A folder of a configuration file that the agent's user can read files in, and not list; asked of the kernel in that user's name. */
+/** The folder of a configuration file that the agent's user may enter but not list, checked as that user. */
 async function unlistedFolder(
   { files }: Machine,
   configuration: AgentConfiguration | null,
@@ -165,7 +165,7 @@ async function readLimit({ files }: Machine, name: string): Promise<string> {
       await file.close();
     }
   } catch {
-    // A container may hide it; trying to watch is what counts.
+    // A container may hide the limits, which are only shown.
     return "unknown";
   }
 }

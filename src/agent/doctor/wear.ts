@@ -3,10 +3,10 @@ import type { Files } from "../../platform/files/files.ts";
 
 const BLOCK_DEVICES = "/sys/block";
 const VALUE_LIMIT_BYTES = 64;
-/** Of JEDEC eMMC 5.0, DEVICE_LIFE_TIME_EST: 0x0A is 90 to 100 % used, 0x0B is beyond. */
+/** JEDEC eMMC 5.0, DEVICE_LIFE_TIME_EST: 0x0A is 90 to 100 % used, 0x0B is exceeded. */
 const NEARLY_WORN = 0x0a;
 
-/** An eMMC that says of itself that it is worn, as most robots' boards have soldered in; null where none does. */
+/** An eMMC (soldered in on most robot boards) that reports the end of its life; null when there is none. */
 export async function findWornDisk(files: Files, folder: string = BLOCK_DEVICES): Promise<string | null> {
   const names = await files.list(folder).catch(() => []);
   for (const name of names.filter((each) => /^mmcblk\d+$/.test(each)).toSorted()) {

@@ -7,12 +7,12 @@ import { errorCode } from "./files.ts";
 const TEMPORARY_SUFFIX = ".new";
 
 /**
- * Replaces `path` with `bytes` so that after a power cut at any moment either the old or the new content is there, whole.
+ * Replaces `path` with `bytes` so that after a power cut at any moment the file has either the old or the new content.
  *
- * Order matters: the bytes are on the disk before the name points to them, and the name is on the disk before this resolves
- * (rename(2) alone promises neither).
+ * Order matters: the bytes are on disk before the name points to them, and the name is on disk before this resolves (rename(2) alone
+ * guarantees neither).
  *
- * @throws Node system errors such as ENOSPC or EROFS; the old content then still stands.
+ * @throws Node system errors such as ENOSPC or EROFS; the old content is then unchanged.
  */
 export async function replaceDurably(
   files: Files,
@@ -23,8 +23,8 @@ export async function replaceDurably(
 ): Promise<void> {
   const temporary = path + TEMPORARY_SUFFIX;
   const file = await createAnew(files, temporary, mode, owner);
-  // Where the disk is told at once what became free (mount option `discard`), a rename waits for that, unless somebody has the old
-  // file open. It is freed when it is closed, and nobody waits.
+  // With the mount option `discard`, rename(2) waits until the blocks of the old file are discarded, unless the file is open. So keep it
+  // open; its blocks are freed at the close, which is not awaited.
   const opening = files.openForReading(path).catch(() => null);
   try {
     try {
@@ -40,7 +40,7 @@ export async function replaceDurably(
   }
 }
 
-/** In place of what a power cut left, which is rare: nothing is removed before something is there. */
+/** Creates the temporary file; removes a leftover of a power cut only when creation fails because of it. */
 async function createAnew(files: Files, path: string, mode: number, owner?: FileOwner): Promise<WritableFile> {
   try {
     return await files.createExclusive(path, mode, owner);
@@ -51,7 +51,7 @@ async function createAnew(files: Files, path: string, mode: number, owner?: File
   }
 }
 
-/** Removes the file; a file that is not there is no error. */
+/** Removes the file; a missing file is no error. */
 export async function removeIfPresent(files: Files, path: string): Promise<void> {
   try {
     await files.remove(path);
@@ -60,7 +60,7 @@ export async function removeIfPresent(files: Files, path: string): Promise<void>
   }
 }
 
-/** What is read of a file that claims to be empty. */
+/** First buffer for a file of size 0. */
 const SMALLEST_READ_BYTES = 4096;
 
 /**
@@ -76,14 +76,14 @@ export async function readBounded(files: Files, path: string, limitBytes: number
     if (stat.kind !== "file")
       throw Object.assign(new Error(`Cannot read ${path}: not a regular file`), { code: "EINVAL" });
     if (stat.size_bytes > limitBytes) return "too-large";
-    // A size of zero says nothing under /proc, and a file may grow: the buffer follows what is read, one byte beyond the limit at most.
+    // Files under /proc have size 0, and a file may grow, so the buffer grows with the content, up to one byte beyond the limit.
     let buffer = new Uint8Array(Math.min(limitBytes, Math.max(stat.size_bytes, SMALLEST_READ_BYTES)) + 1);
     let length = 0;
     for (;;) {
       const count = await file.read(buffer.subarray(length), length);
       length += count;
       if (length > limitBytes) return "too-large";
-      // A short read is the end, but for the files that claim to be empty.
+      // A short read means the end, except for files of size 0.
       const isEnd = stat.size_bytes > 0 && length >= stat.size_bytes && length < buffer.byteLength;
       if (count === 0 || isEnd) return buffer.subarray(0, length);
       if (length < buffer.byteLength) continue;

@@ -1,8 +1,8 @@
 /**
- * Handles of files and folders that stay what they are, whatever becomes of their names.
+ * Handles of files and folders that stay valid when their names change.
  *
- * Root that changes something in a home folder must not be sent elsewhere by whoever owns it, with a link put in the place of a folder
- * between a look and a change. Node has no openat(2), but a name below `/proc/self/fd/N` is looked up in exactly that folder (proc(5)).
+ * When root changes entries in a home folder, its owner could replace a folder with a link between check and change. Handles prevent that.
+ * Node has no openat(2), but a name below `/proc/self/fd/N` is looked up in exactly that folder (proc(5)).
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from "node:fs";
 
@@ -15,11 +15,11 @@ export interface EntryHandle extends Disposable {
   readonly stat: FileStat;
 }
 
-/** The entry itself and not what it holds (open(2), O_PATH); Node has no name for this flag of Linux. */
+/** O_PATH of open(2), which refers to the entry without opening its content. Node has no constant for it. */
 const O_PATH = 0o10000000;
 
 /**
- * Opens the entry and follows no link in its last component.
+ * Opens the entry without following a link in its last component.
  *
  * @throws Node system errors.
  */
@@ -27,13 +27,13 @@ export function openEntry(path: string): EntryHandle {
   return open(path, path);
 }
 
-/** Opens an entry of the folder, and follows no link. @throws Node system errors. */
+/** Opens an entry of the folder without following links. @throws Node system errors. */
 export function openBelow(folder: EntryHandle, name: string): EntryHandle {
   const path = folder.path === "/" ? `/${name}` : `${folder.path}/${name}`;
   return open(`/proc/self/fd/${folder.descriptor}/${name}`, path);
 }
 
-/** Where a link in the folder leads. @throws Node system errors. */
+/** The target of a link in the folder. @throws Node system errors. */
 export function readLinkBelow(folder: EntryHandle, name: string): string {
   return readlinkSync(`/proc/self/fd/${folder.descriptor}/${name}`);
 }

@@ -1,4 +1,4 @@
-/** Change events of directories, as inotify gives them: a hint to look, never a fact. */
+/** Change events of directories, from inotify. An event is only a hint to check the entry. */
 export interface FileEvents {
   /** Reports events of `directory`'s own entries until closed. */
   watch(directory: string, listener: DirectoryListener): DirectoryWatch;
@@ -17,7 +17,7 @@ export interface DirectoryWatch {
   close(): void;
 }
 
-/** chokidar, one directory deep and blind to the files inside: only the kernel's event is of interest, the agent stats for itself. */
+/** Uses chokidar for one directory, without its own stats of the files: only the kernel's event is needed, the agent does the stats. */
 export const systemFileEvents: FileEvents = {
   watch(directory, listener) {
     let close: (() => void) | null = null;
@@ -32,7 +32,7 @@ export const systemFileEvents: FileEvents = {
 
     async function open(): Promise<void> {
       const { FSWatcher } = await import("chokidar");
-      // chokidar shares one handle per path: a watch opened before the last one let go would inherit its handle, of a folder that is gone.
+      // chokidar shares one handle per path: a watch opened before the last one is closed would get its handle of a removed folder.
       await closing.get(directory);
       if (closed) return;
       const watcher = new FSWatcher({
@@ -62,10 +62,10 @@ export const systemFileEvents: FileEvents = {
   },
 };
 
-/** Watches that are letting go of their handles, by directory. */
+/** Watches that are being closed, by directory. */
 const closing = new Map<string, Promise<void>>();
 
-/** inotify reports the directory's own removal or move as a `rename` of its base name; an entry of that name may be meant as well. */
+/** inotify reports the removal or move of the directory itself as a `rename` of its base name, which may also be an entry's name. */
 function entryName(directory: string, event: string, path: string | null): string | null {
   if (path === null || path === directory) return null;
   return event === "rename" && directory.endsWith(`/${path}`) ? null : path;

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { lstat, mkdir, open, readdir, readlink, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** What the programs need to know of a path. Two equal stats mean: nothing replaced or wrote the file in between. */
+/** The stat of a path. When two are equal, the file was not replaced or written in between. */
 export interface FileStat {
   readonly kind: "file" | "directory" | "link" | "other";
   readonly device: bigint;
@@ -31,20 +31,20 @@ export interface WritableFile {
   close(): Promise<void>;
 }
 
-/** To whom a new file belongs. */
+/** The owner of a new file. */
 export type FileOwner = Pick<FileStat, "user_id" | "group_id">;
 
-/** The disk. Every method rejects with a Node error that carries a `code` such as `ENOENT`. */
+/** File operations. Every method rejects with a Node error that has a `code` such as `ENOENT`. */
 export interface Files {
   /** Follows symbolic links. */
   stat(path: string): Promise<FileStat>;
   /** Does not follow a symbolic link in the last component. */
   linkStat(path: string): Promise<FileStat>;
-  /** As `stat`, without leaving the thread: one system call. For paths known to be on a local filesystem only. */
+  /** As `stat`, in one synchronous system call. Only for paths on a local filesystem. */
   statNow(path: string): FileStat;
   /** As `linkStat`, in one synchronous system call. */
   linkStatNow(path: string): FileStat;
-  /** Tells a directory from another one in its place, even one that was given the same inode number. Follows symbolic links. */
+  /** Identifies a directory, even when another one in its place has the same inode number. Follows symbolic links. */
   directoryId(path: string): Promise<string>;
   /** As `directoryId`, in one synchronous system call. */
   directoryIdNow(path: string): string;
@@ -53,7 +53,7 @@ export interface Files {
   readLinkNow(path: string): string;
   /** Opens without blocking, so that a FIFO without a writer cannot hang the caller. */
   openForReading(path: string): Promise<ReadableFile>;
-  /** Creates the file with exactly `mode`, for `owner` where this user may give it away; fails with EEXIST when it is there. */
+  /** Creates the file with exactly `mode`, and with `owner` when this process is root; fails with EEXIST when it exists. */
   createExclusive(path: string, mode: number, owner?: FileOwner): Promise<WritableFile>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
@@ -63,7 +63,7 @@ export interface Files {
   makeDirectory(directory: string, mode: number): Promise<void>;
   /** Names in the directory, unordered. */
   list(directory: string): Promise<readonly string[]>;
-  /** The text of /proc/self/mountinfo, for `readMounts`: at once, whatever hangs. Empty where it cannot be read. */
+  /** The text of /proc/self/mountinfo, for `readMounts`; never hangs. Empty when it cannot be read. */
   mountsNow(): string;
 }
 
@@ -133,9 +133,9 @@ export const systemFiles: Files = {
 };
 
 /**
- * Not mkdir's own `recursive`: on a filesystem that answers ENOENT to every new name, as /proc does, it tries for ever.
+ * Does not use mkdir's `recursive`, which loops forever on a filesystem that answers ENOENT to every new name, as /proc does.
  *
- * @throws what mkdir(2) answered, EEXIST where something else is there.
+ * @throws the error of mkdir(2), EEXIST when the path is not a directory.
  */
 async function makeDirectories(directory: string, mode: number): Promise<void> {
   const make = async () => {
@@ -161,12 +161,12 @@ function isDirectory(path: string): Promise<boolean> {
   );
 }
 
-/** Inode numbers are given out again at once (ext4), birth times are not. */
+/** Includes the birth time, because ext4 reuses inode numbers at once. */
 function identify({ dev, ino, birthtimeNs }: fs.BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`;
 }
 
-/** What Node's stat says, in our words. */
+/** Converts Node's stat. */
 export function describeStat(stats: fs.BigIntStats): FileStat {
   return {
     kind: kindOf(stats),

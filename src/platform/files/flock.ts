@@ -6,26 +6,26 @@ import { errorCode } from "./files.ts";
 
 export type Flocked =
   | { readonly kind: "locked" }
-  /** By another open file. */
+  /** Another open file has the lock. */
   | { readonly kind: "held" }
   | FlockFailure;
 
 export type FlockFailure =
   /** flock(1) could not be started; the system's code. */
   | { readonly kind: "not-started"; readonly code: string }
-  /** The lock could not be taken for another reason than that it is held; what flock(1) said. */
+  /** The lock could not be taken for another reason: the message of flock(1). */
   | { readonly kind: "failed"; readonly reason: string };
 
 /**
- * Locks an open file or directory, flock(2). The lock holds on this machine for all namespaces, until the descriptor is closed or the
- * process has ended, however it ends.
+ * Locks an open file or directory with flock(2). The lock is valid for all namespaces of this machine, until the descriptor is closed or
+ * the process ends in any way.
  *
- * Node cannot make this call; flock(1) of util-linux or busybox can, on a descriptor that it inherits. The lock belongs to the open file
- * description, which both share, and so stays when flock(1) is gone.
+ * Node has no flock(2), so flock(1) of util-linux or busybox locks a descriptor that it inherits. The lock belongs to the shared open file
+ * description, so it stays when flock(1) ends.
  */
 export async function flock(descriptor: number): Promise<Flocked> {
   const first = await runFlock(descriptor, "ignore");
-  // What it complains of is asked the second time only: making the pipe takes longer than the rest of this (5 ms of a boot).
+  // Run again with a pipe for the error message only after a failure, because the pipe costs 5 ms of a boot.
   return first.kind === "held" || first.kind === "failed" ? runFlock(descriptor, "pipe") : first;
 }
 
@@ -47,14 +47,14 @@ function runFlock(descriptor: number, stderr: "ignore" | "pipe"): Promise<Flocke
     child.once("error", notStarted);
     child.once("close", (status, signal) => {
       if (status === 0) resolve({ kind: "locked" });
-      // busybox ends with 1 for every failure, but says nothing only of a lock that is held.
+      // busybox exits 1 for every failure, but prints nothing only when the lock is held.
       else if (status === 1 && complaint === "") resolve({ kind: "held" });
       else resolve({ kind: "failed", reason: complaint.trim() || `flock: ${signal ?? status}` });
     });
   });
 }
 
-/** The failure in words, and what to do. */
+/** Describes the failure and its remedy. */
 export function describeFailure(failure: FlockFailure): Pick<Problem, "what" | "fix"> {
   if (failure.kind === "failed") {
     return { what: `it cannot be locked (${failure.reason})`, fix: "put it on a local disk" };

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 
 /**
- * Filesystems that answer from this machine and report every change to inotify. All others (NFS, SMB, FUSE, 9p, autofs …) may change
+ * Local filesystems, which report every change to inotify. All others (NFS, SMB, FUSE, 9p, autofs …) may change
  * without a report, and a stat of a file there may take for ever.
  */
 const LOCAL_TYPES: ReadonlySet<string> = new Set(
@@ -17,36 +17,36 @@ interface Mount {
   readonly isLocal: boolean;
 }
 
-/** What is mounted where, as the table said when it was read. */
+/** The mount table at the time it was read. */
 export interface Mounts {
   /**
-   * True when the kernel, on its way to this path, meets nothing but filesystems of this machine.
+   * True when the path is reached only through local filesystems.
    *
    * @param path absolute, without links, `.` and `..`.
    */
   isLocal(path: string): boolean;
 }
 
-/** @param table the text of /proc/self/mountinfo, see proc_pid_mountinfo(5). An empty one proves nothing local. */
+/** @param table the text of /proc/self/mountinfo, see proc_pid_mountinfo(5). With an empty one, no path is local. */
 export function readMounts(table: string): Mounts {
   const lines = table
     .split("\n")
     .map(readLine)
     .filter((line) => line !== undefined);
   const ids = new Set(lines.map(({ id }) => id));
-  /** By the mount that it is attached to and the path there. Of a tree, so that what another mount covers is never met. */
+  /** Keyed by parent mount and mount point. Lookups follow the tree, so that covered mounts are never found. */
   const children = new Map(lines.map((line) => [`${line.parent} ${line.point}`, line]));
-  // Attached to a mount outside of what this process sees, or to itself: the first root of a machine that runs from its initramfs.
+  // The root is attached to a mount that this process cannot see, or to itself (a machine that runs from its initramfs).
   const top = lines.find(({ id, parent, point }) => point === "/" && (parent === id || !ids.has(parent)));
 
-  /** The mount that is seen at this path by who comes from `mount`; null where one on the way is not local. */
+  /** The mount visible at this path, starting from `mount`; null when one in between is not local. */
   function descend(mount: Mount, path: string): Mount | null {
     if (!mount.isLocal) return null;
     const child = children.get(`${mount.id} ${path}`);
     return child === undefined || child === mount ? mount : descend(child, path);
   }
 
-  /** By path: a plan asks for many files in few folders. */
+  /** Caches results by path, because plans ask for many files in few folders. */
   const mounts = new Map<string, Mount | null>([["/", top === undefined ? null : descend(top, "/")]]);
 
   function mountAt(path: string): Mount | null {
@@ -69,7 +69,7 @@ function readLine(line: string) {
   return { id, parent, point: unescape(point), isLocal: LOCAL_TYPES.has(after.split(" ", 1)[0] ?? "") };
 }
 
-/** Blanks, line feeds and backslashes stand as three octal digits each, of bytes. */
+/** Blanks, line feeds and backslashes are escaped as three octal digits per byte. */
 function unescape(point: string): string {
   return point.replaceAll(/\\([0-7]{3})/g, (_escape, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

@@ -4,11 +4,11 @@ import type { Clock } from "../clock.ts";
 import type { FileStat, Files } from "./files.ts";
 
 /**
- * Which of these files a program holds open for writing, and the id of its process.
+ * Finds which of these files a program has open for writing, and its process id.
  *
- * /proc shows this user the open files of its own processes, root those of all, and nobody those behind ProtectProc= or hidepid
- * (proc_pid_fd(5)). What does not show counts as not open, and so does a file that was mapped into memory and closed:
- * /proc/PID/map_files needs privileges. Descriptors that lead to other names are not followed: their disk may hang.
+ * /proc shows a user the open files of its own processes, root those of all processes, and none with ProtectProc= or hidepid
+ * (proc_pid_fd(5)). Files that are not visible count as not open, as do files that were mapped into memory and closed:
+ * /proc/PID/map_files needs privileges. Descriptors with other names are not followed, because their disk may hang.
  */
 export async function findOpenWriters(
   { files, clock }: { readonly files: Files; readonly clock: Clock },
@@ -19,7 +19,7 @@ export async function findOpenWriters(
   if (processIds.length === 0) return writers;
   const names = new Set(await Promise.all([...targets.keys()].map((path) => finalName(files, path))));
 
-  /** Without a promise for each of thousands: the kernel has the name at hand, whatever the disk does. */
+  /** Synchronous, to avoid thousands of promises; reading the name never waits for the disk. */
   function leadsToTarget(link: string): boolean {
     try {
       return names.has(basename(files.readLinkNow(link)));
@@ -53,19 +53,19 @@ export async function findOpenWriters(
   return writers;
 }
 
-/** Processes beyond this, the oldest, are not looked at. */
+/** Bounds the processes to check; the oldest are left out. */
 const PROCESS_LIMIT = 4096;
 /** Of one process. */
 const DESCRIPTOR_LIMIT = 1024;
-/** Of one look. Robots have hundreds of processes; a thousand take a tenth of a second. */
+/** Bounds one look. Robots have hundreds of processes; a thousand take a tenth of a second. */
 const LOOK_LIMIT_MS = 1000;
-/** Processes looked at beside each other. */
+/** Processes checked in parallel. */
 const AT_ONCE = 16;
 const OWNER_WRITE = 0o200;
 /** As the kernel's own limit on links in one path walk (path_resolution(7)). */
 const LINK_LIMIT = 40;
 
-/** Youngest first: who writes a configuration file seldom runs for long. */
+/** Youngest first, because programs that write configuration files rarely run for long. */
 async function listProcesses(files: Files): Promise<readonly number[]> {
   const names = await files.list("/proc").catch(() => []);
   const ids = names.map(Number).filter(Number.isInteger);

@@ -1,12 +1,12 @@
 import { maskWholeKeys } from "../text/service-key.ts";
 import { visible } from "../text/visible.ts";
 
-/** Longer values help nobody who reads a log: the words of a service, a path of all the bytes a path may have. */
+/** Cuts long values, such as error texts of a service or very long paths. */
 const VALUE_LIMIT = 4096;
 
-/** How every program's log is made by pino: one JSON object a line, `event` says what happened, the other fields say to what. */
+/** The pino options of every program: one JSON object per line, with `event` for what happened and further fields. */
 export const LINE_SETTINGS = {
-  // journald knows process and host.
+  // journald adds process and host.
   base: null,
   messageKey: "event",
   timestamp: () => `,"time":"${new Date().toISOString()}"`,
@@ -17,19 +17,19 @@ export const LINE_SETTINGS = {
   },
 };
 
-/** The same line with what is unseen in it written out, which JSON lets every text have; a terminal obeys nothing in it. */
+/** The line with invisible characters as JSON escapes, so that it cannot control a terminal. */
 export function jsonLine(line: string): string {
   return visible(line);
 }
 
-/** `12:00:00 warn  unreachable reason=timeout`: the same line for people, who are served best by one that fits the terminal. */
+/** `12:00:00 warn  unreachable reason=timeout`: the line as text, for people. */
 export function textLine(line: string): string {
   const { level, time, event, ...fields }: Record<string, unknown> = JSON.parse(line);
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${textValue(value)}`);
   return `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${[event, ...pairs].join(" ")}\n`;
 }
 
-/** Quoted where it would look like several fields, or like a line of its own. */
+/** Quoted when it could be read as several fields or lines. */
 function textValue(value: unknown): string {
   const isPlain = typeof value === "string" && /^[^\s"=]+$/.test(value);
   return visible(isPlain ? value : JSON.stringify(value));

@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from "node:fs";
 
-/** Where a log's lines go. */
+/** The output of a log. */
 export interface LogOutput {
   write(line: string): void;
 }
@@ -9,18 +9,18 @@ export interface LogOutput {
 export interface LogStream {
   write(text: string): boolean;
   once(event: "drain", listener: () => void): unknown;
-  /** Characters that wait for the reader. */
+  /** Characters that are not written yet. */
   readonly writableLength: number;
   readonly isTTY?: boolean;
 }
 
-/** stderr: stdout belongs to the results of commands. */
+/** The log goes to stderr, because stdout is for results of commands. */
 const DESCRIPTOR = 2;
-/** Characters that wait for a reader that has stalled; what comes after them is dropped. */
+/** Bounds the characters waiting for a stalled reader; further lines are dropped. */
 const WAITING_LIMIT = 256 * 1024;
 
 /**
- * Writes lines to stderr and never waits for who reads them (journald that hangs, a pager, the log driver of a container).
+ * Writes lines to stderr and never waits for the reader (journald, a pager, the log driver of a container), which may hang.
  *
  * @param onDropped called with the number of lines that were dropped, once the reader has caught up.
  */
@@ -45,17 +45,17 @@ export function openLogOutput(stderr: LogStream, onDropped: (lines: number) => v
   };
 }
 
-/** Node writes to pipes, sockets and terminals through a stream that waits; to a file it writes at once. */
+/** Node writes to pipes, sockets and terminals asynchronously, to files synchronously. */
 function isStream({ isTTY }: LogStream): boolean {
   const stats = fstatSync(DESCRIPTOR);
   return stats.isFIFO() || stats.isSocket() || isTTY === true;
 }
 
-/** Not by Node's stream, which would be gone for good after one line that a full disk did not take. */
+/** Does not use Node's stream, which a write error of a full disk destroys. */
 function writeToFile(line: string): void {
   try {
     writeSync(DESCRIPTOR, line);
   } catch {
-    // A full disk loses lines, not the program.
+    // On a full disk lines are lost, but the program continues.
   }
 }

@@ -1,4 +1,4 @@
-/** Where state changes are told. Fields are structured; never a key, never a body. */
+/** The log of state changes. Fields are structured and never contain a key or a body. */
 export interface Log {
   debug(event: string, fields?: Readonly<Record<string, unknown>>): void;
   info(event: string, fields?: Readonly<Record<string, unknown>>): void;

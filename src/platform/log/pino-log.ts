@@ -16,10 +16,10 @@ export interface AdjustableLog extends Log {
 
 type Line = readonly [level: keyof Log, event: string, fields: Readonly<Record<string, unknown>>];
 
-/** Lines that wait for pino to load; more would mean that it never does. */
+/** Bounds the lines that wait for pino to load. */
 const WAITING_LIMIT = 1000;
 
-/** A log over pino, which is loaded once the program has had the time to start: the first lines wait for it. */
+/** A log over pino, which is loaded after the start; the first lines wait for it. */
 export function createLog(
   first: LogOptions,
   openOutput: (onDropped: (lines: number) => void) => LogOutput,
@@ -53,7 +53,7 @@ export function createLog(
           for (const line of waiting.splice(0)) write(...line);
         },
         () => {
-          // No descriptor left to read it by (EMFILE): the next line tries again.
+          // No file descriptor is left to load it (EMFILE): the next line tries again.
           loading = false;
         },
       );

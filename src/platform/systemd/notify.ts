@@ -6,7 +6,7 @@ import systemdNotify from "systemd-notify";
 import { errorCode } from "../files/files.ts";
 import { visible } from "../text/visible.ts";
 
-/** What the service manager is told. Every method returns at once and never throws: a lost notification must not harm the robot. */
+/** Notifications to systemd. Every method returns at once and never throws: a lost notification must not stop the agent. */
 export interface Notify {
   /** READY=1, together with a first status line. */
   ready(status: string): void;
@@ -14,11 +14,11 @@ export interface Notify {
   status(text: string): void;
   stopping(): void;
   watchdog(): void;
-  /** How often the manager wants a sign of life, in milliseconds; null when it wants none (sd_watchdog_enabled(3)). */
+  /** The watchdog timeout in milliseconds; null without a watchdog (sd_watchdog_enabled(3)). */
   readonly watchdogMs: number | null;
 }
 
-/** The part of the environment that sd_notify(3) and sd_watchdog_enabled(3) define. */
+/** The environment variables of sd_notify(3) and sd_watchdog_enabled(3). */
 export interface NotifyEnvironment {
   readonly NOTIFY_SOCKET?: string | undefined;
   readonly WATCHDOG_USEC?: string | undefined;
@@ -27,15 +27,15 @@ export interface NotifyEnvironment {
 
 const silent: Notify = { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdogMs: null };
 
-/** STATUS lines longer than this help nobody who reads `systemctl status`. */
+/** The limit of a STATUS line, for readers of `systemctl status`. */
 const STATUS_LIMIT = 256;
 const RETRY_MS = 1000;
 
-/** Talks to systemd where NOTIFY_SOCKET is set; elsewhere all of it is a no-op. */
+/** Notifies systemd when NOTIFY_SOCKET is set; otherwise every method is a no-op. */
 export function createNotify(environment: NotifyEnvironment, processId: number): Notify {
   if (environment.NOTIFY_SOCKET === undefined || environment.NOTIFY_SOCKET === "") return silent;
 
-  // One systemd-notify(1) at a time, so that a status never overtakes a newer one; of waiting statuses only the last counts.
+  // One systemd-notify(1) at a time, so that an older status never arrives after a newer one; only the last waiting status is sent.
   let sending = false;
   let waitingStatus: string | null = null;
   let repeatsPing = false;
@@ -55,7 +55,7 @@ export function createNotify(environment: NotifyEnvironment, processId: number):
 
   async function ping(): Promise<void> {
     const tell = () => notify(["WATCHDOG=1"]);
-    // One is repeated, however many failed. One that hangs keeps the next from nothing.
+    // Only one retry is pending at a time. A hanging process does not block the next one.
     if ((await tell()) === "ended" || repeatsPing) return;
     repeatsPing = true;
     await insist(tell);
@@ -64,7 +64,7 @@ export function createNotify(environment: NotifyEnvironment, processId: number):
 
   return {
     ready(status) {
-      // Started before this returns: what the program does next would delay it.
+      // Started before this returns, because the next work of the program would delay it.
       void send(() => tellReady(oneLine(status), processId));
     },
     status(text) {
@@ -77,10 +77,10 @@ export function createNotify(environment: NotifyEnvironment, processId: number):
   };
 }
 
-/** `no-process` where the machine had none to give (EMFILE, EAGAIN, ENOMEM), which may be over in a moment. */
+/** `no-process` when no process could be started (EMFILE, EAGAIN, ENOMEM), which may be temporary. */
 type Delivery = "ended" | "no-process";
 
-/** A READY that is lost would have the manager end the program, a sign of life as well. */
+/** Retried, because systemd ends the program when READY or a watchdog ping is lost. */
 async function insist(message: () => Promise<Delivery>): Promise<void> {
   while ((await message()) === "no-process") {
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
@@ -88,7 +88,7 @@ async function insist(message: () => Promise<Delivery>): Promise<void> {
 }
 
 async function tellReady(status: string, pid: number): Promise<Delivery> {
-  // Where no pipe is to be had the package fails before it listens to its child, whose error would end the program.
+  // When no pipe can be created, the package fails before it handles the error event of its child, which would end the program.
   subscribe(CHILDREN, listenToErrors);
   const told = systemdNotify({ ready: true, status, pid });
   unsubscribe(CHILDREN, listenToErrors);
@@ -96,12 +96,12 @@ async function tellReady(status: string, pid: number): Promise<Delivery> {
     await told;
     return "ended";
   } catch (error) {
-    // What systemd-notify(1) itself complains of comes as text.
+    // Error messages of systemd-notify(1) are plain strings.
     return error instanceof Error ? deliveryAfter(error) : "ended";
   }
 }
 
-/** Each new process of this one (`node:diagnostics_channel`, "child_process"). */
+/** Called for each new child process (`node:diagnostics_channel`, "child_process"). */
 const CHILDREN = "child_process";
 
 function listenToErrors(message: unknown): void {
@@ -125,7 +125,7 @@ async function notify(words: readonly string[]): Promise<Delivery> {
 }
 
 function deliveryAfter(error: Error): Delivery {
-  // Where there is no systemd-notify(1) there will be none later.
+  // When systemd-notify(1) is not installed, do not retry.
   return errorCode(error) === "ENOENT" ? "ended" : "no-process";
 }
 

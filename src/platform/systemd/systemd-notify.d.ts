@@ -1,4 +1,4 @@
-/** The npm package systemd-notify ships no types; this is what of it is used (its notify.js, version 1.0.0). */
+/** The npm package systemd-notify has no types; these cover what is used (notify.js, version 1.0.0). */
 declare module "systemd-notify" {
   interface Notification {
     readonly ready?: true;

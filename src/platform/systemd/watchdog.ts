@@ -2,8 +2,8 @@ import type { Clock } from "../clock.ts";
 import type { Notify } from "./notify.ts";
 
 /**
- * Gives signs of life until the signal aborts, twice in the time that the service manager allows between two (sd_watchdog_enabled(3)). They
- * need a turning event loop and nothing else: a database or another service that is down is no reason to restart the program.
+ * Sends watchdog pings at half the timeout until the signal aborts (sd_watchdog_enabled(3)). They depend only on the event loop: a database
+ * or service that is down is no reason to restart the program.
  */
 export async function feedWatchdog(
   notify: Pick<Notify, "watchdog" | "watchdogMs">,

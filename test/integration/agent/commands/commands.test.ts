@@ -403,7 +403,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
     expect(shownBy(await robot.run(["status"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: the state is of version 99, written by a newer agent (/robot/state/registration.json) [state-newer]
-        → install that agent again; the state is left as it is
+        → install that agent again; the state was not changed
       --- exit 1
       "
     `);
@@ -847,7 +847,7 @@ describe("init", () => {
 
   test.each([
     ["accepts the key", async () => {}, /^The service answers, and accepts the key\.$/m],
-    ["does not know the key", putStrangeKey, /^warning: HTTP 401: .*\n {2}→ ask whoever runs the service/m],
+    ["does not know the key", putStrangeKey, /^warning: HTTP 401: .*\n {2}→ ask the operator of the service/m],
     ["has not been given a key", async (robot: Robot) => rm(robot.keyPath), /^The service answers\.$/m],
   ])("init: tells at once that the service %s; the files are written all the same", async (_name, prepare, told) => {
     await using scene = await createScene();

@@ -133,7 +133,7 @@ describe("doctor", () => {
       ok    manifest        /robot/robot-manifest.yaml: yam.bimanual-joint-position.v1
       ok    user            the user, as the agent
       ok    files           2 of 2 can be read by the user
-      ok    key             found in /robot/api-key, and in form
+      ok    key             found in /robot/api-key, with a valid format
       ok    state           nothing is registered yet
       ok    disk            /robot/state can be written; … MiB are free
       ok    inotify         1 folder can be watched (limits: … watches, … instances)
@@ -379,7 +379,7 @@ describe("the way to the service", () => {
     expect(skipped.filter((id) => id !== "clock")).toEqual(after("tcp"));
     expect(check("tcp")).toMatchObject({
       what: expect.stringMatching(/^cannot connect to 127\.0\.0\.1 port \d+ \(ECONNREFUSED\)$/),
-      remedy: "nobody listens there: check the port in service.url, and that the service runs",
+      remedy: "nothing listens there: check the port in service.url, and that the service runs",
     });
   });
 
@@ -463,7 +463,7 @@ describe("the way to the service", () => {
             (day) => `the certificate is valid from ${dates}, and the clock of this machine says ${day}`,
           ),
         );
-        expect(check("tls")?.remedy).toContain("if the clock is wrong, set it: see timedatectl");
+        expect(check("tls")?.remedy).toContain("if the clock is wrong, set it: timedatectl");
       },
     );
 
@@ -628,7 +628,7 @@ test("registration: whether the service still holds it", async () => {
     const { code, check } = await diagnose(robot);
     return { code, ...check("registration") };
   };
-  expect(await look()).toMatchObject({ code: 0, status: "ok", what: "the service holds the registration of arm-7" });
+  expect(await look()).toMatchObject({ code: 0, status: "ok", what: "the service has the registration of arm-7" });
 
   const [body] = setupBodies(proxy.requests);
   const configurationDigest = `sha256:${"0".repeat(64)}`;
@@ -636,7 +636,7 @@ test("registration: whether the service still holds it", async () => {
   expect(await look()).toMatchObject({
     code: 7,
     status: "fail",
-    what: expect.stringContaining("another registration took the place of this robot's at 20"),
+    what: expect.stringContaining("another registration replaced this robot's at 20"),
     remedy: expect.stringContaining("if two computers have the name arm-7, give one of them another"),
   });
 
@@ -695,7 +695,7 @@ describe("state, disk, inotify, daemon", () => {
     const { code, check } = await diagnose(robot, {}, elsewhere);
     expect(code).toBe(7);
     expect(check("state")).toMatchObject({
-      what: expect.stringContaining("made on another machine, as arm-7"),
+      what: expect.stringContaining("written on another machine, as arm-7"),
       remedy: expect.stringContaining("robot-policy-agent rebind"),
     });
   });
@@ -718,7 +718,7 @@ describe("state, disk, inotify, daemon", () => {
     const { stdout } = await robot.run(["doctor", "--json", "--state-dir", robot.path("later/state")]);
     const { checks } = JSON.parse(stdout) as { checks: Check[] };
     expect(checks.find(({ id }) => id === "disk")?.what).toBe(
-      `${robot.path("later/state")} is not there yet and can be made`,
+      `${robot.path("later/state")} does not exist yet and can be created`,
     );
     expect(await readdir(robot.folder)).not.toContain("later");
   });
