@@ -3,7 +3,7 @@ import { agentProgram } from "./agent-program.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { runProgram } from "./run-program.ts";
 
-/** Runs a command of robot-policy-agent; all of them but the daemon as a unit starts it lie behind this. */
+/** Runs a command of robot-policy-agent, except the daemon with the arguments of the unit (run-agent-program.ts). */
 export function runAgentCommand(argv: readonly string[], context: InitContext & ProcessContext): Promise<number> {
   return runProgram(agentProgram, argv, { ...context, context });
 }

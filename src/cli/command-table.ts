@@ -5,11 +5,11 @@ export interface ProgramTable<Flags, Context> {
   /** Flags of every command. */
   readonly common: readonly FlagRow[];
   readonly commands: readonly CommandRow<Flags, Context>[];
-  /** What help says of a group of commands: of `robots` for `robots list`. */
+  /** The description of a group of commands in help: of `robots` for `robots list`. */
   readonly groups?: Readonly<Record<string, string>>;
-  /** The command of a group that its name alone stands for: `contexts` is `contexts list`. */
+  /** The default command of a group: `contexts` is `contexts list`. */
   readonly alone?: Readonly<Record<string, string>>;
-  /** Headings of the list of commands, with the commands or groups under each; they come in the order of the commands. */
+  /** Headings in the list of commands, with the commands or groups under each, in the order of the commands. */
   readonly headings?: Readonly<Record<string, readonly string[]>>;
   readonly examples: readonly string[];
 }
@@ -25,12 +25,12 @@ export interface CommandRow<Flags, Context> {
   readonly argument?: string;
   /** What the first argument may be, for completion and refusal. */
   readonly choices?: readonly string[];
-  /** As choices, but other values are taken too. */
+  /** As choices, but other values are allowed too. */
   readonly suggestions?: readonly string[];
-  /** What each argument names, for completion, which asks the program itself for them: `["fleets", "models"]`. */
+  /** The kind of name of each argument, for completion, which asks the program for the names: `["fleets", "models"]`. */
   readonly names?: readonly string[];
   readonly examples: readonly string[];
-  /** Loads the command when it is chosen, and nothing before. */
+  /** Loads the command when it is run. */
   readonly load: () => Promise<LoadedCommand<Flags, Context>>;
 }
 
@@ -59,15 +59,15 @@ export interface FlagRow {
   readonly summary: string;
   /** May be given several times; the command gets a list. */
   readonly repeats?: true;
-  /** What completion offers; other values are taken too. */
+  /** Values that completion offers; others are allowed too. */
   readonly suggestions?: readonly string[];
-  /** What its value names, for completion, which asks the program itself for them: `robots`. */
+  /** The kind of name of its value, for completion, which asks the program for the names: `robots`. */
   readonly names?: string;
-  /** The values it may have. */
+  /** The allowed values. */
   readonly choices?: readonly string[];
-  /** The command cannot do without. */
+  /** The command requires it. */
   readonly required?: true;
   readonly default?: string;
-  /** Understood, but neither shown nor offered. */
+  /** Accepted, but neither shown in help nor offered by completion. */
   readonly hidden?: true;
 }

@@ -53,21 +53,21 @@ export interface CommandFlags extends OperatorFlags {
 
 export type OperatorRow = CommandRow<CommandFlags, OperatorContext>;
 
-/** Of every table with many columns. */
+/** For every table with many columns. */
 export const COLUMN_FLAGS: readonly FlagRow[] = [
   { flag: "--wide", summary: "show every column in full, however narrow the terminal is" },
   { flag: "--columns <names>", summary: "show these columns alone, in this order, such as name,id" },
 ];
 
-/** Of every list. */
+/** For every list. */
 export const LIST_FLAGS: readonly FlagRow[] = [
   ...COLUMN_FLAGS,
   { flag: "--watch", summary: "show it again and again: in place on a terminal, a line per change elsewhere" },
   { flag: "--interval <seconds>", summary: "time between two looks with --watch, 1 to 3600 (default: 2)" },
 ];
 
-/** Of everything that changes something. */
+/** For every command that changes something. */
 export const DRY_RUN_FLAG: FlagRow = { flag: "--dry-run", summary: "show the request and send nothing" };
 
-/** Of everything that ends or replaces what is there. */
+/** For every command that ends or replaces something. */
 export const YES_FLAG: FlagRow = { flag: "--yes", summary: "do not ask first; without a terminal nobody is asked" };

@@ -6,16 +6,16 @@ import { openQuestions } from "./questions.ts";
 import { createTerminal } from "./terminal.ts";
 import type { ProgramTerminal } from "./terminal.ts";
 
-/** What a program takes from its process, and hands to its commands instead of `process`. */
+/** The parts of the process that commands need, passed to them instead of `process`. */
 export interface ProcessContext {
   readonly terminal: ProgramTerminal;
-  /** null where nobody can be asked. */
+  /** null when stdin is not a terminal. */
   openQuestions(): Questions | null;
-  /** Everything that comes in by stdin, as text. */
+  /** All of stdin, as text. */
   readInput(limitBytes: number): Promise<string | "too-large">;
-  /** A secret from stdin; a person at the terminal is asked and sees nothing of it. null when the person gave up. */
+  /** Reads a secret from stdin; at a terminal with a prompt and without echo. null when the person aborted. */
   readSecret(prompt: string, limitLength: number): Promise<string | "too-large" | null>;
-  /** For a log; everything else goes to the terminal. */
+  /** Output of the log; all other output goes to the terminal. */
   readonly stderr: LogStream;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
@@ -25,9 +25,9 @@ export interface ProcessContext {
 }
 
 /**
- * Two SIGINTs end a program that does not want to end. A reader of its output that goes away (`| head`) is taken for one: there is
- * nobody left to work for. The daemon never writes to stdout and outlives it. Output that cannot be written for another reason, such as
- * a full disk, is told, and fails the program whatever the command made of it.
+ * A second SIGINT ends the program at once. A closed stdout (`| head`) counts as a SIGINT, because nobody reads the result; the daemon does
+ * not write to stdout and is not affected. Output that cannot be written for another reason, such as a full disk, is reported, and the
+ * program fails even when the command succeeded.
  */
 export function openProcess(own: NodeJS.Process): ProcessContext {
   const stopping = new AbortController();
@@ -58,7 +58,7 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
   own.stderr.on("error", () => {});
   return {
     terminal,
-    // Getting at stdin costs; nearly no command wants it.
+    // Opened lazily, because opening stdin takes time and few commands need it.
     openQuestions() {
       const { stdin, stderr } = own;
       return openQuestions({ stdin, stderr, interrupt: stop, signal: stopping.signal });
@@ -80,13 +80,13 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
   };
 }
 
-/** @throws where `signal` aborts: a person who is asked for text may interrupt instead. */
+/** @throws when `signal` aborts, for example when the person interrupts the question. */
 async function readInput(
   { stdin }: NodeJS.Process,
   limitBytes: number,
   signal: AbortSignal,
 ): Promise<string | "too-large"> {
-  // The daemon reads nothing, and starts without it.
+  // Loaded lazily, because the daemon reads nothing.
   const { addAbortSignal } = await import("node:stream");
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
@@ -100,27 +100,27 @@ async function readInput(
 }
 
 /**
- * Ends the process once everything is written. Without it a name lookup that nobody waits for any more would hold the process for half
- * a minute, and `process.exit` alone would cut off what a pipe has not taken yet.
+ * Ends the process once all output is written. Without this, an abandoned name lookup would delay the exit by half a minute, and
+ * `process.exit` alone would drop output that a pipe has not accepted yet.
  */
 export async function endProcess(own: NodeJS.Process, exitCode: number): Promise<void> {
   await Promise.all([written(own.stdout), Promise.race([written(own.stderr), stalled()])]);
-  // A write that failed is told a turn later.
+  // A failed write is reported one turn later.
   await new Promise((resolve) => setImmediate(resolve));
-  // Set where the output was lost.
+  // Set when output was lost.
   exitNow(own, Number(own.exitCode ?? exitCode));
 }
 
-/** A log's reader that has stalled may never take the rest. */
+/** Bounds the wait for a stalled reader of the log. */
 const FLUSH_LIMIT_MS = 1000;
 
 function stalled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, FLUSH_LIMIT_MS).unref());
 }
 
-/** A command that was told to stop, and that the disk does not let: later than any that does so by itself. */
+/** Time limit after a stop for a command that waits for a hanging disk; longer than a command needs to stop by itself. */
 const STOP_LIMIT_MS = 5000;
-/** What waits for the disk or for a name server in a thread of its own (libuv's pool). */
+/** Requests that block a thread of libuv's pool, for the disk or a name server. */
 const THREAD_WORK: ReadonlySet<string> = new Set([
   "FSReqCallback",
   "FSReqPromise",
@@ -133,8 +133,8 @@ function hasHungWork(own: NodeJS.Process): boolean {
 }
 
 /**
- * exit(3) joins those threads, so that a network drive that never answers would keep the process for ever, and a service manager
- * waiting for it. The kernel ends them for a process that becomes another program, which here does nothing but end with that code.
+ * exit(3) joins those threads, so a hanging network drive would block the exit forever, and systemd with it. execve(2) makes the kernel end
+ * them: the process becomes a shell that only exits with the code.
  */
 function exitNow(own: NodeJS.Process, exitCode: number): void {
   try {
@@ -142,17 +142,17 @@ function exitNow(own: NodeJS.Process, exitCode: number): void {
       own.execve?.("/bin/sh", ["sh", "-c", `exit ${exitCode}`], {});
     }
   } catch {
-    // Without a shell the process waits for its threads after all.
+    // Without a shell, the exit waits for the threads.
   }
   own.exit(exitCode);
 }
 
-/** Where nothing waits to be written, nothing is: /dev/full refuses even that. */
+/** Does not write when nothing is pending, because /dev/full refuses even an empty write. */
 async function written(stream: NodeJS.WriteStream): Promise<void> {
   if (stream.writableLength > 0) await new Promise((resolve) => stream.write("", resolve));
 }
 
-/** The reason of an abort by a signal. */
+/** The abort reason for a signal. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }

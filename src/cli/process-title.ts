@@ -1,13 +1,12 @@
 /**
- * The arguments as `ps` may show them to every user of the computer: without passwords in addresses of databases. Undefined where there
- * are none.
+ * The arguments without passwords in database addresses, because `ps` shows them to every user. Undefined when there are no passwords.
  */
 export function titleWithoutPasswords(program: string, argv: readonly string[]): string | undefined {
   const shown = argv.map(withoutPassword);
   return shown.every((text, index) => text === argv[index]) ? undefined : [program, ...shown].join(" ");
 }
 
-/** `postgres://USER:PASSWORD@HOST/DATABASE?password=PASSWORD`: a password may hold an @ that nobody escaped. */
+/** `postgres://USER:PASSWORD@HOST/DATABASE?password=PASSWORD`; the password may contain an unescaped @. */
 function withoutPassword(text: string): string {
   return text
     .replace(/(postgres(?:ql)?:\/\/[^:@/]*):[^/]*@/i, "$1:***@")

@@ -1,15 +1,15 @@
 import type { Questions } from "../platform/questions.ts";
 
-/** The part of a process that can be asked something. */
+/** The part of the process that questions need. */
 export interface AskedProcess {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  /** Called when the person interrupts: while a line is edited, Ctrl-C is a key like any other. */
+  /** Called for Ctrl-C, which does not raise SIGINT while a line is edited. */
   interrupt(): void;
   readonly signal: AbortSignal;
 }
 
-/** Asks the person at the terminal, on stderr so that stdout stays what it is for; null where nobody sits. */
+/** Asks at the terminal, on stderr because stdout is for results; null when stdin is not a terminal. */
 export function openQuestions(own: AskedProcess): Questions | null {
   if (own.stdin.isTTY !== true || own.stderr.isTTY !== true) return null;
   let session: Promise<Questions> | null = null;
@@ -27,7 +27,7 @@ export function openQuestions(own: AskedProcess): Questions | null {
 async function openSession({ stdin, stderr, interrupt, signal }: AskedProcess): Promise<Questions> {
   const { createInterface } = await import("node:readline");
   const input = createInterface({ input: stdin, output: stderr });
-  // The iterator keeps lines that were pasted ahead of their question.
+  // The iterator keeps lines that were pasted before their question.
   const lines = input[Symbol.asyncIterator]();
   let isClosed = false;
   const close = () => input.close();
@@ -39,7 +39,7 @@ async function openSession({ stdin, stderr, interrupt, signal }: AskedProcess): 
   return {
     async ask(question) {
       if (signal.aborted) return null;
-      // Ctrl-D ends the input; lines that came before it are still handed out.
+      // Ctrl-D ends the input; earlier lines are still returned.
       if (!isClosed) {
         input.setPrompt(question);
         input.prompt();

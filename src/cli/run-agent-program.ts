@@ -7,7 +7,7 @@ import { VERSION } from "./version.ts";
 /**
  * Runs robot-policy-agent with these arguments.
  *
- * The daemon needs none of the commands, and what it does not load it need not hold: here it parts from them.
+ * Starts the daemon without loading the other commands, to save memory.
  */
 export async function runAgentProgram(
   argv: readonly string[],

@@ -15,10 +15,10 @@ export interface RunOptions<Context> {
   readonly context: Context;
 }
 
-/** The words after a command's name that are no flags. */
+/** The arguments after a command's name, without flags. */
 type Arguments = readonly (string | undefined)[];
 
-/** What `--json` prints of a failure that was told as findings, not as a problem. */
+/** What `--json` prints for a failure that was shown as findings, not as a problem. */
 const TOLD_ON_STDERR: Problem = {
   code: "failed",
   what: "the command did not succeed",
@@ -26,11 +26,11 @@ const TOLD_ON_STDERR: Problem = {
 };
 
 /**
- * Parses the arguments by the table and runs the command they name. With `--json` whatever fails is on stdout as well, as
- * `{"problem": …}`, unless the command printed a document of its own.
+ * Parses the arguments by the table and runs the command. With `--json` a failure is also printed on stdout as `{"problem": …}`, unless the
+ * command printed a document of its own.
  *
  * @returns the exit code.
- * @throws bugs alone; everything a person can cause is shown and has an exit code.
+ * @throws only bugs; errors of the user are shown and have an exit code.
  */
 export async function runProgram<Flags extends object, Context>(
   table: ProgramTable<Flags, Context>,
@@ -50,26 +50,26 @@ export async function runProgram<Flags extends object, Context>(
   };
   for (const row of rowsFor(argv, table.commands)) addCommand(program, row, table, action(row));
   arrangeHelp(program, table.headings ?? {});
-  // Before the command's name they are understood too.
+  // Also accepted before the command's name.
   addFlags(program, table.common);
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (options.signal.aborted) exitCode = EXIT.interrupted;
     else if (!(error instanceof CommanderError)) throw error;
-    // Help and version are wishes, everything else commander throws is a mistake in the arguments.
+    // Commander throws for help and version, and for errors in the arguments.
     else if (error.exitCode === 0) exitCode = EXIT.ok;
     else {
       exitCode = EXIT.usage;
       if (argv.includes("--json")) options.terminal.concludeJson(usageProblem(error, hint));
     }
   }
-  // Whatever was cut short leaves no bar behind, and is no failure of its own.
+  // After an interrupt, remove the progress bar and do not report a failure.
   options.terminal.progress("", 1);
   return options.signal.aborted && exitCode !== EXIT.ok ? EXIT.interrupted : exitCode;
 }
 
-/** Beside the longest command of ours 35 of 80 columns are left; commander itself wraps from 40. */
+/** The longest command leaves 35 of 80 columns; by default commander wraps only from 40. */
 const HELP_WIDTHS = { minWidthToWrap: 30 };
 const HELP: ReadonlySet<string> = new Set(["-h", "--help"]);
 
@@ -90,7 +90,7 @@ function arrangeHelp(program: Command, headings: Readonly<Record<string, readonl
   }
 }
 
-/** Where help on what was meant is: on a command, its group, or all of them. */
+/** The help to refer to: of the command, its group, or the program. */
 function helpHint<Flags, Context>({ name, commands }: ProgramTable<Flags, Context>, argv: readonly string[]): string {
   const names = commands.map((row) => row.name);
   const command = [2, 1].map((length) => argv.slice(0, length).join(" ")).find((words) => names.includes(words));
@@ -104,7 +104,7 @@ function usageProblem({ code, message }: CommanderError, fix: string): Problem {
   return { code: "usage", what, fix };
 }
 
-/** Where the first word names a command, the other words need not be described: a tenth of the daemon's way to READY=1. */
+/** When the first word names a command, only that one is described, which saves a tenth of the daemon's start. */
 function rowsFor<Row extends { readonly name: string }>(
   [word]: readonly string[],
   rows: readonly Row[],
@@ -137,7 +137,7 @@ function describeProgram<Flags, Context>(
     .action((_flags: unknown, command: Command) => refuseArguments(command));
 }
 
-/** No command was named, or one that there is not. */
+/** Reports a missing or unknown command. */
 function refuseArguments(program: Command): never {
   const [word] = program.args;
   if (word === undefined) return program.help({ error: true });
@@ -200,7 +200,7 @@ function addWordCommand<Flags extends object, Context>(
       const what = `'${argument}' is not one of ${row.choices.join(", ")}`;
       refuse(command, what, nearest(argument, row.choices));
     }
-    // What stands before the command counts too, but less.
+    // Flags before the command also count, with lower precedence.
     await run({ ...program.opts<Flags>(), ...command.opts<Flags>() }, words);
   });
 }
@@ -210,7 +210,7 @@ function textAt(passed: readonly unknown[], index: number): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** `--setup check` asks for two things at once; a flag that the command would ignore is a mistake as well. */
+/** `--setup check` names two commands; a flag that the command would ignore is an error too. */
 function refuseForeignFlags(program: Command, command: Command): void {
   const own = new Set(command.options.map((option) => option.attributeName()));
   const foreign = program.options.find(

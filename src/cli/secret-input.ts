@@ -9,11 +9,11 @@ export interface SecretSource {
   setRawMode?(isRaw: boolean): unknown;
 }
 
-/** The part of a process that can be handed a secret. */
+/** The part of the process that reading a secret needs. */
 export interface SecretInput {
   readonly stdin: SecretSource;
   readonly stderr: { write(text: string): unknown };
-  /** Called for Ctrl-C, which is a key like any other while nothing is shown. */
+  /** Called for Ctrl-C, which does not raise SIGINT in raw mode. */
   interrupt(): void;
   readonly signal: AbortSignal;
 }
@@ -24,10 +24,10 @@ const END = "\u0004";
 const BACKSPACE = /[\b\u007F]/;
 
 /**
- * Reads a secret: a line at a terminal, which does not show it, or everything that comes in by a pipe.
+ * Reads a secret: a line without echo at a terminal, or all of a pipe.
  *
- * @param prompt what a person at the terminal is asked.
- * @returns null when the person gave up.
+ * @param prompt shown at a terminal.
+ * @returns null when the person aborted.
  */
 export function readSecret(
   { stdin, stderr, interrupt, signal }: SecretInput,
@@ -65,7 +65,7 @@ export function readSecret(
     };
     const onData = (chunk: string | Buffer) => {
       if (!isTerminal) text += String(chunk);
-      // What is pasted comes in one piece.
+      // Pasted text arrives as one chunk.
       else if (![...String(chunk)].every(onKey)) return;
       if (text.length > limitLength) conclude("too-large");
     };
@@ -76,7 +76,7 @@ export function readSecret(
     if (signal.aborted) return conclude(null);
     if (!isTerminal) return;
     stdin.setRawMode?.(true);
-    // Questions that were asked before paused it.
+    // Earlier questions paused the stream.
     stdin.resume();
     stderr.write(prompt);
   });

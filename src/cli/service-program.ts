@@ -70,7 +70,7 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
         "robot-policy-service serve --data /srv/robot-policy --bootstrap-key-file /srv/robot-policy/api-key",
         "robot-policy-service serve --config /etc/robot-policy-service/config.yaml",
       ],
-      // Loaded here: `--help` needs no database and no web framework.
+      // Loaded lazily: `--help` needs neither database nor web framework.
       load: async () => (await import("../service/commands/serve/serve.ts")).serve,
     },
     {

@@ -2,21 +2,21 @@ import type { TableLayout } from "../platform/terminal.ts";
 import { cutToWidth, padToWidth, textWidth } from "./text-width.ts";
 
 const GAP = "  ";
-/** Narrower columns say nothing. */
+/** The minimum width of a cut column. */
 const NARROWEST_COLUMN = 12;
-/** So much of its prose is worth more than the spare columns. */
+/** Prose is cut to this width before spare columns are hidden. */
 const READABLE_COLUMN = 40;
 
 /**
- * Lines of a table that is at most `columns` wide: where the cells are wider, the columns of `prose` give way a little, the widest
- * first, then the `spare` ones are hidden, then prose gives way as far as it can. Where that is not enough, each row becomes a block of
- * `HEADER  cell` lines, which the terminal may wrap; empty cells have none.
+ * Lines of a table with at most `columns` columns of the terminal. When it is too wide, first the `prose` columns are cut a little, the
+ * widest first, then the `spare` columns are hidden, then prose is cut to the minimum. When that is not enough, each row becomes a block of
+ * `HEADER  cell` lines, which the terminal may wrap, without empty cells.
  *
- * Columns that have nothing in any row are left out.
+ * Empty columns are left out.
  *
  * @param headers empty texts for a list of names and values.
- * @param prose headers of the columns that may be cut. No other is: half an id, digest or time is of no use.
- * @param spare headers of the columns that are hidden where it would not fit otherwise, the last first.
+ * @param prose headers of the columns that may be cut. Others are not, because half an id, digest or time is useless.
+ * @param spare headers of the columns that may be hidden, the last first.
  */
 export function layOutTable(
   headers: readonly string[],
@@ -45,7 +45,7 @@ export function layOutTable(
   return { ...narrower, hidden: headers.filter((header) => header === least || narrower.hidden.includes(header)) };
 }
 
-/** Takes from the widest of the `yielding` columns until all fit; null where that would make one narrower than `narrowest`. */
+/** Shortens the widest of the `yielding` columns until all fit; null when one would become narrower than `narrowest`. */
 function shrink(
   natural: readonly number[],
   room: number,
@@ -80,7 +80,7 @@ function layOutBlocks(titles: readonly string[], rows: readonly (readonly string
   ]);
 }
 
-/** Not as arguments of Math.max: more than a hundred thousand are too many for a call, and a ledger has as many rows. */
+/** A loop, because Math.max fails with more than about a hundred thousand arguments, and a ledger can have more rows. */
 function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, textWidth(text)), 0);
 }

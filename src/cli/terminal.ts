@@ -12,7 +12,7 @@ export interface TerminalOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A stream as far as a terminal needs it. */
+/** The parts of a stream that a terminal needs. */
 export interface Output {
   write(text: string): void;
   readonly isTTY?: boolean;
@@ -22,7 +22,7 @@ export interface Output {
 
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
-/** A bar redrawn more often is a blur. */
+/** The minimum time between redraws of the progress bar. */
 const PROGRESS_PERIOD_MS = 100;
 const BAR_CELLS = 24;
 
@@ -30,15 +30,15 @@ const STYLES = { good: "green", bad: "red", warn: "yellow", dim: "dim", bold: "b
 
 const SGR_START = "\u001B[";
 
-/** A terminal, and what the program around a command has to do with it. */
+/** A terminal with the methods for the program around a command. */
 export interface ProgramTerminal extends Terminal {
   /** Ends a `--json` run that failed: prints the first problem it showed, or `otherwise`, as the one document unless there was one. */
   concludeJson(otherwise: Problem): void;
 }
 
-/** The one renderer of the three programs: width, colour, JSON and errors are decided here. */
+/** The renderer of the three programs, for width, colour, JSON and errors. */
 export function createTerminal({ stdout, stderr, environment }: TerminalOptions): ProgramTerminal {
-  // A parameter of SGR that no foreign text can guess: what `style` made has it until it is written. No secret hangs on it.
+  // A random SGR parameter marks the sequences of `style` until they are written, so that foreign text cannot contain them. Not a secret.
   const seal = `${SGR_START}${Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)};`;
   const style = createStyle(stdout, environment, seal);
   const styleOfErrors = createStyle(stderr, environment, seal);
@@ -54,7 +54,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     return stdout.columns === undefined || stdout.columns <= 0 ? DEFAULT_COLUMNS : stdout.columns;
   }
 
-  /** Columns that a line of stdout may have: what no terminal shows is for other programs, a line each. */
+  /** The width for stdout; unlimited when it is not a terminal, so that other programs get one line each. */
   function room(): number {
     return stdout.isTTY === true ? columns() : Number.POSITIVE_INFINITY;
   }
@@ -77,12 +77,12 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     spare: readonly string[] = [],
     columns: number = room(),
   ): TableLayout {
-    // Escaped before it is laid out: what is drawn has the width that was measured.
+    // Escaped before the layout, so that the measured width is the drawn width.
     const cells = rows.map((row) => row.map((cell) => visibleBut(seal, cell.replaceAll(/[\n\t]/g, " "))));
     return layOutTable(headers, cells, columns, prose, spare);
   }
 
-  /** A line that the terminal would wrap, or scroll away, could not be drawn over. */
+  /** Lines that the terminal would wrap or scroll away cannot be redrawn. */
   function fitToScreen(lines: readonly string[]): readonly string[] {
     const room = Math.max(2, (stderr.rows === undefined || stderr.rows <= 0 ? DEFAULT_ROWS : stderr.rows) - 1);
     const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more`];
@@ -92,7 +92,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   function printJson(value: unknown, indent: number): void {
     clearBar();
     isDocumentPrinted = true;
-    // The same document: JSON lets every character of a text be written out.
+    // The same document, because JSON can escape every character of a string.
     stdout.write(`${visible(JSON.stringify(value, null, indent))}\n`);
   }
 
@@ -150,7 +150,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   };
 }
 
-/** Colour on a terminal alone, and not where NO_COLOR (https://no-color.org) or a dumb terminal forbids it. */
+/** Colour only on a terminal, and not with NO_COLOR (https://no-color.org) or on a dumb terminal. */
 function createStyle(output: Output, environment: TerminalOptions["environment"], seal: string): Terminal["style"] {
   const isColoured = output.isTTY === true && (environment["NO_COLOR"] ?? "") === "" && environment["TERM"] !== "dumb";
   if (!isColoured) return (_name, text) => text;
@@ -168,7 +168,7 @@ function renderProblem(problem: Problem, style: Terminal["style"]): readonly str
   ];
 }
 
-/** Names, paths and details come from other machines; none of them may move the cursor, hide what stands beside it or look like another. */
+/** Names, paths and details come from other machines; they must not control the terminal, hide other text or imitate it. */
 function visibleBut(seal: string, text: string): string {
   return text.split(seal).map(visible).join(seal);
 }

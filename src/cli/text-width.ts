@@ -1,24 +1,24 @@
-/** SGR sequences (ECMA-48): emphasis, which takes no room. */
+/** SGR sequences (ECMA-48) for emphasis, with width 0. */
 // oxlint-disable-next-line no-control-regex -- an escape sequence begins with a control character
 const EMPHASIS = /\u001B\[[0-9;]*m/g;
 // oxlint-disable-next-line no-control-regex -- everything that is not printable ASCII needs a closer look
 const BEYOND_ASCII = /[^\u0020-\u007E]/;
 
-/** What East Asian and emoji fonts draw two columns wide (Unicode Standard Annex 11), as far as one pattern can say it; halfwidth forms are not. */
+/** Characters that terminals draw two columns wide (Unicode Standard Annex 11), approximately; without halfwidth forms. */
 const WIDE =
   /^(?![\uFF61-\uFFDC])[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Regional_Indicator}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]|\uFE0F/u;
 const INVISIBLE = /^[\p{Mark}\p{Cf}\p{Cc}]+$/u;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Terminal columns that a text takes. */
+/** The width of a text in terminal columns. */
 export function textWidth(text: string): number {
   const plain = withoutEmphasis(text);
   if (!BEYOND_ASCII.test(plain)) return plain.length;
   return characters(plain).reduce((total, character) => total + characterWidth(character), 0);
 }
 
-/** The start of a text that fits into `columns`, with an ellipsis where something is left out; emphasis is lost with it. */
+/** Cuts a text to `columns`, with an ellipsis; a cut text loses its emphasis. */
 export function cutToWidth(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let cut = "";
@@ -31,7 +31,7 @@ export function cutToWidth(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** A text in lines that are at most `columns` wide, broken at blanks; a longer word is left whole. */
+/** Wraps a text at blanks to lines of at most `columns`; longer words are not broken. */
 export function wrapToWidth(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
@@ -44,7 +44,7 @@ export function wrapToWidth(text: string, columns: number): readonly string[] {
   return [...lines, line];
 }
 
-/** A text and as many blanks as make it `columns` wide. */
+/** Pads a text with blanks to `columns`. */
 export function padToWidth(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - textWidth(text)));
 }
@@ -53,7 +53,7 @@ function withoutEmphasis(text: string): string {
   return text.includes("\u001B") ? text.replaceAll(EMPHASIS, "") : text;
 }
 
-/** What a person takes for one character: a letter with its accents, a family of emoji. */
+/** Splits into user-perceived characters: a letter with its accents, a family of emoji. */
 function characters(text: string): readonly string[] {
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   return Array.from(segmenter.segment(text), ({ segment }) => segment);

@@ -55,8 +55,8 @@ function completeWords(name: string, { flags, choices, names: [first, second] }:
 }
 
 /**
- * A name is foreign: `compgen -W` would run a command in it, and bash takes one with a blank for one word when it is quoted. What was
- * typed is taken from the line, because bash takes addresses apart at their colons.
+ * Names come from the service: `compgen -W` would run a command in them, and names with blanks need quotes. The typed text is read from the
+ * line, because bash splits addresses at their colons.
  */
 function askForNames(name: string, program: string): string {
   return `${name}_names() {

@@ -1,6 +1,6 @@
 /**
- * Completion for shells, made from the same rows that commander parses: description.ts turns rows into what every shell needs to know,
- * and one file per shell writes it down.
+ * Shell completion, generated from the same rows that commander parses: description.ts turns the rows into a description for all shells,
+ * and one file per shell renders its script.
  */
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";

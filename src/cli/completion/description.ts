@@ -1,10 +1,10 @@
 import { flagsOf } from "../command-table.ts";
 import type { FlagRow, ProgramTable } from "../command-table.ts";
 
-/** A program as completion sees it. */
+/** The description of a program for completion. */
 export interface Completion {
   readonly program: string;
-  /** Flags that are understood before a command is named. */
+  /** Flags that are accepted before the name of a command. */
   readonly flags: readonly CompletedFlag[];
   /** Those of one word; the others are in groups. */
   readonly commands: readonly CompletedCommand[];
@@ -23,9 +23,9 @@ export interface CompletedCommand {
   readonly name: string;
   readonly summary: string;
   readonly flags: readonly CompletedFlag[];
-  /** What is offered as its argument. */
+  /** The offered values of its argument. */
   readonly choices: readonly string[];
-  /** What each of its arguments names. */
+  /** The kind of name of each argument. */
   readonly names: readonly string[];
 }
 
@@ -40,9 +40,9 @@ export type CompletedValue =
   | { readonly kind: "none" }
   | { readonly kind: "file" }
   | { readonly kind: "directory" }
-  /** What the program knows by this name: `robots`. */
+  /** A kind of name that the program can list: `robots`. */
   | { readonly kind: "names"; readonly of: string }
-  /** Offered if there are any, and others are taken too. */
+  /** Offered values; others are allowed too. */
   | { readonly kind: "text"; readonly suggestions: readonly string[] };
 
 const HELP: FlagRow = { flag: "--help", summary: "show what there is" };
@@ -108,12 +108,11 @@ function describeValue(placeholder: string | undefined, suggestions: readonly st
 }
 
 /**
- * The hidden command that prints what a program knows by a name, one to a line: `PROGRAM __complete robots WORDS…`, with the words typed
- * so far.
+ * The hidden command that prints the names of a kind, one per line: `PROGRAM __complete robots WORDS…`, with the words typed so far.
  */
 export const COMPLETE = "__complete";
 
-/** Whether the program has names to ask it for. */
+/** True when the program can list names of any kind. */
 export function hasNames(completion: Completion): boolean {
   return (
     allFlags(completion).some(({ value }) => value.kind === "names") ||
@@ -121,7 +120,7 @@ export function hasNames(completion: Completion): boolean {
   );
 }
 
-/** Each flag of the program once, as the first command has it. */
+/** Each flag of the program once, from the first command that has it. */
 export function allFlags(completion: Completion): readonly CompletedFlag[] {
   const all = [...completion.flags, ...allCommands(completion).flatMap((command) => command.flags)];
   return [...new Map(all.map((flag) => [flag.name, flag])).values()];
@@ -133,7 +132,7 @@ export interface ExceptionalFlag {
   readonly flag: CompletedFlag;
 }
 
-/** Flags that another value follows than after the same flag of the first command that has it. */
+/** Flags whose value differs from that of the same flag in the first command that has it. */
 export function exceptionalFlags(completion: Completion): readonly ExceptionalFlag[] {
   const usual = new Map(allFlags(completion).map(({ name, value }) => [name, JSON.stringify(value)]));
   const exceptionsOf = (command: string, flags: readonly CompletedFlag[]) =>

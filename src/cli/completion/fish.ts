@@ -45,7 +45,7 @@ function completeCommand(
   ];
 }
 
-/** A function that is true after so many words that are neither flags nor their values: each place of a command has names of its own. */
+/** A function that is true after the given number of words, without flags and their values: each argument has names of its own. */
 function countWords(completion: Completion): string {
   const { program } = completion;
   const withValue = allFlags(completion).filter(({ value }) => value.kind !== "none");
@@ -90,7 +90,7 @@ function askFor(program: string, names: string): string {
   return `'(${program} ${COMPLETE} ${names} (commandline -opc) 2>/dev/null)'`;
 }
 
-/** In fish, too, a single-quoted text holds everything but itself and its escape. */
+/** In fish, a single-quoted text needs escapes only for the quote and the backslash. */
 function quote(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

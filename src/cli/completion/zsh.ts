@@ -17,7 +17,7 @@ ${completesNames ? `  local -a typed=($words)\n` : ""}${completeLevel(name, [...
 if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${program}; fi`;
 }
 
-/** One word of the command line, and what stands behind each. */
+/** One word of the command line, with the function for each value. */
 function completeLevel(
   program: string,
   words: readonly { readonly name: string; readonly summary: string }[],
@@ -69,7 +69,7 @@ function completeCommand(program: string, { name, flags, choices, names }: Compl
 ${flags.map((flag) => `        ${specifyFlag(program, flag)}`).join("")}${specified}            && return ;;`;
 }
 
-/** `--flag[what it does]:value:action`, as _arguments wants it (zshcompsys(1)). */
+/** `--flag[what it does]:value:action`, the format of _arguments (zshcompsys(1)). */
 function specifyFlag(program: string, { name, summary, value }: CompletedFlag): string {
   const description = summary.replaceAll(/[[\]:\\]/g, String.raw`\$&`);
   return `    ${quote(`${name}[${description}]${actionOf(program, value)}`)} \\\n`;
@@ -90,12 +90,12 @@ function actionOf(program: string, value: CompletedFlag["value"]): string {
   }
 }
 
-/** With the blank in front _arguments adds nothing to the call. */
+/** The leading blank prevents _arguments from adding arguments to the call. */
 function askFor(program: string, names: string): string {
   return ` ${program}_names ${names}`;
 }
 
-/** The words are those of the whole line: deeper down _arguments has taken the first of them away. */
+/** Passes the words of the whole line, because _arguments removes the first ones in nested calls. */
 function askForNames(name: string, program: string): string {
   return `${name}_names() {
   local -a names=(\${(f)"$(${program} ${COMPLETE} $1 $typed 2>/dev/null)"})
