@@ -62,6 +62,6 @@ export function modelsRefused(path: string): Problem {
     code: "models-refused",
     what: "The model catalog cannot be applied.",
     where: path,
-    fix: `Mend what is told above; see it again with: robot-policy-service models apply --dry-run ${path}`,
+    fix: `Correct the errors above, then check the catalog with: robot-policy-service models apply --dry-run ${path}`,
   };
 }
