@@ -1,4 +1,5 @@
 import type { RobotView } from "../api/robot-views.ts";
+import { isObject } from "../platform/is-object.ts";
 import type { LocatedFinding } from "./findings.ts";
 
 /** The document of `status --json` and of GET /status, with or without a daemon. Members are added, never changed. */
@@ -93,11 +94,5 @@ export interface DaemonStatus {
 
 /** True for a status document of this version. */
 export function isStatusDocument(value: unknown): value is StatusDocument {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "schema_version" in value &&
-    value.schema_version === 1 &&
-    "state" in value
-  );
+  return isObject(value) && value["schema_version"] === 1 && "state" in value;
 }

@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import type { ValidationError } from "../api/wire/errors.ts";
 import { errorBodySchema, validationErrorSchema } from "../api/wire/errors.ts";
+import { isObject } from "../platform/is-object.ts";
 import { maskWholeKeys } from "../platform/text/service-key.ts";
 import type { CallResult } from "./call-result.ts";
 import { printable } from "./printable.ts";
@@ -144,7 +145,7 @@ function parseJson(bytes: Uint8Array, secret: Secret): Json {
 function redactingReviver(secret: Secret): (name: string, value: unknown) => unknown {
   return (_name, value) => {
     if (typeof value === "string") return secret.redactFrom(value);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [secret.redactFrom(name), member]));
   };
 }

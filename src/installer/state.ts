@@ -1,3 +1,4 @@
+import { isObject } from "../platform/is-object.ts";
 import { parseJson } from "../platform/text/parse-json.ts";
 import type { Disk } from "./disk/disk.ts";
 import { readText } from "./disk/disk.ts";
@@ -11,8 +12,7 @@ const STATE_LIMIT_BYTES = 4 * 1024 * 1024;
 export async function findNewerState(disk: Disk, known: number): Promise<InstallerProblem | null> {
   const text = await readText(disk, REGISTRATION_FILE, STATE_LIMIT_BYTES);
   const state = text === null ? null : parseJson(text);
-  if (typeof state !== "object" || state === null || !("schema_version" in state)) return null;
-  const { schema_version: schemaVersion } = state;
+  const schemaVersion = isObject(state) ? state["schema_version"] : null;
   if (typeof schemaVersion !== "number" || schemaVersion <= known) return null;
   return refusal({
     code: "newer-state",

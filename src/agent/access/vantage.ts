@@ -4,10 +4,10 @@ import type { Account } from "../../access/account.ts";
 import { accountName, findServiceAccount } from "../../access/account.ts";
 import type { FoundUnit } from "../../access/unit.ts";
 import { hiddenBy, readServiceUnit } from "../../access/unit.ts";
-import type { Clock } from "../../platform/clock.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { within } from "../../platform/within.ts";
 import type { Folders } from "../configuration/folders.ts";
 
 /**
@@ -62,18 +62,6 @@ export async function takeVantage(
 
 /** Bounds a stat of the state directory on a hanging network drive; the programs that are run have their own limits. */
 const ACCOUNT_LIMIT_MS = 5000;
-
-/** @returns null when the time is up. @throws the signal's reason. */
-async function within<T>(work: Promise<T>, limitMs: number, clock: Clock, signal: AbortSignal): Promise<T | null> {
-  const done = new AbortController();
-  const over = clock.sleep(limitMs, AbortSignal.any([signal, done.signal])).then(() => null);
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    done.abort();
-    over.catch(() => {});
-  }
-}
 
 export interface Denial {
   readonly what: string;

@@ -2,6 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import { within } from "../../platform/within.ts";
 
 /** In the order of display: each may be the cause of those below it. The ids are stable, for scripts. */
 export const CHECK_IDS = [
@@ -108,7 +109,7 @@ export function startExamination(clock: Clock, interrupt: AbortSignal): Examinat
   return {
     async run(id, limit, check) {
       const startedAtMs = clock.monotonicMs();
-      const { verdict, value } = await within(limit, clock, interrupt, check);
+      const { verdict, value } = await examineWithin(limit, clock, interrupt, check);
       conclude(id, verdict, clock.monotonicMs() - startedAtMs);
       return value;
     },
@@ -122,27 +123,21 @@ export function startExamination(clock: Clock, interrupt: AbortSignal): Examinat
 }
 
 /** A check that hangs (name server, network drive) gives the verdict of its limit. */
-async function within<T>(
+async function examineWithin<T>(
   { limitMs, late }: Limit,
   clock: Clock,
   interrupt: AbortSignal,
   check: (signal: AbortSignal) => Promise<Examined<T>>,
 ): Promise<Examined<T>> {
-  const finished = new AbortController();
   const limit = new AbortController();
-  const signal = AbortSignal.any([interrupt, limit.signal]);
-  const over = clock
-    .sleep(limitMs, AbortSignal.any([interrupt, finished.signal]))
-    .then(() => limit.abort(new Error("out of time")));
   try {
-    return await Promise.race([check(signal), over.then(() => ({ verdict: late, value: null }))]);
+    const examined = await within(check(AbortSignal.any([interrupt, limit.signal])), limitMs, clock, interrupt);
+    if (examined !== null) return examined;
+    limit.abort(new Error("out of time"));
+    return { verdict: late, value: null };
   } catch (error) {
     if (interrupt.aborted) throw interrupt.reason;
-    if (limit.signal.aborted) return { verdict: late, value: null };
     return { verdict: systemFailure(error), value: null };
-  } finally {
-    finished.abort();
-    over.catch(() => {});
   }
 }
 

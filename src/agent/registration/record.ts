@@ -1,6 +1,7 @@
 import type { RobotView } from "../../api/robot-views.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import type { FileStat } from "../../platform/files/files.ts";
+import { isObject } from "../../platform/is-object.ts";
 
 /** A registration in the state file. JSON has no 64-bit integers, so those are strings of digits. */
 export interface RegistrationRecord {
@@ -141,8 +142,4 @@ function isNullOr<T>(guard: Guard<T>): Guard<T | null> {
 
 function isMissingOr<T>(guard: Guard<T>): Guard<T | null | undefined> {
   return (value): value is T | null | undefined => value === undefined || value === null || guard(value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
+import { isObject } from "../../platform/is-object.ts";
 import {
   answerJson,
   clientAddress,
@@ -23,8 +24,7 @@ export function mountLogins(app: FastifyInstance, context: MountContext): void {
   const { store, machine } = context;
   route(app, context, { method: "GET", path: LOGIN_PATH, scopes: "any" }, async (request) => {
     const { params } = request;
-    const id =
-      typeof params === "object" && params !== null && "exchange_id" in params ? String(params.exchange_id) : "";
+    const id = isObject(params) ? String(params["exchange_id"] ?? "") : "";
     const login = await findLogin(store.reader, id);
     if (login === undefined) return refuse("NotFound", "There is no such login, or it is over; start it again");
     const { state, client_address: startedFrom } = login;

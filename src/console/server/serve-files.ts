@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
+import { isObject } from "../../platform/is-object.ts";
 import type { Log } from "../../platform/log/log.ts";
 import { refuse, send } from "../../service/console-door.ts";
 import type { BuiltConsole, ConsoleFile } from "./built-console.ts";
@@ -34,7 +35,7 @@ export function createConsoleFiles(read: () => Promise<BuiltConsole | null>, log
 
     app.get(ASSET_PATH, async (request, reply) => {
       const { params } = request;
-      const name = typeof params === "object" && params !== null && "name" in params ? String(params.name) : "";
+      const name = isObject(params) ? String(params["name"] ?? "") : "";
       const asset = (await readOrLog())?.assets.get(name);
       if (asset === undefined) return send(reply, refuse("NotFound", "Not Found"));
       const headers = {

@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { beyondSpec, operations } from "../../api/api.ts";
 import { errorBodySchema, validationErrorBodySchema } from "../../api/wire/errors.ts";
+import { isObject } from "../../platform/is-object.ts";
 
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -68,9 +69,9 @@ function isContractText(schema: z.core.$ZodType): boolean {
 }
 
 function sayMoments({ properties }: Mutable): void {
-  if (!isRecord(properties)) return;
+  if (!isObject(properties)) return;
   for (const [member, schema] of Object.entries(properties)) {
-    if (MOMENT.test(member) && isRecord(schema)) schema["format"] = "date-time";
+    if (MOMENT.test(member) && isObject(schema)) schema["format"] = "date-time";
   }
 }
 
@@ -79,9 +80,5 @@ function withRobotMembers(schema: JsonSchema): JsonSchema {
   const { properties } = schema;
   const site = { type: ["string", "null"] };
   const labels = { type: "object", additionalProperties: { type: "string" } };
-  return { ...schema, properties: { ...(isRecord(properties) ? properties : {}), site, labels } };
-}
-
-function isRecord(value: unknown): value is Mutable {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return { ...schema, properties: { ...(isObject(properties) ? properties : {}), site, labels } };
 }

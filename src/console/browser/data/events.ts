@@ -1,6 +1,6 @@
 /** Receives the service's events over one connection for all windows of the browser. */
 import type { Topic } from "./cache.ts";
-import { isObject } from "./request.ts";
+import { isObject } from "../../../platform/is-object.ts";
 
 export type ServiceEvent =
   /** A heartbeat. */

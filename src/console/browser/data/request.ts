@@ -1,4 +1,5 @@
 import type { ValidationError } from "../../../api/wire/errors.ts";
+import { isObject } from "../../../platform/is-object.ts";
 import { createStore } from "../store.ts";
 import { updateClockOffset } from "./service-clock.ts";
 
@@ -112,8 +113,4 @@ export function sentence(message: string): string {
 
 function isFinding(value: unknown): value is ValidationError {
   return isObject(value) && Array.isArray(value["loc"]) && typeof value["msg"] === "string";
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
