@@ -7,12 +7,12 @@ import { refusalInWords } from "../../client/http-words.ts";
 import { Secret } from "../../client/secret.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
 import { TransportError } from "../../client/transport/transport.ts";
-import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { RELEASED_AT_MS } from "../../platform/release.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
+import { openNetwork, timeoutsOf } from "../registration/network.ts";
 import type { Registration } from "../registration/registration.ts";
 import type { Examined, Limit, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
@@ -89,24 +89,11 @@ async function send(
   credential: Credential | null,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const {
-    ca_file: caFile,
-    proxy,
-    allow_insecure: allowInsecure,
-    connect_timeout_s: connectTimeoutS,
-    headers_timeout_s: headersTimeoutS,
-    request_timeout_s: requestTimeoutS,
-  } = service;
-  const transport = createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, ...machine });
+  const transport = openNetwork(service, environment, machine);
   const headers = {
     accept: "application/json",
     "user-agent": `robot-policy-agent/${version}`,
     ...(credential === null ? {} : { authorization: `Bearer ${credential.secret.reveal()}` }),
-  };
-  const timeouts = {
-    connectMs: connectTimeoutS * 1000,
-    headers_ms: headersTimeoutS * 1000,
-    total_ms: requestTimeoutS * 1000,
   };
   try {
     const request = {
@@ -114,7 +101,7 @@ async function send(
       url,
       headers,
       body: null,
-      timeouts,
+      timeouts: timeoutsOf(service),
       answerLimitBytes: ANSWER_LIMIT_BYTES,
     } as const;
     return await transport.send(request, signal);

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { createClient } from "../../client/client.ts";
 import { loadCredential } from "../../client/credentials.ts";
 import type { Transport } from "../../client/transport/transport.ts";
-import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import type { Connection } from "../reconciler.ts";
+import { openNetwork, timeoutsOf } from "./network.ts";
 
 export interface ConnectOptions {
   readonly machine: Machine;
@@ -23,24 +23,14 @@ export interface ConnectOptions {
 /** The client for a configuration: service, route and key. Opens nothing yet. */
 export function connect(configuration: AgentConfiguration, options: ConnectOptions): Connection {
   const { machine, folders, environment } = options;
-  const {
-    url,
-    key_file: keyFile,
-    connect_timeout_s: connectTimeoutS,
-    headers_timeout_s: headersTimeoutS,
-    request_timeout_s: requestTimeoutS,
-  } = configuration.service;
-  const transport = options.openTransport?.(configuration) ?? openNetwork(configuration, options);
+  const { url, key_file: keyFile } = configuration.service;
+  const transport = options.openTransport?.(configuration) ?? openNetwork(configuration.service, environment, machine);
   const client = createClient({
     baseUrl: url,
     transport,
     clock: machine.clock,
     userAgent: `robot-policy-agent/${options.version}`,
-    timeouts: {
-      connectMs: connectTimeoutS * 1000,
-      headers_ms: headersTimeoutS * 1000,
-      total_ms: requestTimeoutS * 1000,
-    },
+    timeouts: timeoutsOf(configuration.service),
     credential: () =>
       loadCredential(
         {
@@ -62,17 +52,4 @@ export function connect(configuration: AgentConfiguration, options: ConnectOptio
     prepare: () => transport.prepare(),
     close: () => transport.close(),
   };
-}
-
-function openNetwork(configuration: AgentConfiguration, options: ConnectOptions): Transport {
-  const { ca_file: caFile, proxy, allow_insecure: allowInsecure } = configuration.service;
-  const { files, clock } = options.machine;
-  return createUndiciTransport({
-    caFile,
-    proxy,
-    allow_insecure: allowInsecure,
-    environment: options.environment,
-    files,
-    clock,
-  });
 }
