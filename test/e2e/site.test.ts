@@ -19,15 +19,16 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
     const root = await debianRoot(BOOKWORM);
     const child = spawn(process.execPath, ["--input-type=module", "-"], { stdio: ["pipe", "pipe", "inherit"] });
     child.stdin.end(`
-      import { createComputer } from "${support}/nspawn.ts";
-      import { openSite } from "${support}/nspawn-site.ts";
+      import { createComputer } from "${support}/nspawn/nspawn.ts";
+      import { openSite } from "${support}/nspawn/site.ts";
       const site = await openSite();
       const computer = await createComputer(site, { layers: ["${root}"], hostname: "arm-7", disk: "journaled" });
       await computer.boot();
       console.log(site.process_id);
       setInterval(() => {}, 1000);`);
-    const [words] = (await once(child.stdout, "data")) as [Buffer];
+    const [words] = (await Promise.race([once(child.stdout, "data"), once(child, "exit")])) as [Buffer | number];
     const processId = Number(words.toString());
+    expect(child.exitCode).toBeNull();
     const namespaces = await readFile(`/proc/${processId}/mountinfo`, "utf8");
     expect(namespaces).toContain("/run/computers/1");
     child.kill("SIGKILL");

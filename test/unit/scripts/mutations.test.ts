@@ -39,7 +39,7 @@ const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: st
   "wrong-constant": ["src/service/robots/room.ts", "10", "(10) * 10"],
   "wrong-unit": ["src/service/endpoints/expectation.ts", "range.upperSeconds * 1000", "range.upperSeconds"],
   "wrong-status": ["src/service/kernel/http/answers.ts", "200", "201"],
-  "stale-cache": ["src/fingerprint/settling.ts", "restlessSince.delete(path);", ";"],
+  "stale-cache": ["src/fingerprint/settling.ts", "changingSince.delete(path);", ";"],
   "uncleared-timer": ["src/agent/control/socket.ts", "clearTimeout(deadline)", "{}"],
   "missing-escape": ["src/platform/text/csv.ts", "disarm(cell)", "(cell)"],
   "negated-condition": ["src/service/endpoints/expectation.ts", "range === null", "!(range === null)"],

@@ -165,7 +165,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     await page.getByRole("link", { name: "clone" }).click();
     await page.getByText("2 computers register this name in turn.").waitFor();
     await page
-      .getByText(/from 127\.0\.0\.1 \(cell 4\) and 127\.0\.0\.1 \(cell 7\)\. Give each of them a name/)
+      .getByText(/from 127\.0\.0\.1 \(cell 4\) and 127\.0\.0\.1 \(cell 7\)\. Give each computer its own name/)
       .waitFor();
     const refused = page.getByRole("group", { name: "Refused registrations" });
     expect(await refused.locator("tbody tr").innerText()).toMatch(
