@@ -15,7 +15,7 @@ const { values: options } = parseArgs({ options: { database: { type: "string" } 
 const folder = scratchFolder("robot-policy-walk-");
 const store: StoreLocation =
   options.database === undefined
-    ? { kind: "sqlite", data_directory: folder }
+    ? { kind: "sqlite", dataDirectory: folder }
     : { kind: "postgres", url: options.database };
 const beganMs = performance.now();
 for await (const { title, view } of walkFleet(store)) {

@@ -13,7 +13,7 @@ const { values: options } = parseArgs({ options: { raw: { type: "boolean" } } })
 for (const which of ["whole", "eleven"] as const) {
   console.log(`\n═══ ${which === "whole" ? "the whole service" : "a service that has only what is documented"}`);
   for await (const entry of runSession(which)) {
-    const { words, exit_code: exitCode, out, err } = entry;
+    const { words, exitCode, out, err } = entry;
     console.log(
       options.raw === true
         ? `\n$ robot-policy ${words.join(" ")}\n${out}${err}→ ${exitCode}`

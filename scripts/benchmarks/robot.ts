@@ -10,10 +10,21 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { createIdentityFiles } from "../../src/agent/identity/identity-files.ts";
+import { createKey } from "../../src/agent/identity/key.ts";
+import { systemFiles } from "../../src/platform/files/files.ts";
+import { systemMachine } from "../../src/platform/machine.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
 
 /** The agent's default: files must hold still this long. */
 export const SETTLE_MS = 500;
+const DAY_S = 24 * 60 * 60;
+/** Of the credential. */
+const TERMS = {
+  credential_expires_at: new Date(Date.now() + DAY_S * 1000).toISOString(),
+  renew_after_s: 0.6 * DAY_S,
+};
 /** After this much quiet a file is trusted without waiting for its writer. */
 const QUIET_MS = SETTLE_MS + 250;
 const PATIENCE_MS = 60_000;
@@ -24,7 +35,7 @@ export interface Registration {
   readonly configurationDigest: string;
 }
 
-/** Accepts every registration, and remembers when it came. */
+/** Accepts every registration, and remembers when it came; and heartbeats. */
 export interface Listener extends AsyncDisposable {
   readonly url: string;
   readonly registrations: readonly Registration[];
@@ -40,6 +51,8 @@ export interface Robot extends AsyncDisposable {
   readonly cache: string;
   /** Starts the daemon; resolves at once. */
   start(environment?: Readonly<Record<string, string>>): Daemon;
+  /** Has a credential of its own from now on, and reports with it. */
+  enrol(url: string): Promise<void>;
   /** The next start is a first one. */
   forget(): Promise<void>;
   /** A first start that ends with its registration: state and compile cache are filled. @returns exec → POST, in milliseconds. */
@@ -64,6 +77,12 @@ export async function startListener(): Promise<Listener> {
   const server = createServer((request, response) => {
     const atMs = nowMs();
     void readAll(request).then((body) => {
+      // A heartbeat, or the question how the robot is called.
+      if (request.method !== "POST") {
+        const own = { ...TERMS, id: "rob_0", name: "bench" };
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(own));
+        return;
+      }
       const { configuration_digest: configurationDigest, ...robot } = JSON.parse(body) as Record<string, string>;
       registrations.push({ at_ms: atMs, configurationDigest: String(configurationDigest) });
       const view = { id: "rob_0", site: null, labels: {}, ...robot, created_at: "2026-01-01T00:00:00Z" };
@@ -119,6 +138,22 @@ export async function createRobot(
     paths,
     cache: path("cache"),
     start: (environment = {}) => startDaemon([bundle, "run", ...flags], environment),
+    async enrol(serviceUrl) {
+      const now = new Date();
+      const machineId = await systemMachine({}, process.pid).identity.machine();
+      const identity = createIdentityFiles(systemFiles, state);
+      const key = createKey(systemRandom, serviceUrl, machineId, now.getTime());
+      await identity.createKey(key);
+      await identity.saveCredential({
+        ...TERMS,
+        public_key: key.public_key,
+        robot_id: "rob_0",
+        robot_name: "bench",
+        installation_id: "rinst_0",
+        installation_token: "rps_robot_0123456789abcdefghijklmnopqr",
+        issued_at: now.toISOString(),
+      });
+    },
     forget: () => rm(join(state, "registration.json"), { force: true }),
     async register(listener, environment = { NODE_COMPILE_CACHE: path("cache") }) {
       const count = listener.registrations.length + 1;

@@ -10,7 +10,8 @@
  * failed, at most 400 MB. "turn" is the longest time for which the event loop of the service came to no timer.
  *
  * On a machine that does something else as well the figures tell of that. A lower `nice` alone does not help: each session has an equal
- * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup).
+ * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup). `chrt -r 5 scripts/siege` keeps others away:
+ * all of it then goes before them, and the figures of two runs are alike.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

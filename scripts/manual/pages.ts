@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { configurationSchema } from "../../src/agent/configuration/schema.ts";
+import { configurationSchema } from "../../src/agent/configuration/configuration.ts";
 import { agentProgram } from "../../src/cli/agent-program.ts";
 import { loadCatalog } from "../../src/manifest/catalog/load-catalog.ts";
 import { manifestSchema } from "../../src/manifest/schema.ts";

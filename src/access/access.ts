@@ -10,7 +10,7 @@ import { dirname, join, resolve } from "node:path";
 import type { EntryHandle } from "../platform/files/entry-handle.ts";
 import { openEntry } from "../platform/files/entry-handle.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
-import { errorCode } from "../platform/files/files.ts";
+import { components, errorCode, exists, LINK_LIMIT } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
 import { FIRST_DESCRIPTOR } from "../platform/programs.ts";
 import type { Account } from "./account.ts";
@@ -85,11 +85,8 @@ const SCRIPT = `for path do
 done`;
 
 /** True when proc(5) is mounted, through which a process of another user accesses the entries opened here. A chroot may lack it. */
-export async function hasProc(files: Pick<Files, "stat">): Promise<boolean> {
-  return files.stat("/proc/self/fd").then(
-    () => true,
-    () => false,
-  );
+export function hasProc(files: Pick<Files, "stat">): Promise<boolean> {
+  return exists(files, "/proc/self/fd");
 }
 
 /** Checks access as another user, with a process of that user. Needs root. */
@@ -142,7 +139,7 @@ interface Asked {
 
 async function ask(account: Account, runProgram: RunProgram, { of, shown, descriptors }: Asked) {
   if (of.length === 0) return [];
-  const { user_id: userId, group_id: groupId, group_ids: groupIds } = account;
+  const { userId, groupId, groupIds } = account;
   const groups = groupIds.length === 0 ? "--clear-groups" : `--groups=${groupIds.join(",")}`;
   const become = ["setpriv", `--reuid=${userId}`, `--regid=${groupId}`, groups, "--inh-caps=-all", "--no-new-privs"];
   const words = [...become, "sh", "-c", SCRIPT, "sh", ...shown];
@@ -203,8 +200,6 @@ interface Walk {
   readonly code: string | null;
 }
 
-/** The kernel's limit (path_resolution(7)). */
-const LINK_LIMIT = 40;
 /** Bounds the entries of one path, links included. */
 const COMPONENT_LIMIT = 1024;
 
@@ -266,8 +261,4 @@ function judgeWalk(
 
 function obstacle({ path, stat }: Entry, isDirectory: boolean): Obstacle {
   return { path, stat, isDirectory };
-}
-
-function components(path: string): string[] {
-  return path.split("/").filter((name) => name !== "");
 }

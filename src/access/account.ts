@@ -8,10 +8,10 @@ import { SERVICE_NAME } from "./unit.ts";
 export interface Account {
   /** Empty when the user database has no name for the id. */
   readonly name: string;
-  readonly user_id: number;
-  readonly group_id: number;
+  readonly userId: number;
+  readonly groupId: number;
   /** Including the primary group. */
-  readonly group_ids: readonly number[];
+  readonly groupIds: readonly number[];
 }
 
 /** The user that must be able to read the agent's files. */
@@ -24,9 +24,9 @@ export interface AccountQuestion {
   readonly files: Files;
   readonly runProgram: RunProgram;
   readonly unit: FoundUnit;
-  readonly state_directory: string;
+  readonly stateDirectory: string;
   /** The user of this process. */
-  readonly user_id: number;
+  readonly userId: number;
 }
 
 const STANDARD_STATE_DIRECTORY = `/var/lib/${SERVICE_NAME}`;
@@ -37,14 +37,14 @@ const LOOK_UP_LIMIT_MS = 4000;
  * user that an installation creates; for other, unused folders, the user of this process.
  */
 export async function findServiceAccount(question: AccountQuestion): Promise<ServiceAccount> {
-  const { files, runProgram, unit, state_directory: stateDirectory, user_id: userId } = question;
+  const { files, runProgram, unit, stateDirectory, userId } = question;
   const isStandard = stateDirectory === STANDARD_STATE_DIRECTORY;
-  if (isStandard && unit.kind === "unit" && unit.unit.load_state === "loaded") {
+  if (isStandard && unit.kind === "unit" && unit.unit.loadState === "loaded") {
     const name = unit.unit.user === "" ? "root" : unit.unit.user;
     const account = await lookUpAccount(runProgram, name);
     if (account === null) return { kind: "absent", name };
     const more = await groupIds(files, unit.unit.supplementaryGroups);
-    return { kind: "account", account: { ...account, group_ids: [...new Set([...account.group_ids, ...more])] } };
+    return { kind: "account", account: { ...account, groupIds: [...new Set([...account.groupIds, ...more])] } };
   }
   if (isStandard) {
     const account = await lookUpAccount(runProgram, SERVICE_NAME);
@@ -52,8 +52,8 @@ export async function findServiceAccount(question: AccountQuestion): Promise<Ser
   }
   const owner = await ownerOf(files, stateDirectory);
   if (owner !== null) {
-    const account = await lookUpAccount(runProgram, String(owner.user_id));
-    return { kind: "account", account: account ?? nameless(owner.user_id, owner.group_id) };
+    const account = await lookUpAccount(runProgram, String(owner.userId));
+    return { kind: "account", account: account ?? nameless(owner.userId, owner.groupId) };
   }
   if (isStandard) return { kind: "absent", name: SERVICE_NAME };
   return { kind: "account", account: (await lookUpAccount(runProgram, String(userId))) ?? nameless(userId, userId) };
@@ -61,7 +61,7 @@ export async function findServiceAccount(question: AccountQuestion): Promise<Ser
 
 /** @param name the name or id of a user. @returns null when the user database has none. */
 export async function lookUpAccount(runProgram: RunProgram, name: string): Promise<Account | null> {
-  if (name === "0" || name === "root") return { name: "root", user_id: 0, group_id: 0, group_ids: [0] };
+  if (name === "0" || name === "root") return { name: "root", userId: 0, groupId: 0, groupIds: [0] };
   const result = await runProgram(["id", "--", name], { limitMs: LOOK_UP_LIMIT_MS });
   return result.kind === "ended" && result.exitCode === 0 ? parseAccount(result.stdout) : null;
 }
@@ -73,11 +73,11 @@ export function parseAccount(text: string): Account | null {
   if (userId === undefined || groupId === undefined) return null;
   const members = [...groups.matchAll(/(?:^|,)(\d+)/g)].map(([, id]) => Number(id));
   const all = [...new Set([Number(groupId), ...members])];
-  return { name, user_id: Number(userId), group_id: Number(groupId), group_ids: all };
+  return { name, userId: Number(userId), groupId: Number(groupId), groupIds: all };
 }
 
 /** For messages and commands in them. */
-export function accountName({ name, user_id: userId }: Account): string {
+export function accountName({ name, userId }: Account): string {
   return name === "" ? `user ${userId}` : name;
 }
 
@@ -88,11 +88,12 @@ export interface Group {
   readonly members: readonly string[];
 }
 
-const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
+const ID = /^\d{1,10}$/;
+export const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** The groups of /etc/group. Those of a directory service are not in it. */
 export async function readGroups(files: Files): Promise<readonly Group[]> {
-  const rows = await readDatabase(files, "/etc/group");
+  const rows = rowsOf(await readDatabase(files, "/etc/group"));
   return rows.map(([name = "", , groupId, members = ""]) => ({
     name,
     groupId: Number(groupId),
@@ -101,20 +102,25 @@ export async function readGroups(files: Files): Promise<readonly Group[]> {
 }
 
 /** Names of the users of /etc/passwd, by id, with their first group. */
-export async function readUsers(files: Files): Promise<readonly Pick<Account, "name" | "user_id" | "group_id">[]> {
-  const rows = await readDatabase(files, "/etc/passwd");
-  return rows.map(([name = "", , userId, groupId]) => ({
-    name,
-    user_id: Number(userId),
-    group_id: Number(groupId),
-  }));
+export async function readUsers(files: Files): Promise<readonly Pick<Account, "name" | "userId" | "groupId">[]> {
+  return parseUsers(await readDatabase(files, "/etc/passwd"));
 }
 
-async function readDatabase(files: Files, path: string): Promise<readonly (readonly string[])[]> {
+/** The users of passwd(5), without those whose ids are no numbers. */
+export function parseUsers(passwd: string): readonly Pick<Account, "name" | "userId" | "groupId">[] {
+  return rowsOf(passwd).flatMap(([name = "", , userId = "", groupId = ""]) =>
+    ID.test(userId) && ID.test(groupId) ? [{ name, userId: Number(userId), groupId: Number(groupId) }] : [],
+  );
+}
+
+async function readDatabase(files: Files, path: string): Promise<string> {
   const bytes = await readBounded(files, path, DATABASE_LIMIT_BYTES).catch(() => new Uint8Array());
-  if (bytes === "too-large") return [];
-  const lines = Buffer.from(bytes).toString("utf8").split("\n");
-  return lines.filter((line) => line.includes(":")).map((line) => line.split(":"));
+  return bytes === "too-large" ? "" : Buffer.from(bytes).toString("utf8");
+}
+
+function rowsOf(database: string): readonly (readonly string[])[] {
+  const lines = database.split("\n").filter((line) => line.includes(":"));
+  return lines.map((line) => line.split(":"));
 }
 
 async function groupIds(files: Files, names: readonly string[]): Promise<readonly number[]> {
@@ -125,10 +131,10 @@ async function groupIds(files: Files, names: readonly string[]): Promise<readonl
   );
 }
 
-async function ownerOf(files: Files, directory: string): Promise<Pick<FileStat, "user_id" | "group_id"> | null> {
+async function ownerOf(files: Files, directory: string): Promise<Pick<FileStat, "userId" | "groupId"> | null> {
   return files.stat(directory).catch(() => null);
 }
 
 function nameless(userId: number, groupId: number): Account {
-  return { name: "", user_id: userId, group_id: groupId, group_ids: [groupId] };
+  return { name: "", userId, groupId, groupIds: [groupId] };
 }

@@ -1,4 +1,5 @@
 import type { Files } from "../platform/files/files.ts";
+import { exists } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
 
 export const SERVICE_NAME = "robot-policy-agent";
@@ -10,11 +11,11 @@ export const DROP_IN_DIRECTORY = `/etc/systemd/system/${UNIT}.d`;
 /** The properties of the agent's unit, from systemd. */
 export interface ServiceUnit {
   /** `loaded`, `masked`, `not-found`, `error`, `bad-setting`. */
-  readonly load_state: string;
-  readonly active_state: string;
-  readonly sub_state: string;
+  readonly loadState: string;
+  readonly activeState: string;
+  readonly subState: string;
   /** `enabled`, `disabled`, `masked`, or empty. */
-  readonly unit_file_state: string;
+  readonly unitFileState: string;
   /** Result of the last run: `success`, `exit-code`, `watchdog`, `timeout`, `oom-kill`, … */
   readonly result: string;
   readonly exitStatus: string;
@@ -68,7 +69,7 @@ const ASK_LIMIT_MS = 4000;
 
 /** Asks systemd for the agent's unit. Needs no privileges. */
 export async function readServiceUnit(files: Files, runProgram: RunProgram): Promise<FoundUnit> {
-  if (!(await isThere(files, BOOTED))) return { kind: "no-systemd" };
+  if (!(await exists(files, BOOTED))) return { kind: "no-systemd" };
   const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES.join(",")}`];
   const result = await runProgram(words, { limitMs: ASK_LIMIT_MS });
   switch (result.kind) {
@@ -101,10 +102,10 @@ export function parseUnit(text: string): ServiceUnit {
       .split(" ")
       .filter((word) => word !== "");
   return {
-    load_state: value("LoadState"),
-    active_state: value("ActiveState"),
-    sub_state: value("SubState"),
-    unit_file_state: value("UnitFileState"),
+    loadState: value("LoadState"),
+    activeState: value("ActiveState"),
+    subState: value("SubState"),
+    unitFileState: value("UnitFileState"),
     result: value("Result"),
     exitStatus: value("ExecMainStatus"),
     restarts: Number(value("NRestarts")) || 0,
@@ -135,11 +136,4 @@ export function hiddenBy(unit: ServiceUnit, path: string): string | null {
 
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
-}
-
-async function isThere(files: Files, path: string): Promise<boolean> {
-  return files.stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -15,11 +15,15 @@ import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import { describeAgent } from "./describe-agent.ts";
 import type { LocatedFinding } from "./findings.ts";
+import { enrolmentRequest } from "./identity/enrolment-request.ts";
+import { createIdentityPart } from "./identity/part.ts";
 import { documentFindings } from "./findings.ts";
-import type { Connection, ReconcilerOptions, Step } from "./reconciler.ts";
+import type { Connection, Reconciler, ReconcilerOptions } from "./reconciler.ts";
 import { createReconciler } from "./reconciler.ts";
-import type { Registration } from "./registration/registration.ts";
+import type { OwnCredential } from "./registration/connect.ts";
+import type { Registration } from "./registration/record.ts";
 import { createReporter } from "./reporter.ts";
+import { delayAfter, stateAfter } from "./step.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 import type { PendingFiles } from "./watching/pending-files.ts";
 import { EMPTY_PLAN, isLocal, isPlanCurrent, planWatches } from "./watching/watch-plan.ts";
@@ -45,6 +49,8 @@ export interface Agent {
    * @returns null when the file is still there; the registration is then kept.
    */
   rebind(): Promise<StatusDocument | null>;
+  /** Begins an enrolment, unless the robot has a credential that is good or waits for approval; resolves with the new status. */
+  enrol(): Promise<StatusDocument>;
   /** Reads everything again; tells whether the configuration and manifest on disk are in force, with all findings. */
   reload(): Promise<Reload>;
 }
@@ -67,7 +73,7 @@ export interface AgentOptions {
   readonly initial: AgentConfiguration;
   readonly registration: Registration | null;
   openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
-  connect(configuration: AgentConfiguration): Connection;
+  connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;
   /** Called at each resync, to retry what failed. */
@@ -92,7 +98,8 @@ export function createAgent(options: AgentOptions): Agent {
   const counts = { attempts: 0, registrations: 0, runs: 0 };
 
   let state: AgentState = "starting";
-  let connection = options.connect(options.initial);
+  const ownCredential: OwnCredential = (serviceUrl) => identity.credential(serviceUrl);
+  let connection = options.connect(options.initial, ownCredential);
   let plan = EMPTY_PLAN;
   let plannedPaths = "";
   /** Files changed: links and folders may lead elsewhere now. */
@@ -121,15 +128,38 @@ export function createAgent(options: AgentOptions): Agent {
 
   const collector = createCollector({
     ...options,
+    approved: () => identity.approved,
     onConfiguration(configuration) {
-      connection = options.connect(configuration);
+      connection = options.connect(configuration, ownCredential);
+      identity.reconfigured();
       options.onConfiguration?.(configuration);
       log.info("configuration-changed", { path: options.configuration.path });
     },
   });
-  const reconciler = createReconciler({
+  const identity = createIdentityPart({
+    ...options,
+    configuration: () => collector.configuration,
+    connection: () => connection,
+    describeRobot: () => enrolmentRequest(collector, machine),
+    readiness() {
+      const { registration } = reconciler;
+      const isHeld =
+        registration !== null && !registration.in_doubt && registration.service_url === connection.serviceUrl;
+      return {
+        problem: isHeld ? null : status().summary,
+        registeredDigest: registration?.request.configuration_digest ?? null,
+      };
+    },
+    onChange: trigger,
+    onReturn() {
+      reconciler.hurry();
+      alarm.ring();
+    },
+  });
+  const reconciler: Reconciler = createReconciler({
     ...options,
     collector,
+    identity,
     connection: () => connection,
     onRegistering() {
       counts.attempts += 1;
@@ -192,16 +222,17 @@ export function createAgent(options: AgentOptions): Agent {
       state,
       collector,
       reconciler,
-      service_url: connection.service_url,
+      serviceUrl: connection.serviceUrl,
       watching,
       daemon,
       clock,
       hanging: options.pending.hanging(HANGING_MS),
+      identity: identity.status(),
     });
   }
 
   function watchedPaths(): readonly string[] {
-    return [...collector.paths(), ...connection.credential_paths];
+    return [...collector.paths(), ...connection.credentialPaths];
   }
 
   async function replan(): Promise<void> {
@@ -249,6 +280,9 @@ export function createAgent(options: AgentOptions): Agent {
     if (watchedPaths().join("\n") !== plannedPaths) trigger();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
+    if (step.kind === "failed" && step.failure.reason === "http-401") identity.doubt();
+    if (step.kind === "failed" && step.failure.reason === "http-403") identity.doubtName();
+    identity.readinessChanged();
     stepDueMs = clock.monotonicMs() + delayAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
     reporter.status(status());
     if (step.kind === "unsettled") {
@@ -304,12 +338,14 @@ export function createAgent(options: AgentOptions): Agent {
 
   async function loop(): Promise<void> {
     await unlessStopped(preparing);
+    await unlessStopped(identity.begin());
     for (;;) {
       const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), stopping.signal);
       const nowMs = clock.monotonicMs();
       if (nowMs >= resyncDueMs) {
         watcher.retry();
         options.onResync?.();
+        await unlessStopped(identity.begin());
       }
       const isQuiet = woken === "due" && nowMs < stepDueMs && isUnchanged();
       if (!isQuiet) {
@@ -345,12 +381,13 @@ export function createAgent(options: AgentOptions): Agent {
     },
     async run() {
       try {
-        await loop();
+        await Promise.race([loop(), identity.failure]);
       } catch (error) {
         if (!stopping.signal.aborted) throw error;
       } finally {
         watcher.close();
         for (const { resolve } of waiting) resolve();
+        await unlessStopped(identity.stop()).catch(() => {});
         await connection.close();
       }
     },
@@ -372,6 +409,10 @@ export function createAgent(options: AgentOptions): Agent {
       await answered();
       return isRebound ? status() : null;
     },
+    async enrol() {
+      await identity.enrol();
+      return status();
+    },
     async reload() {
       await answered();
       const { configuration, manifest } = collector.documents;
@@ -381,46 +422,12 @@ export function createAgent(options: AgentOptions): Agent {
   };
 }
 
-/** The state of the agent after a run. */
-export function stateAfter(step: Step): AgentState {
-  switch (step.kind) {
-    case "unsettled":
-      return "settling";
-    case "unchanged":
-    case "registered":
-      return "registered";
-    case "refused":
-      return step.reason;
-    case "failed":
-      return step.failure.state;
-    case "waiting":
-      return step.failure?.state ?? "rate-capped";
-  }
-}
-
-/** @param confirmationDueMs monotonic time at which to ask the service whether it still has the registration. */
-function delayAfter(step: Step, confirmationDueMs: number, nowMs: number): number {
-  switch (step.kind) {
-    case "unsettled":
-      return step.wait_ms;
-    case "waiting":
-      return step.untilMs - nowMs;
-    case "failed":
-      return step.failure.retryAtMs - nowMs;
-    case "unchanged":
-    case "registered":
-      return confirmationDueMs - nowMs;
-    case "refused":
-      return Number.POSITIVE_INFINITY;
-  }
-}
-
 function logLostRegistration(log: Log, verdict: Parameters<ReconcilerOptions["onLost"]>[0]): void {
   switch (verdict.kind) {
     case "lost":
       log.warn("registration-lost", { detail: verdict.detail });
       return;
-    case "untold":
+    case "unknown":
       // Happens daily with a service that has no such operation.
       log.debug("registration-unconfirmed", { detail: verdict.detail });
       return;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Fingerprinter, RereadScope } from "../fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../fingerprint/fingerprint.ts";
-import type { ConfigurationFile, Snapshot } from "../fingerprint/snapshot.ts";
+import type { Snapshot } from "../fingerprint/snapshot.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Machine } from "../platform/machine.ts";
@@ -11,13 +11,14 @@ import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Wanted } from "./decide.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { documentFindings, fileFindings, locate } from "./findings.ts";
-import type { Registration } from "./registration/registration.ts";
-import { buildRobotSetup, checkName, configurationFiles, robotName } from "./robot-setup.ts";
+import type { ApprovedRobot } from "./identity/records.ts";
+import type { Registration } from "./registration/record.ts";
+import { buildRobotSetup, checkName, configurationFiles, listedFiles, robotName } from "./robot-setup.ts";
 
-/** Files are being written: collect again after `wait_ms`. */
+/** Files are being written: collect again after `waitMs`. */
 export interface Unsettled {
   readonly kind: "unsettled";
-  readonly wait_ms: number;
+  readonly waitMs: number;
   readonly paths: readonly string[];
 }
 
@@ -25,7 +26,7 @@ export interface Unsettled {
 export interface Collection {
   readonly kind: "collected";
   readonly wanted: Wanted;
-  readonly machine_id: string | null;
+  readonly machineId: string | null;
 }
 
 /** The first half of a run: turns configuration, manifest and configuration files into the body to register, or findings. */
@@ -52,6 +53,8 @@ export interface Collector {
   /** The last snapshot. */
   readonly snapshot: Snapshot | null;
   readonly robotName: string;
+  /** True when the name is the one that an operator approved, and not the configured one. */
+  readonly isNameApproved: boolean;
 }
 
 export interface CollectorOptions {
@@ -62,6 +65,8 @@ export interface CollectorOptions {
   /** The registration of an earlier process; null to read every file. */
   readonly registration: Registration | null;
   openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
+  /** The robot as an operator approved it; null for robots that are not enrolled. */
+  approved(): ApprovedRobot | null;
   /** Called when another configuration takes effect. */
   onConfiguration(configuration: AgentConfiguration): void;
   /** Progress of hashing. */
@@ -85,6 +90,7 @@ export function createCollector(options: CollectorOptions): Collector {
   let snapshot: Snapshot | null = null;
   let ofFiles: readonly LocatedFinding[] = [];
   let currentName = current.robot.name;
+  let isNameApproved = false;
   let isInvalidated = false;
 
   function startFingerprinter(): Fingerprinter {
@@ -106,11 +112,10 @@ export function createCollector(options: CollectorOptions): Collector {
 
   async function refreshDocuments(settle: boolean): Promise<Unsettled | null> {
     const configurationWaitMs = await configuration.refresh(settle);
-    if (configurationWaitMs > 0)
-      return { kind: "unsettled", wait_ms: configurationWaitMs, paths: [configuration.path] };
+    if (configurationWaitMs > 0) return { kind: "unsettled", waitMs: configurationWaitMs, paths: [configuration.path] };
     adopt(configuration.reading.value);
     const manifestWaitMs = await manifest.refresh(settle);
-    return manifestWaitMs > 0 ? { kind: "unsettled", wait_ms: manifestWaitMs, paths: [manifest.path] } : null;
+    return manifestWaitMs > 0 ? { kind: "unsettled", waitMs: manifestWaitMs, paths: [manifest.path] } : null;
   }
 
   function invalidateDocuments(): void {
@@ -118,11 +123,7 @@ export function createCollector(options: CollectorOptions): Collector {
     manifest.invalidate();
   }
 
-  function listedFiles(): readonly ConfigurationFile[] {
-    const { value } = manifest.reading;
-    const resolved = value === null ? null : configurationFiles(current, value);
-    return resolved?.kind === "files" ? resolved.files : [];
-  }
+  const files = () => listedFiles(current, manifest.reading.value);
 
   async function collectFiles(
     settle: boolean,
@@ -136,7 +137,9 @@ export function createCollector(options: CollectorOptions): Collector {
       identified,
     ]);
     const parts = { hostname: machine.identity.hostname(), machine: machineId };
-    currentName = robotName(current, parts);
+    const approved = options.approved();
+    isNameApproved = approved !== null;
+    currentName = approved?.robot_name ?? robotName(current, parts);
     if (resolved?.kind === "finding") {
       ofFiles = [locate(manifest, resolved.finding)];
       return { kind: "invalid" };
@@ -158,13 +161,16 @@ export function createCollector(options: CollectorOptions): Collector {
     }
     snapshot = collected.snapshot;
     ofFiles = fileFindings(collected.warnings, manifest, value.configuration_files);
-    const nameFinding = checkName(current, parts);
+    const nameFinding = isNameApproved ? null : checkName(current, parts);
     if (nameFinding !== null) {
       ofFiles = [...ofFiles, locate(configuration, nameFinding)];
       return { kind: "invalid" };
     }
     if (value.status === "draft") return { kind: "draft" };
-    return { kind: "body", body: buildRobotSetup(current, value, snapshot.digest, currentName) };
+    const body = buildRobotSetup(current, value, snapshot.digest, currentName);
+    // A region that is edited on the robot after the approval counts.
+    const corrected = approved?.corrected_region;
+    return { kind: "body", body: corrected?.from === body.region ? { ...body, region: corrected.to } : body };
   }
 
   /** False when the disk may have been swapped between reading the documents and the files, so that they do not belong together. */
@@ -188,15 +194,12 @@ export function createCollector(options: CollectorOptions): Collector {
       if (wanted.kind === "unsettled") return wanted;
       if (wanted.kind === "body" && !(await isOneDisk())) {
         const paths = [configuration.path, manifest.path];
-        return { kind: "unsettled", wait_ms: Math.max(1, current.watch.settle_ms), paths };
+        return { kind: "unsettled", waitMs: Math.max(1, current.watch.settle_ms), paths };
       }
-      return { kind: "collected", wanted, machine_id: await identified };
+      return { kind: "collected", wanted, machineId: await identified };
     },
     isUnchanged: () =>
-      !isInvalidated &&
-      configuration.isUnchanged() &&
-      manifest.isUnchanged() &&
-      fingerprinter.isUnchanged(listedFiles()),
+      !isInvalidated && configuration.isUnchanged() && manifest.isUnchanged() && fingerprinter.isUnchanged(files()),
     invalidate() {
       isInvalidated = true;
     },
@@ -204,7 +207,7 @@ export function createCollector(options: CollectorOptions): Collector {
       if (scope === "all") invalidateDocuments();
       return fingerprinter.reread(scope, signal);
     },
-    paths: () => [configuration.path, manifest.path, ...listedFiles().map(({ path }) => path)],
+    paths: () => [configuration.path, manifest.path, ...files().map(({ path }) => path)],
     get configuration() {
       return current;
     },
@@ -222,6 +225,9 @@ export function createCollector(options: CollectorOptions): Collector {
     },
     get robotName() {
       return currentName;
+    },
+    get isNameApproved() {
+      return isNameApproved;
     },
   };
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { RobotSetup } from "../api/robots.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Registration } from "./registration/registration.ts";
+import type { Registration } from "./registration/record.ts";
 import { isOtherMachine } from "./registration/registration.ts";
 
 /** All inputs of the decision. Times are monotonic milliseconds. */
@@ -16,7 +16,11 @@ export interface Situation {
   readonly credentialVersion: string;
   /** This machine's identifier; null when it has none. */
   readonly machine: string | null;
-  readonly service_url: string;
+  readonly serviceUrl: string;
+  /** Why the robot's own credential must not be used now; null when it may, and for robots with an API key. */
+  readonly held: HeldBack | null;
+  /** True when the name is the one that an operator approved. */
+  readonly isNameApproved: boolean;
   /** Requested by a person: register even when nothing changed, and do not wait. */
   readonly forced: boolean;
   /** The rate cap: do not register before this time. */
@@ -36,7 +40,9 @@ export type Decision =
   | { readonly kind: "refuse"; readonly reason: Refusal };
 
 /** Why no request may be sent. */
-export type Refusal = "invalid" | "draft" | "other-machine" | "other-name";
+export type Refusal = "invalid" | "draft" | "other-machine" | "other-name" | HeldBack;
+
+export type HeldBack = "waiting-for-approval" | "unenrolled" | "frozen" | "lapsed";
 
 /**
  * Decides what to do in a situation. A pure function.
@@ -50,10 +56,13 @@ export function decide(situation: Situation): Decision {
   if (wanted.kind === "invalid") return refuse("invalid");
   if (wanted.kind === "draft") return refuse("draft");
   const { body } = wanted;
-  if (registration !== null && registration.request.name !== body.name) return refuse("other-name");
+  // With the credential of one robot no second one can be registered by mistake.
+  if (registration !== null && registration.request.name !== body.name && !situation.isNameApproved)
+    return refuse("other-name");
+  if (situation.held !== null) return refuse(situation.held);
 
   if (situation.forced) return { kind: "register", body };
-  if (registration !== null && isRegisteredAs(registration, body, situation.service_url)) return { kind: "nothing" };
+  if (registration !== null && isRegisteredAs(registration, body, situation.serviceUrl)) return { kind: "nothing" };
 
   if (lastFailure !== null && nowMs < lastFailure.retryAtMs && !isWorthTryingEarly(lastFailure, situation, body)) {
     return { kind: "wait", untilMs: lastFailure.retryAtMs, reason: "backoff" };
@@ -68,14 +77,14 @@ function refuse(reason: Refusal): Decision {
   return { kind: "refuse", reason };
 }
 
-function isRegisteredAs(registration: Registration, body: RobotSetup, service_url: string): boolean {
-  const isSame = registration.service_url === service_url && isDeepStrictEqual(registration.request, body);
+function isRegisteredAs(registration: Registration, body: RobotSetup, serviceUrl: string): boolean {
+  const isSame = registration.service_url === serviceUrl && isDeepStrictEqual(registration.request, body);
   return isSame && !registration.in_doubt;
 }
 
 /** A refusal is only valid for the body and key that were sent: a change of either is tried at once. An unreachable service is not. */
 function isWorthTryingEarly(failure: Outcome, situation: Situation, body: RobotSetup): boolean {
-  if (failure.service_url !== situation.service_url) return true;
+  if (failure.serviceUrl !== situation.serviceUrl) return true;
   switch (failure.state) {
     case "unreachable":
       return false;

@@ -1,15 +1,17 @@
+import type { Snapshot } from "../fingerprint/snapshot.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Confirmation } from "./registration/confirmation.ts";
-import type { Registration } from "./registration/registration.ts";
+import type { Registration } from "./registration/record.ts";
 import { STATES } from "./states.ts";
 import type {
   AgentState,
   ConfirmationStatus,
   DaemonStatus,
   FailureStatus,
+  IdentityStatus,
   RegistrationStatus,
   StatusDocument,
 } from "./status.ts";
@@ -23,12 +25,14 @@ export interface AgentFacts {
     /** null in one-shot commands, which do not confirm. */
     readonly confirmation: Confirmation | null;
   };
-  readonly service_url: string;
+  readonly serviceUrl: string;
   readonly watching: (WatchMode & { readonly directories: number }) | null;
   readonly daemon: DaemonStatus | null;
   readonly clock: Clock;
   /** The path on which the disk hangs; null when it answers. */
   readonly hanging: string | null;
+  /** null without an identity, and in one-shot commands. */
+  readonly identity: IdentityStatus | null;
 }
 
 export function describeAgent(facts: AgentFacts): StatusDocument {
@@ -44,14 +48,14 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
     healthy: state === "registered" && facts.hanging === null && findings.every(({ severity }) => severity !== "error"),
     summary:
       facts.hanging === null
-        ? summary({ robotName, findings, detail: failure?.detail ?? null })
+        ? summary({ robotName, findings, detail: failure?.detail ?? null, identity: facts.identity })
         : `Waiting for ${facts.hanging}: the disk or network drive does not answer`,
     robot: {
       name: robotName,
       robot_type_id: collector.manifest?.robot_type_id ?? null,
       view: registration?.robot ?? null,
     },
-    service: { url: facts.service_url },
+    service: { url: facts.serviceUrl },
     registration: registration === null ? null : describeRegistration(registration),
     // While a file cannot be read, the digest on disk is unknown.
     configuration_digest: state === "invalid" ? null : (collector.snapshot?.digest ?? null),
@@ -64,6 +68,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
         : describeConfirmation(reconciler.confirmation, facts.clock),
     state_problem: reconciler.stateProblem,
     daemon: facts.daemon,
+    identity: facts.identity,
   };
 }
 
@@ -72,8 +77,13 @@ export function describeRegistration(registration: Registration): RegistrationSt
     registered_at: registration.registered_at,
     service_url: registration.service_url,
     configuration_digest: registration.request.configuration_digest,
-    files: registration.files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes })),
+    files: describeFiles(registration.files),
   };
+}
+
+/** The files as documents for people show them, without their stats. */
+export function describeFiles(files: Snapshot["files"]): RegistrationStatus["files"] {
+  return files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes }));
 }
 
 function describeWatching(watching: NonNullable<AgentFacts["watching"]>): StatusDocument["watching"] {

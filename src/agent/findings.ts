@@ -1,3 +1,4 @@
+import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { FileFinding } from "../fingerprint/findings.ts";
 import type { Finding } from "../manifest/finding.ts";
@@ -66,7 +67,7 @@ export function rejectionFindings(
 const SOURCES: Readonly<Record<string, { readonly from: "configuration" | "manifest"; readonly loc: string }>> = {
   name: { from: "configuration", loc: "/robot/name" },
   region: { from: "configuration", loc: "/robot/region" },
-  site: { from: "configuration", loc: "/robot/site" },
+  ...eachOf(ROBOT_TEXT_NAMES, (text) => ({ from: "configuration" as const, loc: `/robot/${text}` })),
   labels: { from: "configuration", loc: "/robot/labels" },
   robot_type_id: { from: "manifest", loc: "/robot_type_id" },
   configuration_digest: { from: "manifest", loc: "/configuration_files" },

@@ -1,3 +1,4 @@
+import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { Collection, Collector } from "./collector.ts";
@@ -5,10 +6,12 @@ import { createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Folders } from "./configuration/folders.ts";
-import { openConfiguration, openManifest, openState } from "./configuration/open.ts";
+import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
 import type { AgentFacts } from "./describe-agent.ts";
 import { describeAgent } from "./describe-agent.ts";
-import type { Registration } from "./registration/registration.ts";
+import { readRobotCredential } from "./identity/identity-files.ts";
+import type { ApprovedRobot } from "./identity/records.ts";
+import type { Registration } from "./registration/record.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 
 /** Configuration, manifest, files and state as a command reads them, without the daemon. */
@@ -19,7 +22,7 @@ export interface OneShot {
 }
 
 export type OpenedOneShot =
-  | { readonly kind: "opened"; readonly one_shot: OneShot }
+  | { readonly kind: "opened"; readonly oneShot: OneShot }
   /** The configuration has errors, which are its findings. */
   | { readonly kind: "invalid"; readonly configuration: DocumentInput<AgentConfiguration> }
   | { readonly kind: "problem"; readonly problem: Problem };
@@ -35,14 +38,15 @@ export interface OneShotOptions {
 /** Reads configuration and state. Writes nothing, except that `mend` moves a damaged state file aside. */
 export async function openOneShot(options: OneShotOptions): Promise<OpenedOneShot> {
   const { machine, folders } = options;
-  const configuration = openConfiguration(machine, folders.config_path);
-  await configuration.refresh(false);
+  const configuration = await readConfigurationNow(machine, folders.configPath);
   const initial = configuration.reading.value;
   if (initial === null) return { kind: "invalid", configuration };
   const state =
-    options.state === "unread" ? null : await openState(machine, folders.state_directory, options.state === "mend");
+    options.state === "unread" ? null : await openState(machine, folders.stateDirectory, options.state === "mend");
   if (state?.kind === "problem") return state;
   const registration = state?.registration ?? null;
+  const own =
+    options.state === "unread" ? null : await readApproved(machine, folders.stateDirectory, initial.service.url);
   const collector = createCollector({
     machine,
     configuration,
@@ -50,10 +54,26 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     // Null, so that every file is read and not taken from the last registration.
     registration: null,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
+    approved: () => own,
     onConfiguration() {},
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
-  return { kind: "opened", one_shot: { machine, collector, registration } };
+  return { kind: "opened", oneShot: { machine, collector, registration } };
+}
+
+async function readApproved(
+  machine: Machine,
+  stateDirectory: string,
+  serviceUrl: string,
+): Promise<ApprovedRobot | null> {
+  const machineId = await machine.identity.machine();
+  try {
+    return (await readRobotCredential(machine.files, stateDirectory, serviceUrl, machineId))?.approved ?? null;
+  } catch (error) {
+    // The state may be readable by its group, the credential is not.
+    if (errorCode(error) === undefined) throw error;
+    return null;
+  }
 }
 
 /** Waits for writers to finish, then collects. @throws `signal.reason` when the signal aborts. */
@@ -61,30 +81,26 @@ export async function collectSettled({ machine, collector }: OneShot, signal: Ab
   for (;;) {
     const collected = await collector.collect(true, signal);
     if (collected.kind === "collected") return collected;
-    await machine.clock.sleep(collected.wait_ms, signal);
+    await machine.clock.sleep(collected.waitMs, signal);
   }
 }
 
-/** The status document of a run without a daemon. */
+/** The status document of a run without a daemon. @param known more than the state on disk tells. */
 export function describeOneShot(
   { machine, collector, registration }: OneShot,
   state: AgentState,
-  reconciler: AgentFacts["reconciler"] | null,
+  known: Partial<AgentFacts["reconciler"]> = {},
 ): StatusDocument {
+  const { findings } = collector;
   return describeAgent({
     state,
     collector,
-    reconciler: reconciler ?? {
-      registration,
-      failure: null,
-      findings: collector.findings,
-      confirmation: null,
-      stateProblem: null,
-    },
-    service_url: collector.configuration.service.url,
+    reconciler: { registration, failure: null, findings, confirmation: null, stateProblem: null, ...known },
+    serviceUrl: collector.configuration.service.url,
     watching: null,
     daemon: null,
     clock: machine.clock,
     hanging: null,
+    identity: null,
   });
 }

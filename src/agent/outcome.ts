@@ -16,9 +16,11 @@ export interface Outcome {
   readonly detail: string;
   readonly validation: readonly ValidationError[];
   readonly retryAtMs: number;
+  /** The service asked for the delay. */
+  readonly isDelayAsked: boolean;
   /** What was sent, where, with which credential. A change of these may lead to an earlier retry. */
   readonly body: RobotSetup;
-  readonly service_url: string;
+  readonly serviceUrl: string;
   readonly credentialVersion: string;
 }
 
@@ -38,8 +40,8 @@ const SPREAD = 0.2;
 /** The circumstances of an attempt. */
 export interface AttemptContext {
   readonly body: RobotSetup;
-  readonly service_url: string;
-  readonly credential_version: string;
+  readonly serviceUrl: string;
+  readonly credentialVersion: string;
   /** Monotonic. */
   readonly nowMs: number;
   readonly wallMs: number;
@@ -99,9 +101,9 @@ function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>,
     case 408:
     case 425:
     case 429:
-      return retrySoon(context, reason, result.detail, result.retry_after_ms);
+      return retrySoon(context, reason, result.detail, result.retryAfterMs);
   }
-  if (result.status >= 500) return retrySoon(context, reason, result.detail, result.retry_after_ms);
+  if (result.status >= 500) return retrySoon(context, reason, result.detail, result.retryAfterMs);
   return retryLater(context, "rejected", reason, result.detail, REFUSED_RETRY_MS, result.validation ?? []);
 }
 
@@ -117,7 +119,8 @@ function retrySoon(
   retryAfterMs: number | null = null,
 ): Attempt {
   const retryAtMs = context.nowMs + context.backoff.nextMs(retryAfterMs);
-  return failed(context, { state: "unreachable", reason, detail, validation: [], retryAtMs });
+  const isDelayAsked = retryAfterMs !== null;
+  return failed(context, { state: "unreachable", reason, detail, validation: [], retryAtMs, isDelayAsked });
 }
 
 function retryLater(
@@ -130,13 +133,10 @@ function retryLater(
 ): Attempt {
   context.backoff.reset();
   const retryAtMs = context.nowMs + periodMs * (1 + SPREAD * (context.unitRandom() - 0.5));
-  return failed(context, { state, reason, detail, validation, retryAtMs });
+  return failed(context, { state, reason, detail, validation, retryAtMs, isDelayAsked: false });
 }
 
-function failed(
-  context: AttemptContext,
-  failure: Pick<Outcome, "state" | "reason" | "detail" | "validation" | "retryAtMs">,
-): Attempt {
-  const { body, service_url, credential_version: credentialVersion } = context;
-  return { kind: "failed", failure: { ...failure, body, service_url, credentialVersion } };
+function failed(context: AttemptContext, failure: Omit<Outcome, "body" | "serviceUrl" | "credentialVersion">): Attempt {
+  const { body, serviceUrl, credentialVersion } = context;
+  return { kind: "failed", failure: { ...failure, body, serviceUrl, credentialVersion } };
 }

@@ -1,12 +1,13 @@
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ServiceClient } from "../client/client.ts";
+import type { ServiceAccess } from "../client/send-request.ts";
 import type { Snapshot } from "../fingerprint/snapshot.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
-import type { Collector, Unsettled } from "./collector.ts";
-import type { Refusal } from "./decide.ts";
+import type { Collector } from "./collector.ts";
+import type { HeldBack } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { disputeFindings, rejectionFindings } from "./findings.ts";
@@ -16,23 +17,16 @@ import type { Confirmation, Verdict } from "./registration/confirmation.ts";
 import { askWhetherHeld, createConfirmations } from "./registration/confirmation.ts";
 import { createCredentialVersions } from "./registration/credential-version.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
-import type { Registration } from "./registration/registration.ts";
+import type { Registration } from "./registration/record.ts";
 import { isSaved, saveRegistration } from "./registration/registration.ts";
-
-/** The result of one run. */
-export type Step =
-  | Unsettled
-  | { readonly kind: "unchanged" }
-  /** Backing off after `failure`; delayed by the rate cap when that is null. */
-  | { readonly kind: "waiting"; readonly untilMs: number; readonly failure: Outcome | null }
-  | { readonly kind: "refused"; readonly reason: Refusal }
-  | { readonly kind: "registered"; readonly registration: Registration }
-  | { readonly kind: "failed"; readonly failure: Outcome };
+import type { Step } from "./step.ts";
 
 /** One run of the agent: collect, decide, act, record; and the state kept between runs. */
 export interface Reconciler {
   /** Runs once. Do not call it again before it resolves. @throws `signal.reason` when the signal aborts. */
   reconcile(request: ReconcileRequest): Promise<Step>;
+  /** The service answers again: a registration that waits for it is sent soon. */
+  hurry(): void;
   /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
   forgetMoved(): Promise<boolean>;
   /** True when no run is needed. Synchronous stats only, so for local filesystems only. */
@@ -62,28 +56,46 @@ export interface ReconcilerOptions {
   /** The connection of the configuration in force. */
   connection(): Connection;
   onRegistering(body: RobotSetup): void;
+  /** The robot's own credential; absent in commands, which read it from the disk. */
+  readonly identity?: OwnIdentity;
   /** Called when the service was asked and does not confirm the registration, before it is sent again. */
-  onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "untold" }>): void;
+  onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "unknown" }>): void;
+}
+
+/** The identity of a robot, as far as registering depends on it. */
+export interface OwnIdentity {
+  /** Why the robot's own credential must not be used now; null when it may, and where the API key is used. */
+  heldBack(): Promise<HeldBack | null>;
+  /** Changes with the credential. */
+  readonly version: string;
 }
 
 export interface Connection {
   readonly client: ServiceClient;
-  readonly service_url: string;
+  /** For requests about the robot's identity. */
+  readonly access: ServiceAccess;
+  readonly serviceUrl: string;
+  /** The user that this program runs as. */
+  readonly userId: number;
+  /** Whether there is an API key that could be used. */
+  hasApiKey(): Promise<boolean>;
   /** Files that may contain the key; watched so that a new key is noticed. */
-  readonly credential_paths: readonly string[];
+  readonly credentialPaths: readonly string[];
   /** Loads the code for a request that is likely soon. */
   prepare(): void;
   close(): Promise<void>;
 }
 
 /** Short enough to find a restarted service quickly; the cap keeps the load low on one that is down for long. */
-const FIRST_RETRY_MS = 1000;
-const SLOWEST_RETRY_MS = 5 * 60_000;
+export const REGISTRATION_BACKOFF = { firstMs: 1000, capMs: 5 * 60_000 } as const;
+
+/** After an outage, registrations are sent within this time. A whole fleet hears at about the same moment that it is over. */
+export const RETURN_SPREAD_MS = 30_000;
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { machine, collector } = options;
   const { clock, files } = machine;
-  const backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random: machine.random });
+  const backoff = createBackoff({ ...REGISTRATION_BACKOFF, random: machine.random });
   const rateCap = createRateCap();
   const confirmations = createConfirmations(machine);
   const credentials = createCredentialVersions(machine);
@@ -96,20 +108,23 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   /** `in_doubt` as it is on disk. After a refusal it stays true there: that costs one request after a restart, but saves two writes per retry. */
   let isDoubtSaved = options.registration?.in_doubt ?? false;
   let stateProblem: string | null = null;
+  /** Monotonic time of the last `hurry`. */
+  let returnedMs = Number.NEGATIVE_INFINITY;
 
   async function register(body: RobotSetup, machineId: string | null, signal: AbortSignal): Promise<Step> {
     options.onRegistering(body);
-    const { client, service_url } = options.connection();
+    const { client, serviceUrl } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
     const wasInDoubt = registration?.in_doubt ?? true;
+    const sentMs = clock.monotonicMs();
     const result = await client.setupRobot(body, signal, markInDoubt());
     signal.throwIfAborted();
     const nowMs = clock.monotonicMs();
     const unitRandom = () => machine.random.unit();
     const attempt = judge(result, {
       body,
-      service_url,
-      credential_version: credentialVersion,
+      serviceUrl,
+      credentialVersion,
       nowMs,
       wallMs: clock.wallMs(),
       backoff,
@@ -122,15 +137,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         if (!wasInDoubt && registration !== null) registration = { ...registration, in_doubt: false };
       }
       failure = attempt.failure;
+      // It was sent into the outage that is over meanwhile.
+      if (sentMs <= returnedMs) failure = hurried(failure);
       return { kind: "failed", failure };
     }
     backoff.reset();
     failure = null;
     rateCap.take(body.configuration_digest, nowMs);
-    if (isNewRobot(registration, service_url, attempt.robot))
+    if (isNewRobot(registration, serviceUrl, attempt.robot))
       options.onLost({ kind: "lost", detail: `the service had no robot ${body.name} any more` });
     registration = {
-      service_url,
+      service_url: serviceUrl,
       machine: machineId,
       request: body,
       in_doubt: false,
@@ -142,6 +159,12 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     unsaved = true;
     await save(registration);
     return { kind: "registered", registration };
+  }
+
+  function hurried(outcome: Outcome): Outcome {
+    if (outcome.state !== "unreachable" || outcome.isDelayAsked) return outcome;
+    const soonMs = clock.monotonicMs() + RETURN_SPREAD_MS * machine.random.unit();
+    return { ...outcome, retryAtMs: Math.min(outcome.retryAtMs, soonMs) };
   }
 
   /** Asks the service. When it does not confirm the registration, marks it in doubt, so that it is sent again. */
@@ -182,16 +205,16 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   async function look(request: ReconcileRequest): Promise<Step | "doubtful"> {
     const { forced, signal } = request;
     const collected = await collector.collect(true, signal);
-    const { service_url, credential_paths: credentialPaths, prepare } = options.connection();
+    const { serviceUrl, credentialPaths, prepare } = options.connection();
     if (collected.kind === "unsettled") {
       // Load the code for the request during the wait.
       prepare();
       return collected;
     }
     if (unsaved && registration !== null) await save(registration);
-    credentialVersion = await credentials.look(credentialPaths);
+    credentialVersion = `${await credentials.look(credentialPaths)} ${options.identity?.version ?? ""}`;
 
-    const { wanted, machine_id: machineId } = collected;
+    const { wanted, machineId } = collected;
     const nowMs = clock.monotonicMs();
     const decision = decide({
       wanted,
@@ -199,7 +222,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       lastFailure: failure,
       credentialVersion,
       machine: machineId,
-      service_url,
+      serviceUrl,
+      held: (await options.identity?.heldBack()) ?? null,
+      isNameApproved: collector.isNameApproved,
       forced,
       rateCappedUntilMs:
         wanted.kind === "body" ? rateCap.untilMs(wanted.body.configuration_digest) : Number.NEGATIVE_INFINITY,
@@ -233,6 +258,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         if (step !== "doubtful") return step;
       }
     },
+    hurry() {
+      returnedMs = clock.monotonicMs();
+      if (failure !== null) failure = hurried(failure);
+    },
     async forgetMoved() {
       if (await isSaved(files, options.stateDirectory)) return false;
       registration = null;
@@ -242,7 +271,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     },
     isUnchanged() {
       if (unsaved) return false;
-      return credentials.isUnchanged(options.connection().credential_paths) && collector.isUnchanged();
+      return credentials.isUnchanged(options.connection().credentialPaths) && collector.isUnchanged();
     },
     get registration() {
       return registration;
@@ -266,6 +295,6 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 }
 
 /** True when the same service created a new robot for the same name: it had lost the old one. */
-function isNewRobot(before: Registration | null, service_url: string, robot: RobotView): boolean {
-  return before !== null && before.service_url === service_url && before.robot.id !== robot.id;
+function isNewRobot(before: Registration | null, serviceUrl: string, robot: RobotView): boolean {
+  return before !== null && before.service_url === serviceUrl && before.robot.id !== robot.id;
 }

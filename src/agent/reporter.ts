@@ -38,7 +38,7 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
     reportedState = key;
     log[level](state, {
       robot: document.robot.name,
-      ...(state === "registered" ? { configurationDigest: registration?.configuration_digest } : {}),
+      ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
       ...(failure === null ? {} : { reason: failure.reason, detail: failure.detail }),
     });
   }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import { givenTexts } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ConfigurationFile } from "../fingerprint/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
@@ -26,13 +27,13 @@ export function buildRobotSetup(
   digest: string,
   name: string,
 ): RobotSetup {
-  const { region, site, labels } = configuration.robot;
+  const { region, labels } = configuration.robot;
   return {
     name,
     robot_type_id: manifest.robot_type_id,
     region,
     configuration_digest: digest,
-    ...(site === null ? {} : { site }),
+    ...givenTexts((text) => configuration.robot[text]),
     ...(Object.keys(labels).length === 0 ? {} : { labels: { ...labels } }),
     ...(manifest.contract === null ? {} : { contract: { ...manifest.contract } }),
   };
@@ -96,6 +97,15 @@ export function checkCommonName({ robot }: AgentConfiguration, hostname: string)
 export type ResolvedFiles =
   | { readonly kind: "files"; readonly files: readonly ConfigurationFile[] }
   | { readonly kind: "finding"; readonly finding: PlainFinding };
+
+/** The manifest's files; none while the manifest is invalid or one of their paths cannot be resolved. */
+export function listedFiles(
+  configuration: AgentConfiguration,
+  manifest: RobotManifest | null,
+): readonly ConfigurationFile[] {
+  const resolved = manifest === null ? null : configurationFiles(configuration, manifest);
+  return resolved?.kind === "files" ? resolved.files : [];
+}
 
 /** `~/` always means `robot.home`, never the home of the user who runs the program: the digest must not depend on that. */
 export function configurationFiles(configuration: AgentConfiguration, manifest: RobotManifest): ResolvedFiles {

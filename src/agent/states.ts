@@ -2,7 +2,7 @@
 import type { ExitCode, Problem } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
-import type { AgentState, StatusDocument } from "./status.ts";
+import type { AgentState, IdentityStatus, StatusDocument } from "./status.ts";
 
 interface StateRow {
   /** For `status` and one-shot commands. */
@@ -22,6 +22,7 @@ export interface StateFacts {
   readonly robotName: string;
   readonly findings: readonly LocatedFinding[];
   readonly detail: string | null;
+  readonly identity: IdentityStatus | null;
 }
 
 export const STATES: Readonly<Record<AgentState, StateRow>> = {
@@ -75,6 +76,12 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       const key =
         status.failure?.reason === "http-403" ? "a key that may register robots (scope robots:setup)" : "a valid key";
       const fix = `ask whoever runs the service for ${key}, then: sudo robot-policy-agent set-key`;
+      if (status.identity?.state === "enrolled")
+        return atService(
+          status,
+          "unauthorized",
+          "if it continues, enrol this robot again: sudo robot-policy-agent enroll",
+        );
       return atService(status, "unauthorized", fix);
     },
   },
@@ -159,6 +166,49 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
       fix: OTHER_NAME_FIX,
     }),
   },
+  "waiting-for-approval": {
+    exit: EXIT.unauthorized,
+    level: "warn",
+    showsFailure: false,
+    summary: ({ identity }) => {
+      const { user_code: code = null, key_fingerprint: fingerprint = null, problem = null } = identity ?? {};
+      if (code !== null) return `Waiting for approval of the code ${code}, key ${fingerprint ?? "unknown"}`;
+      return problem === null ? "Asking the service to enrol this robot" : `Not enrolled yet, retrying: ${problem}`;
+    },
+    problem: (status) => atIdentity(status, "waiting-for-approval", approvalFix(status.identity?.user_code ?? null)),
+  },
+  unenrolled: {
+    exit: EXIT.unauthorized,
+    level: "warn",
+    showsFailure: false,
+    summary: (facts) => `The service does not accept this robot's credential any more${because(identityFacts(facts))}`,
+    problem: (status) => atIdentity(status, "unenrolled", "to enrol it again: sudo robot-policy-agent enroll"),
+  },
+  frozen: {
+    exit: EXIT.unauthorized,
+    level: "warn",
+    showsFailure: false,
+    summary: (facts) =>
+      `Frozen by the service: two computers used this robot's credential${because(identityFacts(facts))}`,
+    problem: (status) =>
+      atIdentity(
+        status,
+        "frozen",
+        "if this is the right computer, enrol it again: sudo robot-policy-agent enroll; after a false alarm an operator thaws it, and the agent goes on by itself",
+      ),
+  },
+  lapsed: {
+    exit: EXIT.unauthorized,
+    level: "warn",
+    showsFailure: false,
+    summary: (facts) => `The credential lapsed and may not be renewed${because(identityFacts(facts))}`,
+    problem: (status) =>
+      atIdentity(
+        status,
+        "lapsed",
+        "an operator allows more recoveries, and the agent goes on by itself; or enrol it again: sudo robot-policy-agent enroll",
+      ),
+  },
   stopped: {
     exit: EXIT.failed,
     level: "info",
@@ -200,7 +250,23 @@ function placeOf({ file, line, column, message }: LocatedFinding): string {
   return `${file}:${line}:${column}: ${message}`;
 }
 
-function because({ detail }: StateFacts): string {
+function identityFacts({ identity }: StateFacts): Pick<StateFacts, "detail"> {
+  return { detail: identity?.problem ?? null };
+}
+
+function atIdentity(status: StatusDocument, code: string, fix: string): Problem {
+  const what = status.identity?.problem ?? status.summary;
+  return { code, what, where: status.service.url ?? "the service", fix };
+}
+
+/** Who may approve, and how. */
+export function approvalFix(code: string | null): string {
+  return code === null
+    ? "find the cause with: robot-policy-agent doctor"
+    : `somebody who may change robots (scope robots:write) approves it in the console, or with: robot-policy robots approve ${code}`;
+}
+
+function because({ detail }: Pick<StateFacts, "detail">): string {
   return detail === null ? "" : `: ${detail}`;
 }
 

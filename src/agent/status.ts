@@ -30,6 +30,8 @@ export interface StatusDocument {
   readonly state_problem: string | null;
   /** null while no daemon runs. */
   readonly daemon: DaemonStatus | null;
+  /** The robot's own credential and how it gets it; null for a robot that uses an API key, and while no daemon runs. */
+  readonly identity: IdentityStatus | null;
 }
 
 export type AgentState =
@@ -47,6 +49,10 @@ export type AgentState =
   | "other-machine"
   | "other-name"
   | "rate-capped"
+  | "waiting-for-approval"
+  | "unenrolled"
+  | "frozen"
+  | "lapsed"
   /** No daemon runs. */
   | "stopped";
 
@@ -76,6 +82,24 @@ export interface FailureStatus {
   readonly detail: string;
   /** ISO 8601, by this machine's clock. */
   readonly next_attempt_at: string;
+}
+
+export interface IdentityStatus {
+  readonly state: "waiting-for-approval" | "enrolled" | "unenrolled" | "frozen" | "lapsed";
+  /** Of the key that this computer made, as the operator sees it. */
+  readonly key_fingerprint: string | null;
+  /** The code that an operator approves; null when none waits. */
+  readonly user_code: string | null;
+  /** By the service's clock, as is `credential_expires_at`. */
+  readonly code_expires_at: string | null;
+  /** The robot as it was approved; null before. */
+  readonly robot: { readonly id: string; readonly name: string } | null;
+  readonly installation_id: string | null;
+  readonly credential_expires_at: string | null;
+  /** When the service last accepted a heartbeat, by this machine's clock; null when not since the agent started. */
+  readonly last_heartbeat_at: string | null;
+  /** Why the last request about the identity failed; null when it did not. */
+  readonly problem: string | null;
 }
 
 export interface DaemonStatus {

@@ -2,25 +2,46 @@
  * The /v1 wire contract between the three programs, as zod schemas, without any I/O.
  *
  * Each resource has a file with its bodies, views, limits and operations (robots.ts with registrations.ts, refusals.ts, contract.ts and
- * robot-views.ts; fleets.ts with fleet-details.ts; models.ts, endpoints.ts, deployments.ts, keys.ts, usage.ts, logins.ts, account.ts,
- * audit.ts). wire/ has what they share: what an operation is, the query of lists, the bodies of refusals, the bounds of texts. This file is
+ * robot-views.ts; enrolments.ts, allowed-keys.ts and installations.ts for robots with a credential of their own; fleets.ts with fleet-details.ts; models.ts, endpoints.ts, deployments.ts, keys.ts, usage.ts, logins.ts, account.ts,
+ * audit.ts, webhooks.ts). wire/ has what they share: what an operation is, the query of lists, the bodies of refusals, the bounds of texts. This file is
  * the table of all operations; words/ is what several programs say of answers. The service validates, answers and describes itself from
  * these tables; clients build requests and decode answers with them. A robot computer loads robot-terms.ts, robot-views.ts and
  * wire/errors.ts alone.
  */
 import { getAccount } from "./account.ts";
+import { allowKeys, listAllowedKeys, removeAllowedKey } from "./allowed-keys.ts";
 import { listAudit } from "./audit.ts";
 import { createDeployment, getDeployment, listDeployments, pollDeployment, retireDeployment } from "./deployments.ts";
 import { listEndpoints, listRegions } from "./endpoints.ts";
+import {
+  approveEnrolment,
+  denyEnrolment,
+  getEnrolment,
+  listEnrolments,
+  pollEnrolment,
+  startEnrolment,
+} from "./enrolments.ts";
 import { getFleetDetails, listFleetNeeds, previewFleet } from "./fleet-details.ts";
-import { createFleet, getFleet, listFleets, updateFleetModel } from "./fleets.ts";
+import { changeFleet, createFleet, getFleet, listFleets, removeFleet, updateFleetModel } from "./fleets.ts";
+import { changeInstallation, claimRun, getInstallation, heartbeat, renewCredential } from "./installations.ts";
 import { createApiKey, listApiKeys, revokeApiKey } from "./keys.ts";
 import { decideLogin, endSession, exchangeLogin, getSession, pollLogin, startLogin } from "./logins.ts";
 import { getModel, listModels } from "./models.ts";
 import { listRefusals } from "./refusals.ts";
 import { getRegistration, getRobotHistory, listRegistrations } from "./registrations.ts";
-import { getRobot, listRobots, setupRobot } from "./robots.ts";
+import { getRobot, listRobots, removeRobot, renameRobot, setupRobot } from "./robots.ts";
 import { listUsage, summarizeUsage } from "./usage.ts";
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  getDelivery,
+  getWebhook,
+  listDeliveries,
+  listWebhooks,
+  resendDelivery,
+  testWebhook,
+} from "./webhooks.ts";
 import type { Operation } from "./wire/operation.ts";
 
 /** The operations of the service document, section 4. */
@@ -45,10 +66,19 @@ export const beyondSpec = {
   getRobot,
   getRegistration,
   getRobotHistory,
+  removeRobot,
+  renameRobot,
+  heartbeat,
+  renewCredential,
+  claimRun,
+  getInstallation,
+  changeInstallation,
   listRegistrations,
   listRefusals,
   listAudit,
   getFleet,
+  changeFleet,
+  removeFleet,
   getFleetDetails,
   listFleetNeeds,
   previewFleet,
@@ -60,6 +90,24 @@ export const beyondSpec = {
   pollDeployment,
   retireDeployment,
   summarizeUsage,
+  startEnrolment,
+  pollEnrolment,
+  approveEnrolment,
+  denyEnrolment,
+  listEnrolments,
+  getEnrolment,
+  allowKeys,
+  listAllowedKeys,
+  removeAllowedKey,
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  changeWebhook,
+  deleteWebhook,
+  listDeliveries,
+  getDelivery,
+  resendDelivery,
+  testWebhook,
   startLogin,
   pollLogin,
   exchangeLogin,

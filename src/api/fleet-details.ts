@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { ENDPOINT_STATUSES, moment, nullableText } from "./endpoints.ts";
 import { fleetPreviewSchema } from "./fleets.ts";
+import { ROBOT_STATUSES } from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
@@ -27,6 +28,10 @@ export const fleetMemberViewSchema = z
         "What a waiting robot waits for: its endpoint, the fleet's operating window, or peak_active_robots. Null in the other states.",
       ),
     reason: nullableText.describe("Why the robot is not ready, in one sentence; null if nothing prevents it."),
+    status: z
+      .enum(ROBOT_STATUSES)
+      .optional()
+      .describe("As in the view of the robot. Absent for a robot without an enrolled computer."),
   })
   .meta({ id: "FleetMemberView" });
 
@@ -72,19 +77,43 @@ const selectorViewSchema = z.object({
   labels: z.record(z.string(), z.string()),
 });
 
-/** How the members of a fleet were selected when it was created. */
+/** How the members of a fleet are selected. */
 export const fleetSelectionViewSchema = z
   .object({
     kind: z
       .enum(SELECTION_KINDS)
       .describe("robots: the request named the robots. selector: the robots matched the selector."),
     selector: selectorViewSchema.nullable().describe("Null for the kind robots."),
+    membership: z
+      .literal("follow")
+      .optional()
+      .describe(
+        "follow: robots join and leave as they come to match the selector. Absent for a fleet with fixed members.",
+      ),
   })
   .meta({ id: "FleetSelectionView" });
 
 export type FleetSelectionView = z.output<typeof fleetSelectionViewSchema>;
 
-/** A problem that needs a person: what it is and what to do, one sentence each. */
+/** Maximum number of changes of membership in the details: the newest. The audit log has all. */
+export const MEMBERSHIP_CHANGES_SHOWN = { maximum: 50 } as const;
+
+export const MEMBERSHIP_CHANGES = ["joined", "left", "left_out"] as const;
+
+/** A robot that joined or left a fleet that follows its selector. */
+export const membershipChangeSchema = z
+  .object({
+    at: moment,
+    robot_id: z.string(),
+    robot: z.string().describe("Name of the robot at that time."),
+    change: z.enum(MEMBERSHIP_CHANGES).describe("left_out: the robot matches, but the fleet was full."),
+    reason: z.string().describe("Why, in a few words."),
+  })
+  .meta({ id: "MembershipChange" });
+
+export type MembershipChange = z.output<typeof membershipChangeSchema>;
+
+/** A problem that needs attention: what it is and what to do, one sentence each. */
 export const fleetNeedSchema = z
   .object({
     reason: z.string().describe("What the problem is."),
@@ -113,7 +142,7 @@ export const fleetNeedsSchema = z
     needs: z
       .array(fleetNeedSchema)
       .describe(
-        "Problems that need a person, most urgent first; may be empty. The fleet or its update is blocked, robots do not meet the model's requirements, an endpoint that was healthy fails, or an endpoint fails for longer than a preparation takes.",
+        "Problems that need attention, most urgent first; may be empty. The fleet or its update is blocked, robots do not meet the model's requirements, an endpoint that was healthy fails, or an endpoint fails for longer than a preparation takes.",
       ),
     waiting: waitingCountsSchema,
   })
@@ -135,10 +164,14 @@ export const fleetDetailsSchema = z
       .array(fleetGenerationViewSchema)
       .describe("At most 100, newest first. The active generation is always included."),
     members: z.array(fleetMemberViewSchema).describe("In the order of registration."),
+    membership_changes: z
+      .array(membershipChangeSchema)
+      .optional()
+      .describe("The newest 50, newest first. Absent for a fleet whose members were always fixed."),
     endpoints: z
       .array(fleetEndpointViewSchema)
       .describe("Endpoints of the active model and of the update, in the regions of the fleet's robots."),
-    needs: z.array(fleetNeedSchema).describe("Problems that need a person, most urgent first."),
+    needs: z.array(fleetNeedSchema).describe("Problems that need attention, most urgent first."),
     waiting: waitingCountsSchema.describe("What the waiting robots wait for."),
   })
   .meta({ id: "FleetDetails" });
@@ -186,7 +219,7 @@ export const getFleetDetails = {
 } as const satisfies Operation;
 
 export const listFleetNeeds = {
-  summary: "List what robot fleets need from a person",
+  summary: "List what needs attention in robot fleets",
   tag: "fleets",
   method: "GET",
   path: "/v1/me/fleet-needs",

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
-import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH, SITE_LENGTH } from "./robots.ts";
+import { ROBOT_TEXTS } from "./robot-texts.ts";
+import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
@@ -24,15 +25,18 @@ const count = z.int().min(0);
 /** A date-time with its offset: without one, a window would depend on the service's time zone. */
 const dateTime = z.iso.datetime({ offset: true });
 
-/** A query that selects the members of a fleet once, when it is created. */
+/** A query that selects the members of a fleet. */
 export const robotSelectorSchema = z
   .strictObject({
-    site: text(SITE_LENGTH).nullish(),
+    site: text(ROBOT_TEXTS.site.length).nullish(),
     region: text(REGION_LENGTH).nullish(),
     robot_type_id: text(ROBOT_TYPE_ID_LENGTH).nullish(),
     labels: labelsSchema(SELECTOR_LABELS_COUNT.maximum).optional(),
   })
   .meta({ id: "RobotSelector", description: "At least one filter. A robot must match all given filters." });
+
+/** snapshot: members are fixed. follow, beyond the service document: robots join and leave as they come to match the selector. */
+export const MEMBERSHIPS = ["snapshot", "follow"] as const;
 
 const selectionMembers = {
   robots: z
@@ -42,7 +46,12 @@ const selectionMembers = {
     .nullish()
     .describe("Names or ids of robots, each once."),
   selector: robotSelectorSchema.nullish(),
-  membership: z.literal("snapshot").default("snapshot"),
+  membership: z
+    .literal(MEMBERSHIPS)
+    .default("snapshot")
+    .describe(
+      "snapshot: the members are fixed when the fleet is created. follow, which needs a selector: robots join and leave as they come to match it.",
+    ),
 };
 
 interface SelectionWays {
@@ -56,11 +65,11 @@ function isOneWay({ robots, selector }: SelectionWays): boolean {
 
 const ONE_WAY = "exactly one of robots and selector is required";
 
-/** Who belongs to a fleet: by name (or id), or by selector; captured once, when the fleet is created. */
+/** Who belongs to a fleet: by name (or id), or by selector. */
 export const fleetRobotSelectionSchema = z.strictObject(selectionMembers).refine(isOneWay, ONE_WAY).meta({
   id: "FleetRobotSelection",
   description:
-    "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it.",
+    "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it, unless membership is follow.",
 });
 
 /** Body of `POST /v1/fleets/preview`: a selection, and the model or checkpoint to check its robots against. */
@@ -91,7 +100,9 @@ export const fleetCreateSchema = z
     peak_active_robots: z
       .int()
       .min(PEAK_ACTIVE_ROBOTS.minimum)
-      .describe("Maximum number of robots that are active at the same time; not more than the fleet has members."),
+      .describe(
+        "Maximum number of robots that are active at the same time; not more than the fleet has members, or may have if it follows its selector.",
+      ),
     readiness_mode: readinessModeSchema,
     operating_windows: z
       .array(operatingWindowSchema)
@@ -102,6 +113,19 @@ export const fleetCreateSchema = z
   .meta({ id: "FleetCreate" });
 
 export type FleetCreate = z.output<typeof fleetCreateSchema>;
+
+/** Body of `PATCH /v1/fleets/{fleet_id}`. */
+export const fleetChangeSchema = z
+  .strictObject({
+    membership: z
+      .enum(MEMBERSHIPS)
+      .describe(
+        "follow: robots join and leave as they come to match the selector. snapshot: the members stay as they are.",
+      ),
+  })
+  .meta({ id: "FleetChange" });
+
+export type FleetChange = z.output<typeof fleetChangeSchema>;
 
 /** Body of `POST /v1/fleets/{fleet_id}/model`. */
 export const fleetModelUpdateSchema = z
@@ -232,6 +256,31 @@ export const updateFleetModel = {
   request: fleetModelUpdateSchema,
   bodyBytes: BODY_BYTES.names,
   response: fleetViewSchema,
+} as const satisfies Operation;
+
+export const changeFleet = {
+  summary: "Change who belongs to a robot fleet",
+  tag: "fleets",
+  method: "PATCH",
+  path: "/v1/fleets/{fleet_id}",
+  scopes: ["fleets:write"],
+  request: fleetChangeSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: fleetViewSchema,
+} as const satisfies Operation;
+
+export const fleetRemovedSchema = z
+  .object({ fleet_id: z.string(), removed_at: z.string() })
+  .meta({ id: "FleetRemoved" });
+
+export const removeFleet = {
+  summary: "Delete a robot fleet",
+  tag: "fleets",
+  method: "DELETE",
+  path: "/v1/fleets/{fleet_id}",
+  scopes: ["fleets:write"],
+  request: null,
+  response: fleetRemovedSchema,
 } as const satisfies Operation;
 
 export const getFleet = {

@@ -1,10 +1,12 @@
 import * as z from "zod";
 
-import { ROBOT_NAME_LENGTH } from "./robots.ts";
+import { ENROLMENT_LABELS_COUNT } from "./enrolments.ts";
+import { ROBOT_TEXTS } from "./robot-texts.ts";
+import { labelsSchema, REGION_LENGTH, ROBOT_NAME_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
-import { API_KEY_SCOPES } from "./wire/scopes.ts";
+import { API_KEY_SCOPES, ENROLL_SCOPE } from "./wire/scopes.ts";
 import { text } from "./wire/text.ts";
 
 /** In code points; the service document gives no bound. */
@@ -19,6 +21,24 @@ export const API_KEY_ROBOTS = { names: 100, count: 1_000_000 } as const;
 
 export const apiKeyRobotsSchema = z.array(text(ROBOT_NAME_LENGTH)).min(1).max(API_KEY_ROBOTS.names);
 export const apiKeyMaxRobotsSchema = z.int().min(1).max(API_KEY_ROBOTS.count);
+
+/** Bounds of a key for enrolments. */
+export const ENROLLMENT_USES = { minimum: 1, maximum: 100_000 } as const;
+export const ENROLLMENT_DAYS = { maximum: 90 } as const;
+
+/** What a key for enrolments says of the robots that enrol with it. */
+export const keyEnrollmentSchema = z
+  .object({
+    uses: z
+      .int()
+      .min(ENROLLMENT_USES.minimum)
+      .max(ENROLLMENT_USES.maximum)
+      .describe("How many robots may enrol with the key."),
+    site: text(ROBOT_TEXTS.site.length).nullish().describe("Site of the robots; wins over what their computers say."),
+    region: text(REGION_LENGTH).nullish().describe("Region of the robots; wins over what their computers say."),
+    labels: labelsSchema(ENROLMENT_LABELS_COUNT.maximum).nullish().describe("Laid over the labels of each robot."),
+  })
+  .meta({ id: "KeyEnrollment", description: "A key with which robots enrol without an approval." });
 
 /** Body of `POST /v1/me/api-keys`. */
 export const apiKeyCreateSchema = z
@@ -56,7 +76,19 @@ export const apiKeyCreateSchema = z
       .describe(
         "Maximum number of new robots that the key may add. It may set up existing robots again. Only for a key whose scopes include robots:setup and not api-keys:write.",
       ),
+    enrollment: keyEnrollmentSchema
+      .nullish()
+      .describe(
+        `For a key whose only scope is robots:enroll, which needs it, and expires_at at most ${ENROLLMENT_DAYS.maximum} days ahead.`,
+      ),
   })
+  .refine(
+    ({ scopes, enrollment }) =>
+      (enrollment ?? null) === null
+        ? scopes?.includes(ENROLL_SCOPE) !== true
+        : scopes?.every((scope) => scope === ENROLL_SCOPE) === true,
+    { path: ["enrollment"], error: `enrollment and the scope ${ENROLL_SCOPE} go together, without any other scope` },
+  )
   .meta({ id: "ApiKeyCreate" });
 
 export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
@@ -92,6 +124,9 @@ export const apiKeyViewSchema = z
       .number()
       .nullish()
       .describe("Maximum number of new robots that the key may add; null if only the limits of the service apply."),
+    enrollment: keyEnrollmentSchema.nullish().describe("What a key for enrolments is for; null for any other key."),
+    uses_remaining: z.number().nullish().describe("How many robots may still enrol with the key."),
+    last_robot_id: z.string().nullish().describe("The robot that enrolled last with the key."),
   })
   .meta({ id: "ApiKeyView" });
 

@@ -109,6 +109,7 @@ export const loginDecidedSchema = z
       ),
   })
   .meta({ id: "LoginDecided" });
+export type LoginDecided = z.output<typeof loginDecidedSchema>;
 
 export const sessionViewSchema = z
   .looseObject({

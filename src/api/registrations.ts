@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { ROBOT_TEXT_NAMES } from "./robot-texts.ts";
+import { robotTextMembers } from "./robot-views.ts";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
@@ -16,7 +18,7 @@ export const REGISTRATION_MEMBERS = [
   "configuration_digest",
   "robot_type_id",
   "region",
-  "site",
+  ...ROBOT_TEXT_NAMES,
   "labels",
   "contract",
 ] as const;
@@ -50,7 +52,7 @@ export const registrationViewSchema = z
     ...registrationMembers,
     robot_type_id: z.string(),
     region: z.string(),
-    site: nullableText,
+    ...robotTextMembers,
     labels: z.record(z.string(), z.string()),
     contested_from: z
       .array(z.object({ address: z.string(), actor: actorSchema }))
@@ -74,11 +76,11 @@ export const registrationRecordSchema = z
       .array(z.string())
       .nullable()
       .describe(
-        "Members that differ from the previous registration: configuration_digest, robot_type_id, region, site, labels, contract. Null if that is not known.",
+        `Members that differ from the previous registration: ${REGISTRATION_MEMBERS.join(", ")}. Null if that is not known.`,
       ),
     robot_type_id: z.string(),
     region: z.string(),
-    site: nullableText,
+    ...robotTextMembers,
     actor: actorSchema.describe("Credential of the request. label: label of the key; null for a session."),
     address: z.string().describe("Address of the client; behind a trusted proxy, the address that the proxy reports."),
     contested: z
@@ -100,7 +102,7 @@ export const getRegistration = {
   method: "GET",
   path: "/v1/robots/{robot}/registration",
   // A robot checks with its robots:setup key whether the service still has its registration.
-  scopes: ["robots:read", "robots:setup"],
+  scopes: ["robots:read", "robots:setup", "robots:self"],
   request: null,
   response: registrationViewSchema,
 } as const satisfies Operation;

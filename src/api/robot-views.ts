@@ -1,33 +1,68 @@
 import * as z from "zod";
 
+import { eachOf, ROBOT_TEXT_NAMES } from "./robot-texts.ts";
+
+/** The texts of a registration in an answer. Other services, and ours of before, may not know a text. */
+export const robotTextMembers = eachOf(ROBOT_TEXT_NAMES, () => z.string().nullable().default(null));
+
 /**
- * A robot as the service shows it.
+ * A robot as the service document shows it.
  *
- * Our service always sends all seven members. Other services may leave out `site` and `labels`. Clients ignore unknown members.
+ * Our service always sends all members, and those of `identifiedRobotViewSchema`. Other services may leave out the texts and `labels`. Clients ignore unknown members.
  */
-export const robotViewSchema = z
-  .object({
-    id: z.string().describe("Does not change when the robot registers again."),
-    name: z.string(),
-    robot_type_id: z.string(),
-    region: z.string(),
-    /** ISO 8601 date-time. */
-    created_at: z.string().describe("When the robot first registered."),
-    site: z
-      .string()
-      .nullish()
-      .transform((site) => site ?? null),
-    labels: z
-      .record(z.string(), z.string())
-      .nullish()
-      .transform((labels) => labels ?? {}),
-  })
-  .meta({ id: "RobotView" });
+export const robotViewSchema = z.object({
+  id: z.string().describe("Does not change when the robot registers again."),
+  name: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  /** ISO 8601 date-time. */
+  created_at: z.string().describe("When the robot first registered."),
+  ...robotTextMembers,
+  labels: z
+    .record(z.string(), z.string())
+    .nullish()
+    .transform((labels) => labels ?? {}),
+});
 
 export type RobotView = z.output<typeof robotViewSchema>;
 
-/** Answer of `POST /v1/robots/setup`. */
-export const robotSetupAnswerSchema = z.object({ robot: robotViewSchema }).meta({ id: "RobotSetupAnswer" });
+/** `online`: the robot's computer sent a heartbeat a short time ago, and is not frozen. */
+export const ROBOT_STATUSES = ["online", "offline"] as const;
 
-/** Answer of `GET /v1/robots`. */
+/** A robot with what the service observes of its computer. Other services may leave these members out. */
+export const identifiedRobotViewSchema = robotViewSchema
+  .extend({
+    status: z
+      .enum(ROBOT_STATUSES)
+      .nullable()
+      .default(null)
+      .describe("online: the last heartbeat is at most 90 seconds old, unless the service is configured otherwise."),
+    installation_id: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe("The computer that speaks for the robot with a credential of its own; null if none is enrolled."),
+    last_seen_at: z.string().nullable().default(null).describe("When the last heartbeat arrived."),
+    location: z.unknown().nullable().default(null),
+    site_inference: z
+      .unknown()
+      .nullable()
+      .default(null)
+      .describe("The region that the computer worked out when it enrolled, and how."),
+  })
+  .meta({ id: "RobotView" });
+
+export type IdentifiedRobotView = z.output<typeof identifiedRobotViewSchema>;
+
+/** Answer of `POST /v1/robots/setup`, as far as a robot computer keeps it. */
+export const robotSetupAnswerSchema = z.object({ robot: robotViewSchema });
+
+/** The same with everything our service says. */
+export const identifiedSetupAnswerSchema = z
+  .object({ robot: identifiedRobotViewSchema })
+  .meta({ id: "RobotSetupAnswer" });
+
+/** Answer of `GET /v1/robots`, as far as the document shows it. */
 export const robotListSchema = z.array(robotViewSchema);
+
+export const identifiedRobotListSchema = z.array(identifiedRobotViewSchema);

@@ -2,7 +2,13 @@ import * as z from "zod";
 
 import { otherContractSchema, robotContractSchema } from "./contract.ts";
 import { CONTRACT_SCHEMA } from "./robot-terms.ts";
-import { robotListSchema, robotSetupAnswerSchema, robotViewSchema } from "./robot-views.ts";
+import { eachOf, ROBOT_TEXT_NAMES, ROBOT_TEXTS } from "./robot-texts.ts";
+import {
+  identifiedRobotListSchema,
+  identifiedRobotViewSchema,
+  identifiedSetupAnswerSchema,
+  ROBOT_STATUSES,
+} from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import type { Operation } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
@@ -11,7 +17,6 @@ import { codePoints, text } from "./wire/text.ts";
 /** Bounds of the service document, in code points. */
 export const ROBOT_NAME_LENGTH = { minimum: 1, maximum: 64 } as const;
 export const ROBOT_TYPE_ID_LENGTH = { minimum: 1, maximum: 256 } as const;
-export const SITE_LENGTH = { minimum: 1, maximum: 128 } as const;
 export const CONFIGURATION_DIGEST_PATTERN = /^sha256:[0-9a-f]{64}$/;
 
 /** Our own bounds where the service document gives none: generous, but everything stored must have a bound. */
@@ -54,7 +59,10 @@ export const robotSetupSchema = z
       pattern: "^sha256:[0-9a-f]{64}$",
     }),
     /** Null and absent mean the same: existing clients send null. */
-    site: text(SITE_LENGTH).nullish().describe("Site name used to select fleet members. Null and absent mean none."),
+    ...eachOf(ROBOT_TEXT_NAMES, (name) => {
+      const { length, description } = ROBOT_TEXTS[name];
+      return text(length).nullish().describe(description);
+    }),
     labels: labelsSchema(ROBOT_LABELS_COUNT.maximum)
       .nullish()
       .describe("Labels used to select fleet members. Null and absent mean none."),
@@ -63,6 +71,13 @@ export const robotSetupSchema = z
       .union([robotContractSchema, otherContractSchema])
       .nullish()
       .describe("Normalized contract from a validated custom robot manifest."),
+    /** Beyond the service document. */
+    confirm_replace: z
+      .literal([true, false])
+      .nullish()
+      .describe(
+        "True to replace the computer of a robot that is online with a credential of its own. Without effect for other robots.",
+      ),
   })
   .refine(
     ({ robot_type_id: robotTypeId, contract }) =>
@@ -74,17 +89,27 @@ export const robotSetupSchema = z
     description: "A one-time or replacement installation request sent from a robot computer.",
   });
 
-export type RobotSetup = z.output<typeof robotSetupSchema>;
+export type RobotSetupRequest = z.output<typeof robotSetupSchema>;
+
+/** What a robot is registered as. */
+export type RobotSetup = Omit<RobotSetupRequest, "confirm_replace">;
+
+/** Query of the list of robots. */
+export const robotsQuerySchema = pageQuerySchema.extend({
+  status: z.enum(ROBOT_STATUSES).optional().describe("Only robots of this status."),
+});
+
+export type RobotsQuery = z.output<typeof robotsQuerySchema>;
 
 export const setupRobot = {
   summary: "Register a robot",
   tag: "robots",
   method: "POST",
   path: "/v1/robots/setup",
-  scopes: ["robots:setup"],
+  scopes: ["robots:setup", "robots:self"],
   request: robotSetupSchema,
   bodyBytes: BODY_BYTES.registration,
-  response: robotSetupAnswerSchema,
+  response: identifiedSetupAnswerSchema,
 } as const satisfies Operation;
 
 export const listRobots = {
@@ -93,9 +118,9 @@ export const listRobots = {
   method: "GET",
   path: "/v1/robots",
   scopes: ["robots:read"],
-  query: pageQuerySchema,
+  query: robotsQuerySchema,
   request: null,
-  response: robotListSchema,
+  response: identifiedRobotListSchema,
 } as const satisfies Operation;
 
 export const getRobot = {
@@ -103,7 +128,45 @@ export const getRobot = {
   tag: "robots",
   method: "GET",
   path: "/v1/robots/{robot}",
-  scopes: ["robots:read"],
+  scopes: ["robots:read", "robots:self"],
   request: null,
-  response: robotViewSchema,
+  response: identifiedRobotViewSchema,
+} as const satisfies Operation;
+
+export const robotRemovedSchema = z
+  .object({ robot_id: z.string(), removed_at: z.string() })
+  .meta({ id: "RobotRemoved" });
+
+export type RobotRemoved = z.output<typeof robotRemovedSchema>;
+
+export const removeRobot = {
+  summary: "Remove a robot",
+  tag: "robots",
+  method: "DELETE",
+  path: "/v1/robots/{robot}",
+  scopes: ["robots:write"],
+  request: null,
+  response: robotRemovedSchema,
+} as const satisfies Operation;
+
+/** Body of `PATCH /v1/robots/{robot}`. */
+export const robotChangeSchema = z
+  .object({
+    name: text(ROBOT_NAME_LENGTH).describe(
+      "The new name: 1 to 64 lower-case letters, digits and hyphens, with a letter or digit first and last.",
+    ),
+  })
+  .meta({ id: "RobotChange" });
+
+export type RobotChange = z.output<typeof robotChangeSchema>;
+
+export const renameRobot = {
+  summary: "Rename a robot",
+  tag: "robots",
+  method: "PATCH",
+  path: "/v1/robots/{robot}",
+  scopes: ["robots:write"],
+  request: robotChangeSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: identifiedRobotViewSchema,
 } as const satisfies Operation;

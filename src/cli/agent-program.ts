@@ -1,48 +1,15 @@
 import type { InitContext } from "../agent/commands/init.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import type { ProgramTable } from "./command-table.ts";
+import { completionRow } from "./completion-row.ts";
 import type { ProcessContext } from "./process-context.ts";
-
-/** Every flag any command of the agent takes. */
-interface AgentFlags {
-  readonly config?: string;
-  readonly stateDir?: string;
-  readonly runtimeDir?: string;
-  readonly json?: boolean;
-  readonly dryRun?: boolean;
-  readonly ifChanged?: boolean;
-  readonly strict?: boolean;
-  readonly explain?: boolean;
-  readonly watch?: boolean;
-  readonly type?: string;
-  readonly url?: string;
-  readonly region?: string;
-  readonly keyFile?: string;
-  readonly name?: string;
-  readonly file?: readonly string[];
-  readonly dir?: string;
-  readonly force?: boolean;
-  readonly from?: string;
-  readonly method?: string;
-  readonly revoke?: boolean;
-  readonly sameRobot?: boolean;
-  readonly caFile?: string;
-  readonly test?: boolean;
-  readonly root?: string;
-  readonly keyStdin?: boolean;
-  readonly node?: string;
-  readonly firstBoot?: boolean;
-  readonly enable?: boolean;
-  readonly start?: boolean;
-  readonly purge?: boolean;
-}
 
 const JSON_FLAG = { flag: "--json", summary: "print one JSON document" };
 
 type AgentContext = InitContext & Pick<ProcessContext, "readInput" | "readSecret">;
 
 /** The commands of robot-policy-agent. */
-export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
+export const agentProgram: ProgramTable<never, AgentContext> = {
   name: "robot-policy-agent",
   summary:
     "Keeps this robot registered with a robot policy service, and registers it again whenever its configuration files change.",
@@ -54,10 +21,10 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
   commands: [
     {
       name: "--setup",
-      summary: "register once, now, and exit",
+      summary: "register now, once, and exit",
       flags: [
-        { flag: "--dry-run", summary: "with --setup: show what would be sent; no request, nothing written" },
-        { flag: "--if-changed", summary: "with --setup: send nothing when the service has it already" },
+        { flag: "--dry-run", summary: "with --setup: show the request; send and write nothing" },
+        { flag: "--if-changed", summary: "with --setup: send nothing if the service has this registration already" },
         JSON_FLAG,
       ],
       examples: [
@@ -70,22 +37,25 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     {
       name: "init",
       summary:
-        "write a commented configuration and manifest; asks for what the flags leave open, and tests the service",
+        "write a commented configuration and manifest; asks for values that no flag gives, and tests the service",
       flags: [
-        { flag: "--type <id>", summary: "type of the robot, from the catalog", suggestions: [...READY_CATALOG.keys()] },
-        { flag: "--extend", summary: "write a type of your own that starts from --type, to change cameras or limits" },
+        { flag: "--type <id>", summary: "robot type, from the catalog", suggestions: [...READY_CATALOG.keys()] },
+        { flag: "--extend", summary: "define a custom type that extends --type, to change cameras or limits" },
         { flag: "--url <url>", summary: "address of the service" },
-        { flag: "--ca-file <file>", summary: "certificates of your own authority (PEM), if the service's is from one" },
+        {
+          flag: "--ca-file <file>",
+          summary: "PEM file of a private certificate authority, if one issued the service's certificate",
+        },
         { flag: "--region <region>", summary: "cloud region nearest to the robot" },
         { flag: "--key-file <file>", summary: "file with the API key (default: api-key beside the configuration)" },
         { flag: "--name <template>", summary: "name of the robot (default: {hostname})" },
         {
           flag: "--file <file>",
-          summary: "a configuration file of the robot; repeat it in digest order",
+          summary: "configuration file of the robot; repeatable, in digest order",
           repeats: true,
         },
-        { flag: "--dir <dir>", summary: "where to write both files (default: where the agent looks for them)" },
-        { flag: "--force", summary: "replace files that are there already" },
+        { flag: "--dir <dir>", summary: "folder for both files (default: where the agent reads them)" },
+        { flag: "--force", summary: "replace existing files" },
         { flag: "--no-test", summary: "do not test address, certificate and key" },
       ],
       examples: [
@@ -98,7 +68,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     },
     {
       name: "run",
-      summary: "watch the configuration files and keep the registration true, until stopped",
+      summary: "watch the configuration files and keep the registration up to date, until stopped",
       flags: [],
       examples: [
         "robot-policy-agent run",
@@ -109,36 +79,36 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     {
       name: "check",
       summary: "check configuration, manifest and files, without network",
-      flags: [{ flag: "--strict", summary: "warnings fail too" }, JSON_FLAG],
+      flags: [{ flag: "--strict", summary: "fail on warnings, too" }, JSON_FLAG],
       examples: ["robot-policy-agent check", "robot-policy-agent check --json"],
       load: async () => (await import("../agent/commands/check.ts")).check,
     },
     {
       name: "digest",
-      summary: "print the configuration digest of what is on the disk",
-      flags: [{ flag: "--explain", summary: "show how it is made, and the command that repeats it" }, JSON_FLAG],
+      summary: "print the digest of the configuration files",
+      flags: [{ flag: "--explain", summary: "show how it is computed, and a command that reproduces it" }, JSON_FLAG],
       examples: ["robot-policy-agent digest", "robot-policy-agent digest --explain"],
       load: async () => (await import("../agent/commands/digest.ts")).digest,
     },
     {
       name: "status",
-      summary: "show what is registered and whether it is true; exits by health",
-      flags: [{ flag: "--watch", summary: "show it again at each change" }, JSON_FLAG],
+      summary: "show what is registered and whether it is up to date; the exit code tells the health",
+      flags: [{ flag: "--watch", summary: "show it again after each change" }, JSON_FLAG],
       examples: ["robot-policy-agent status", "robot-policy-agent status --watch", "robot-policy-agent status --json"],
       load: async () => (await import("../agent/commands/status.ts")).status,
     },
     {
       name: "reload",
-      summary: "have the running agent take over edits now; fails when they are bad",
+      summary: "make the running agent apply edited files now; fails if they are invalid",
       flags: [JSON_FLAG],
       examples: ["robot-policy-agent reload", "systemctl reload robot-policy-agent"],
       load: async () => (await import("../agent/commands/reload.ts")).reload,
     },
     {
       name: "rebind",
-      summary: "make this machine a robot of its own, after a copied image or a new name",
+      summary: "register this machine as a robot of its own, after its image was copied or its name changed",
       flags: [
-        { flag: "--same-robot", summary: "it is the robot that registered, with a new main board: keep its name" },
+        { flag: "--same-robot", summary: "keep the name: this is the registered robot with a new main board" },
         JSON_FLAG,
       ],
       examples: ["robot-policy-agent rebind", "robot-policy-agent rebind --same-robot"],
@@ -146,7 +116,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     },
     {
       name: "doctor",
-      summary: "find out what keeps this robot from being registered: files, network, key, clock and more",
+      summary: "find out why this robot is not registered: checks files, network, key, clock and more",
       flags: [JSON_FLAG],
       examples: ["robot-policy-agent doctor", "robot-policy-agent doctor --json"],
       load: async () => (await import("../agent/commands/doctor.ts")).doctor,
@@ -154,14 +124,30 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     {
       name: "set-key",
       summary:
-        "put the API key where the agent reads it, readable for nobody else; asks for it, or takes it from stdin",
-      flags: [{ flag: "--from <file>", summary: "take it from a file" }, JSON_FLAG],
+        "store the API key where the agent reads it and no other user can; asks for the key, or reads it from stdin",
+      flags: [{ flag: "--from <file>", summary: "read the key from this file" }, JSON_FLAG],
       examples: ["robot-policy-agent set-key", "robot-policy-agent set-key --from /media/usb/api-key"],
       load: async () => (await import("../agent/commands/set-key.ts")).setKey,
     },
     {
+      name: "enroll",
+      summary: "get this robot a credential of its own, which an operator approves by a code",
+      flags: [
+        { flag: "--no-wait", summary: "show the code and exit; the agent goes on by itself" },
+        { flag: "--issue", summary: "also show the code on the console, above the login" },
+        { flag: "--migrate", summary: "remove the API key once the robot is enrolled" },
+        JSON_FLAG,
+      ],
+      examples: [
+        "robot-policy-agent enroll",
+        "robot-policy-agent enroll --no-wait --json",
+        "robot-policy-agent enroll --migrate",
+      ],
+      load: async () => (await import("../agent/commands/enroll.ts")).enroll,
+    },
+    {
       name: "grant",
-      summary: "let the agent's user read the robot's configuration files, as little as it takes",
+      summary: "let the agent's user read the robot's configuration files, with the least access that suffices",
       argument: "[FILE]",
       flags: [
         {
@@ -170,8 +156,8 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
           choices: ["acl", "group", "owner"],
           default: "acl",
         },
-        { flag: "--dry-run", summary: "show what would be done; nothing is changed" },
-        { flag: "--revoke", summary: "take back everything that was granted" },
+        { flag: "--dry-run", summary: "show the changes; make none" },
+        { flag: "--revoke", summary: "remove all access that was granted" },
         JSON_FLAG,
       ],
       examples: [
@@ -205,7 +191,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     },
     {
       name: "catalog",
-      summary: "list the robot types that are known by id, or show one",
+      summary: "list the robot types of the catalog, or show one",
       flags: [JSON_FLAG],
       argument: "[ID]",
       suggestions: [...READY_CATALOG.keys()],
@@ -223,14 +209,14 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     },
     {
       name: "install",
-      summary: "install this program as a service, on this machine or in an image; a second time, upgrade it",
+      summary: "install this program as a service, on this machine or in an image, or upgrade it",
       flags: [
-        { flag: "--dry-run", summary: "show every change; make none" },
-        { flag: "--root <dir>", summary: "install into the image whose files lie there" },
-        { flag: "--key-file <file>", summary: "put this API key in place (-: from stdin)" },
-        { flag: "--key-stdin", summary: "put the API key in place that comes on stdin" },
-        { flag: "--node <file>", summary: "the Node to install (default: the one that runs this)" },
-        { flag: "--first-boot", summary: "register in the first boot, too, as images that are flashed want it" },
+        { flag: "--dry-run", summary: "show the changes; make none" },
+        { flag: "--root <dir>", summary: "install into the image in this folder" },
+        { flag: "--key-file <file>", summary: "install the API key from this file (-: from stdin)" },
+        { flag: "--key-stdin", summary: "install the API key from stdin" },
+        { flag: "--node <file>", summary: "Node to install (default: the one that runs this command)" },
+        { flag: "--first-boot", summary: "also register during the first boot, for an image that is flashed" },
         { flag: "--no-enable", summary: "do not start it at each boot" },
         { flag: "--no-start", summary: "neither start nor restart it now" },
         JSON_FLAG,
@@ -254,11 +240,11 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     },
     {
       name: "uninstall",
-      summary: "take the installed program off again; configuration, key and registration stay unless purged",
+      summary: "remove the installed program; configuration, key and registration stay without --purge",
       flags: [
-        { flag: "--dry-run", summary: "show every change; make none" },
-        { flag: "--root <dir>", summary: "take it out of the image whose files lie there" },
-        { flag: "--purge", summary: "remove configuration, key, registration and user, too" },
+        { flag: "--dry-run", summary: "show the changes; make none" },
+        { flag: "--root <dir>", summary: "remove it from the image in this folder" },
+        { flag: "--purge", summary: "also remove configuration, key, registration and user" },
         JSON_FLAG,
       ],
       examples: ["robot-policy-agent uninstall --dry-run", "robot-policy-agent uninstall --purge"],
@@ -267,22 +253,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
         return (flags, context) => uninstall(flags, context);
       },
     },
-    {
-      name: "completion",
-      summary: "print the completion script of a shell",
-      flags: [],
-      argument: "SHELL",
-      choices: ["bash", "zsh", "fish"],
-      examples: [
-        "source <(robot-policy-agent completion bash)",
-        'robot-policy-agent completion zsh > "${fpath[1]}/_robot-policy-agent"',
-        "robot-policy-agent completion fish > ~/.config/fish/completions/robot-policy-agent.fish",
-      ],
-      load: async () => {
-        const { printCompletion } = await import("./completion/completion.ts");
-        return (_flags, { terminal }, shell) => printCompletion(agentProgram, shell, terminal);
-      },
-    },
+    completionRow("robot-policy-agent", () => agentProgram),
   ],
   examples: [
     "robot-policy-agent init                 write a commented configuration and manifest",

@@ -34,7 +34,7 @@ export interface CommandRow<Flags, Context> {
   readonly load: () => Promise<LoadedCommand<Flags, Context>>;
 }
 
-/** Arguments that were not given are undefined. */
+/** `Flags` is `never` where each command has a type of its own for them. Arguments that were not given are undefined. */
 export type LoadedCommand<Flags, Context> = (
   flags: Flags,
   context: Context,

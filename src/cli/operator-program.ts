@@ -1,38 +1,24 @@
 import type { OperatorContext } from "../operator/context.ts";
+import type { OperatorFlags } from "../operator/flags.ts";
 import { systemMachine } from "../platform/machine.ts";
 import type { ProgramTable } from "./command-table.ts";
+import { completionRow } from "./completion-row.ts";
 import { COMPLETE } from "./completion/description.ts";
-import type { CommandFlags, OperatorRow } from "./operator-flags.ts";
+import { enrolmentRows } from "./operator-enrolment-rows.ts";
 import { deployRows, fleetRows, robotRows } from "./operator-robot-rows.ts";
+import { webhookRows } from "./operator-webhook-rows.ts";
 import { accountRows, deploymentRows, modelRows, organizationRows } from "./operator-rows.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { runProgram } from "./run-program.ts";
 import { VERSION } from "./version.ts";
 
-const completionRow: OperatorRow = {
-  name: "completion",
-  summary: "print the completion script of a shell",
-  flags: [],
-  argument: "SHELL",
-  choices: ["bash", "zsh", "fish"],
-  examples: [
-    "source <(robot-policy completion bash)",
-    'robot-policy completion zsh > "${fpath[1]}/_robot-policy"',
-    "robot-policy completion fish > ~/.config/fish/completions/robot-policy.fish",
-  ],
-  load: async () => {
-    const { printCompletion } = await import("./completion/completion.ts");
-    return (_flags, { terminal }, shell) => printCompletion(operatorProgram, shell, terminal);
-  },
-};
-
-export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
+export const operatorProgram: ProgramTable<OperatorFlags, OperatorContext> = {
   name: "robot-policy",
-  summary: "Asks a robot policy service about its robots, and tells it what they are to do.",
+  summary: "Shows and manages the robots, fleets, models and API keys of a robot policy service.",
   common: [
     {
       flag: "--context <name>",
-      summary: "the service by the name it has here (default: ROBOT_POLICY_CONTEXT, else the current one)",
+      summary: "saved service to use (default: ROBOT_POLICY_CONTEXT, else the current context)",
       names: "contexts",
     },
     { flag: "--url <url>", summary: "address of the service (default: ROBOT_POLICY_URL, else the context's)" },
@@ -41,33 +27,36 @@ export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
       summary: "file with the API key (default: the key in ROBOT_POLICY_API_KEY, else the context's login or key)",
     },
     { flag: "--ca-file <file>", summary: "PEM file of a private certificate authority" },
-    { flag: "--allow-insecure", summary: "plain http to another machine" },
+    { flag: "--allow-insecure", summary: "allow plain http to another machine" },
     { flag: "--json", summary: "print one JSON document" },
   ],
   headings: {
     "The robots": ["robots", "fleets"],
     "What they run": ["models", "deploy", "deployments"],
-    "The organization": ["keys", "usage", "audit", "api"],
+    "The organization": ["keys", "webhooks", "usage", "audit", "api"],
     "You and the service": ["login", "logout", "whoami", "contexts", "completion"],
   },
   groups: {
-    robots: "see the registered robots, and register others",
-    fleets: "see, create and update fleets of robots",
-    models: "see the models of the catalog",
-    deployments: "see and retire what runs where",
+    robots: "list, show, register, approve and remove robots",
+    fleets: "list, show, create, update and delete fleets of robots",
+    models: "list and show the models of the catalog",
+    deployments: "list, show and retire deployments",
     keys: "create, list and revoke API keys",
-    contexts: "the services that are known here; alone it lists them",
+    webhooks: "list, create, change, test and delete webhooks; see and resend what they were sent",
+    contexts: "manage saved services; without a command, list them",
   },
   alone: { contexts: "list" },
   commands: [
     ...robotRows,
+    ...enrolmentRows,
     ...fleetRows,
     ...modelRows,
     ...deployRows,
     ...deploymentRows,
     ...organizationRows,
+    ...webhookRows,
     ...accountRows,
-    completionRow,
+    completionRow("robot-policy", () => operatorProgram),
   ],
   examples: [
     "robot-policy login --url https://policy.example.com    sign in, once",
@@ -80,7 +69,7 @@ export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
 export async function runOperatorProgram(
   argv: readonly string[],
   own: ProcessContext,
-  machine = systemMachine({}, own.process_id),
+  machine = systemMachine({}, own.processId),
 ): Promise<number> {
   const context: OperatorContext = { ...own, machine, version: VERSION };
   if (argv[0] === COMPLETE) {

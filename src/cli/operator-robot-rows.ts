@@ -1,16 +1,19 @@
-import { FLEET_STATUSES, READINESS_MODES } from "../api/fleets.ts";
+import { FLEET_STATUSES, MEMBERSHIPS, READINESS_MODES } from "../api/fleets.ts";
+import type { RobotTextName } from "../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
+import { TEXT_FLAGS } from "../operator/robots/text-flags.ts";
 import type { FlagRow } from "./command-table.ts";
 import type { OperatorRow } from "./operator-flags.ts";
 import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
 
-/** What robots have in common. */
+/** Select robots. */
 const SELECTOR_FLAGS: readonly FlagRow[] = [
-  { flag: "--site <site>", summary: "those at this site", names: "sites" },
-  { flag: "--region <region>", summary: "those in this region", names: "regions" },
-  { flag: "--type <type>", summary: "those of this robot type", names: "types" },
+  { flag: "--site <site>", summary: "robots at this site", names: "sites" },
+  { flag: "--region <region>", summary: "robots in this region", names: "regions" },
+  { flag: "--type <type>", summary: "robots of this type", names: "types" },
   {
     flag: "--label <name=value>",
-    summary: "those with this label; again for more, all of which must match",
+    summary: "robots with this label; repeatable, all labels must match",
     repeats: true,
     names: "labels",
   },
@@ -19,10 +22,9 @@ const SELECTOR_FLAGS: readonly FlagRow[] = [
 const WAIT_FLAGS: readonly FlagRow[] = [
   {
     flag: "--wait",
-    summary:
-      "wait until it is ready: exit 0, or 6 if it needs a person, 7 if another takes its place, 1 after --timeout",
+    summary: "wait until it is ready: exit 0, or 6 if it needs attention, 7 if another replaces it, 1 after --timeout",
   },
-  { flag: "--timeout <time>", summary: "how long at most: 90s, 10m, 2h (default: 30m)" },
+  { flag: "--timeout <time>", summary: "longest wait: 90s, 10m, 2h (default: 30m)" },
 ];
 
 export const robotRows: readonly OperatorRow[] = [
@@ -32,56 +34,66 @@ export const robotRows: readonly OperatorRow[] = [
     summary: "list the registered robots, oldest first",
     flags: [
       ...SELECTOR_FLAGS,
-      { flag: "--digest", summary: "with the digest of their configuration, and when it changed" },
+      { flag: "--online", summary: "only robots that are online" },
+      { flag: "--offline", summary: "only enrolled robots that are offline" },
+      { flag: "--digest", summary: "show the configuration digest, and when it changed" },
       {
         flag: "--sort <column>",
-        summary: "by this column; added is when it first registered; changed puts the last change first",
-        choices: ["name", "type", "region", "site", "added", "changed"],
+        summary: "sort by this column; added: first registration; changed: latest change first",
+        choices: ["name", "type", "region", ...ROBOT_TEXT_NAMES, "added", "changed"],
       },
       ...LIST_FLAGS,
     ],
     examples: [
       "robot-policy robots list --site plant-1 --label cell=packing",
+      "robot-policy robots list --offline",
       "robot-policy robots list --digest --sort changed",
     ],
     load: async () => (await import("../operator/robots/list.ts")).robotsList,
   },
   {
     name: "robots show",
-    summary: "show one robot, by its name or id",
+    summary: "show a robot, by name or id",
     argument: "ROBOT",
     names: ["robots"],
     flags: [
-      { flag: "--history", summary: "its registrations, with what changed and by whom" },
-      { flag: "--contract", summary: "its cameras and axes, as it registered them" },
+      { flag: "--history", summary: "show its registrations, what changed, and who sent them" },
+      { flag: "--contract", summary: "show the cameras and axes that it registered" },
     ],
     examples: ["robot-policy robots show arm-7 --history", "robot-policy robots show arm-7 --contract"],
     load: async () => (await import("../operator/robots/show.ts")).robotsShow,
   },
   {
     name: "robots setup",
-    summary: "register a robot on which no agent runs; one that is registered keeps what is not given again",
+    summary: "register a robot that runs no agent; a registered robot keeps what is not given again",
     flags: [
-      { flag: "--from <file>", summary: "YAML file that says it, or - for stdin; flags replace what it says" },
+      { flag: "--from <file>", summary: "YAML file with these values, or - for stdin; flags take precedence" },
       { flag: "--name <name>", summary: "unique, stable name of the robot" },
-      { flag: "--type <type>", summary: "its robot type id", names: "catalog" },
-      { flag: "--region <region>", summary: "the cloud region nearest to it", names: "regions" },
-      { flag: "--site <site>", summary: "the site it is at", names: "sites" },
-      { flag: "--clear-site", summary: "it is at no site any more" },
+      { flag: "--type <type>", summary: "robot type id", names: "catalog" },
+      { flag: "--region <region>", summary: "cloud region nearest to the robot", names: "regions" },
+      ...ROBOT_TEXT_NAMES.flatMap(textFlags),
       {
         flag: "--label <name=value>",
-        summary: "a label of it, in place of all it had; again for more",
+        summary: "label of the robot; repeatable, together they replace its labels",
         repeats: true,
         names: "labels",
       },
-      { flag: "--clear-labels", summary: "it has no labels any more" },
+      { flag: "--clear-labels", summary: "remove its labels" },
       {
         flag: "--file <file>",
-        summary: "a configuration file to make the digest of; again for more, in order",
+        summary: "configuration file to compute the digest from; repeatable, in digest order",
         repeats: true,
       },
-      { flag: "--configuration-digest <digest>", summary: "the digest itself, as robot-policy-agent digest prints it" },
+      {
+        flag: "--configuration-digest <digest>",
+        summary: "digest of the configuration files, as robot-policy-agent digest prints it",
+      },
       { flag: "--manifest <file>", summary: "robot manifest with its type, configuration files and contract" },
+      {
+        flag: "--replace <robot>",
+        summary: "replace the enrolled computer of this robot, also if it is online",
+        names: "robots",
+      },
       YES_FLAG,
       DRY_RUN_FLAG,
     ],
@@ -98,12 +110,13 @@ export const fleetRows: readonly OperatorRow[] = [
   {
     name: "fleets list",
     aliases: ["ls"],
-    summary: "list the fleets, with what keeps them from being ready and what to do",
+    summary: "list the fleets, why they are not ready, and what to do",
     flags: [
-      { flag: "--status <status>", summary: "in this state alone", choices: FLEET_STATUSES },
+      { flag: "--status <status>", summary: "only fleets with this status", choices: FLEET_STATUSES },
       {
         flag: "--sort <column>",
-        summary: "by this column; status puts those first that need a person, ready those with the fewest robots ready",
+        summary:
+          "sort by this column; status: fleets that need attention first; ready: smallest share of ready robots first",
         choices: ["name", "status", "ready", "model"],
       },
       ...LIST_FLAGS,
@@ -117,7 +130,7 @@ export const fleetRows: readonly OperatorRow[] = [
   },
   {
     name: "fleets show",
-    summary: "show one fleet, by its name or id: why it is ready or not",
+    summary: "show a fleet, by name or id, and why it is not ready",
     argument: "FLEET",
     names: ["fleets"],
     flags: [],
@@ -128,16 +141,28 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets create",
     summary: "create a fleet of robots that share a model",
     flags: [
-      { flag: "--from <file>", summary: "YAML file that says it, or - for stdin; flags replace what it says" },
+      { flag: "--from <file>", summary: "YAML file with these values, or - for stdin; flags take precedence" },
       { flag: "--name <name>", summary: "name of the fleet" },
       { flag: "--model <model>", summary: "model by its slug, or checkpoint by its id", names: "models" },
-      { flag: "--robot <robot>", summary: "a member, by name or id; again for more", repeats: true, names: "robots" },
+      { flag: "--robot <robot>", summary: "member, by name or id; repeatable", repeats: true, names: "robots" },
       ...SELECTOR_FLAGS,
-      { flag: "--peak <number>", summary: "robots that are active at the same time, at most (default: those named)" },
-      { flag: "--mode <mode>", summary: "when capacity is kept (default: always_ready)", choices: READINESS_MODES },
+      {
+        flag: "--membership <membership>",
+        summary: "follow: robots join and leave as they come to match; snapshot: those that match now (the default)",
+        choices: MEMBERSHIPS,
+      },
+      {
+        flag: "--peak <number>",
+        summary: "maximum number of robots that are active at the same time (default: the number of --robot)",
+      },
+      {
+        flag: "--mode <mode>",
+        summary: "when capacity is kept ready (default: always_ready)",
+        choices: READINESS_MODES,
+      },
       {
         flag: "--window <start/end>",
-        summary: "an operating window, which makes the mode scheduled; again for more",
+        summary: "operating window, which implies the mode scheduled; repeatable",
         repeats: true,
       },
       ...WAIT_FLAGS,
@@ -146,29 +171,57 @@ export const fleetRows: readonly OperatorRow[] = [
     examples: [
       "robot-policy fleets create --name packing --model pi0.5 --robot arm-1 --robot arm-2 --wait",
       "robot-policy fleets create --name night --model pi0.5 --site plant-1 --peak 4 --window 2030-01-31T20:00:00Z/2030-02-01T04:00:00Z",
+      "robot-policy fleets create --name plant --model pi0.5 --site plant-1 --membership follow --peak 40",
       "robot-policy fleets create --from fleet.yaml --dry-run",
     ],
     load: async () => (await import("../operator/fleets/create.ts")).fleetsCreate,
   },
   {
     name: "fleets update-model",
-    summary: "roll another model out to a fleet; the old one serves until the new one is ready",
+    summary: "update the model of a fleet; the old one serves until the new one is ready",
     argument: "FLEET MODEL",
     names: ["fleets", "models"],
     flags: [...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
     load: async () => (await import("../operator/fleets/update-model.ts")).fleetsUpdateModel,
   },
+  {
+    name: "fleets update",
+    summary: "change whether robots join and leave a fleet as they come to match its selector",
+    argument: "FLEET",
+    names: ["fleets"],
+    flags: [
+      {
+        flag: "--membership <membership>",
+        summary: "follow: robots join and leave; snapshot: the fleet keeps the robots that it has",
+        choices: MEMBERSHIPS,
+      },
+      YES_FLAG,
+      DRY_RUN_FLAG,
+    ],
+    examples: ["robot-policy fleets update packing --membership follow"],
+    load: async () => (await import("../operator/fleets/update.ts")).fleetsUpdate,
+  },
+  {
+    name: "fleets remove",
+    aliases: ["rm"],
+    summary: "delete a fleet; its robots stay",
+    argument: "FLEET",
+    names: ["fleets"],
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy fleets remove packing"],
+    load: async () => (await import("../operator/fleets/remove.ts")).fleetsRemove,
+  },
 ];
 
 export const deployRows: readonly OperatorRow[] = [
   {
     name: "deploy",
-    summary: "have one robot run a model",
+    summary: "deploy a model to a robot",
     argument: "MODEL",
     names: ["models"],
     flags: [
-      { flag: "--robot <robot>", summary: "the robot, by name or id", repeats: true, names: "robots" },
+      { flag: "--robot <robot>", summary: "robot, by name or id", repeats: true, names: "robots" },
       ...WAIT_FLAGS,
       YES_FLAG,
       DRY_RUN_FLAG,
@@ -177,3 +230,11 @@ export const deployRows: readonly OperatorRow[] = [
     load: async () => (await import("../operator/deployments/deploy.ts")).deploy,
   },
 ];
+
+function textFlags(text: RobotTextName): readonly FlagRow[] {
+  const { flag, clearFlag } = TEXT_FLAGS[text];
+  return [
+    { flag: `${flag} <${text}>`, summary: `${text} of the robot`, names: `${text}s` },
+    { flag: clearFlag, summary: `remove its ${text}` },
+  ];
+}

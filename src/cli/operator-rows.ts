@@ -1,5 +1,5 @@
 import { DEPLOYMENT_STATUSES } from "../api/deployments.ts";
-import { API_KEY_SCOPES } from "../api/wire/scopes.ts";
+import { GENERAL_SCOPES } from "../api/wire/scopes.ts";
 import type { OperatorRow } from "./operator-flags.ts";
 import { COLUMN_FLAGS, DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
 
@@ -8,17 +8,17 @@ export const deploymentRows: readonly OperatorRow[] = [
   {
     name: "deployments list",
     aliases: ["ls"],
-    summary: "list what runs where",
+    summary: "list the deployments",
     flags: [
       {
         flag: "--robot <robot>",
-        summary: "on this robot alone, by name or id; again for more",
+        summary: "only on this robot, by name or id; repeatable",
         repeats: true,
         names: "robots",
       },
-      { flag: "--model <model>", summary: "of this model alone", names: "models" },
-      { flag: "--status <status>", summary: "in this state alone", choices: DEPLOYMENT_STATUSES },
-      { flag: "--all", summary: "also what ran: deployments that are retired" },
+      { flag: "--model <model>", summary: "only of this model", names: "models" },
+      { flag: "--status <status>", summary: "only with this status", choices: DEPLOYMENT_STATUSES },
+      { flag: "--all", summary: "include retired deployments" },
       ...LIST_FLAGS,
     ],
     examples: ["robot-policy deployments list", "robot-policy deployments list --status failed --watch"],
@@ -26,7 +26,7 @@ export const deploymentRows: readonly OperatorRow[] = [
   },
   {
     name: "deployments show",
-    summary: "show one deployment, by its id or the robot it runs on",
+    summary: "show a deployment, by its id or its robot",
     argument: "DEPLOYMENT",
     names: ["deployments"],
     flags: [],
@@ -35,7 +35,7 @@ export const deploymentRows: readonly OperatorRow[] = [
   },
   {
     name: "deployments retire",
-    summary: "retire one deployment, by its id or the robot it runs on",
+    summary: "retire a deployment, by its id or its robot",
     argument: "DEPLOYMENT",
     names: ["deployments"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
@@ -55,7 +55,7 @@ export const modelRows: readonly OperatorRow[] = [
   },
   {
     name: "models show",
-    summary: "show a model, its checkpoints and what they ask of a robot",
+    summary: "show a model, its checkpoints and their requirements",
     argument: "MODEL",
     names: ["models"],
     flags: [],
@@ -64,48 +64,62 @@ export const modelRows: readonly OperatorRow[] = [
   },
 ];
 
-/** Keys, usage and the raw interface. */
+/** Keys, usage, audit log and raw requests. */
 export const organizationRows: readonly OperatorRow[] = [
   {
     name: "keys create",
-    summary: "create an API key; it is shown this once, or written to a file of its own",
+    summary: "create an API key; prints it once, or writes it to a new file",
     argument: "LABEL",
     flags: [
       {
         flag: "--scope <scope>",
-        summary: `what it may do, again for each: ${API_KEY_SCOPES.join(", ")}; everything when left out`,
+        summary: `what it may do, repeatable: ${GENERAL_SCOPES.join(", ")} (default: everything)`,
         repeats: true,
-        suggestions: API_KEY_SCOPES,
+        suggestions: GENERAL_SCOPES,
       },
-      { flag: "--expires <when>", summary: "until when it works: 2030-01-31 (UTC), 2030-01-31T08:00:00Z, or 90d, 12h" },
+      {
+        flag: "--expires <when>",
+        summary: "when it expires: 2030-01-31 (UTC), 2030-01-31T08:00:00Z, or 90d, 12h from now",
+      },
       {
         flag: "--robot <name>",
-        summary: "a robot that it may set up, again for each; any when left out",
+        summary: "robot that it may register; repeatable (default: any)",
         repeats: true,
       },
-      { flag: "--max-robots <count>", summary: "how many new robots it may add" },
-      { flag: "--independent", summary: "let it go on when the key that you work with now is revoked" },
-      { flag: "--out <file>", summary: "write it to this new file, for you alone to read, and do not show it" },
+      { flag: "--enroll", summary: "a key with which robots enroll without an approval, and nothing else" },
+      { flag: "--uses <count>", summary: "how many robots may enroll with it" },
+      { flag: "--site <site>", summary: "site of the robots that enroll with it", names: "sites" },
+      { flag: "--region <region>", summary: "region of the robots that enroll with it", names: "regions" },
+      {
+        flag: "--label <name=value>",
+        summary: "label of the robots that enroll with it; repeatable",
+        repeats: true,
+        names: "labels",
+      },
+      { flag: "--max-robots <count>", summary: "maximum number of new robots that it may register" },
+      { flag: "--independent", summary: "keep it valid when the key that creates it is revoked" },
+      { flag: "--out <file>", summary: "write it to this new file, which only you can read, and do not print it" },
       DRY_RUN_FLAG,
     ],
     examples: [
       "robot-policy keys create 'cell 4' --scope robots:setup --robot cell-4 --out ./api-key",
       "robot-policy keys create dashboard --scope robots:read --scope fleets:read --expires 90d",
       "robot-policy keys create 'next operator' --independent",
+      "robot-policy keys create 'images of July' --enroll --uses 500 --expires 7d --site plant-1",
     ],
-    load: async () => (await import("../operator/keys/keys.ts")).keysCreate,
+    load: async () => (await import("../operator/keys/create.ts")).keysCreate,
   },
   {
     name: "keys list",
     aliases: ["ls"],
-    summary: "list the API keys, without the keys themselves",
+    summary: "list the API keys, without their secrets",
     flags: LIST_FLAGS,
     examples: ["robot-policy keys list"],
-    load: async () => (await import("../operator/keys/keys.ts")).keysList,
+    load: async () => (await import("../operator/keys/list.ts")).keysList,
   },
   {
     name: "keys revoke",
-    summary: "have an API key refused from now on, and those made with it, by its id or label",
+    summary: "revoke an API key, by its id or label, and the keys that were created with it",
     argument: "KEY",
     names: ["keys"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
@@ -114,15 +128,15 @@ export const organizationRows: readonly OperatorRow[] = [
   },
   {
     name: "usage",
-    summary: "show what was used, by robot, model or day",
+    summary: "show the usage, by robot, model or day",
     flags: [
       {
         flag: "--since <when>",
-        summary: "from then on: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h back (default: 30d)",
+        summary: "start: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h ago (default: 30d)",
       },
-      { flag: "--until <when>", summary: "up to then, written in the same ways" },
-      { flag: "--by <what>", summary: "sums by robot, model or day", choices: ["robot", "model", "day"] },
-      { flag: "--csv", summary: "comma-separated values, for a spreadsheet" },
+      { flag: "--until <when>", summary: "end, in the same formats (default: now)" },
+      { flag: "--by <what>", summary: "sum up by robot, model or day", choices: ["robot", "model", "day"] },
+      { flag: "--csv", summary: "print comma-separated values, for a spreadsheet" },
       ...COLUMN_FLAGS,
     ],
     examples: [
@@ -137,15 +151,15 @@ export const organizationRows: readonly OperatorRow[] = [
     flags: [
       {
         flag: "--since <when>",
-        summary: "from then on: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h back (default: 30d)",
+        summary: "start: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h ago (default: 30d)",
       },
       {
         flag: "--robot <robot>",
-        summary: "the registrations of this robot, and those that were refused, by name or id; again for more",
+        summary: "accepted and refused registrations of this robot, by name or id; repeatable",
         repeats: true,
         names: "robots",
       },
-      { flag: "--refused", summary: "refused registrations alone" },
+      { flag: "--refused", summary: "only refused registrations" },
       ...COLUMN_FLAGS,
     ],
     examples: ["robot-policy audit --since 7d", "robot-policy audit --refused --robot cell-4"],
@@ -153,18 +167,18 @@ export const organizationRows: readonly OperatorRow[] = [
   },
   {
     name: "api",
-    summary: "send any request, and print the answer as it comes",
+    summary: "send any request, and print the answer unchanged",
     argument: "METHOD [PATH]",
     flags: [
       {
         flag: "--field <name=value>",
-        summary: "a member of the body, or of the query with GET; numbers, true, false and null are taken as such",
+        summary: "member of the body, or of the query with GET; numbers, true, false and null keep their types",
         repeats: true,
       },
-      { flag: "--raw-field <name=value>", summary: "the same, always as text", repeats: true },
-      { flag: "--input <file>", summary: "the body, from a file, or - for stdin" },
-      { flag: "--paginate", summary: "ask for every page of a list, as one document" },
-      { flag: "--include", summary: "print the status and the headers too" },
+      { flag: "--raw-field <name=value>", summary: "the same, always as a string", repeats: true },
+      { flag: "--input <file>", summary: "file with the body, or - for stdin" },
+      { flag: "--paginate", summary: "fetch all pages of a list, and join them into one document" },
+      { flag: "--include", summary: "also print status and headers" },
       DRY_RUN_FLAG,
     ],
     examples: [
@@ -177,14 +191,14 @@ export const organizationRows: readonly OperatorRow[] = [
   },
 ];
 
-/** Who the operator is, and at which service. */
+/** Logins and contexts. */
 export const accountRows: readonly OperatorRow[] = [
   {
     name: "login",
-    summary: "sign in by a page in a browser, and remember the service",
+    summary: "sign in on a page in a browser, and save the service as a context",
     flags: [
-      { flag: "--no-browser", summary: "the browser is on another computer: open none, and wait for the approval" },
-      { flag: "--key-file <file>", summary: "has no meaning here: a login works without a key", hidden: true },
+      { flag: "--no-browser", summary: "open no browser; approve the login in a browser on another computer" },
+      { flag: "--key-file <file>", summary: "not used: a login needs no key", hidden: true },
     ],
     examples: [
       "robot-policy login --url https://policy.example.com",
@@ -195,14 +209,14 @@ export const accountRows: readonly OperatorRow[] = [
   },
   {
     name: "logout",
-    summary: "end the login at the service and forget it here",
+    summary: "end the login at the service, and delete it here",
     flags: [],
     examples: ["robot-policy logout", "robot-policy logout --context lab"],
     load: async () => (await import("../operator/logins/logout.ts")).logout,
   },
   {
     name: "whoami",
-    summary: "show the service, the credential that is used, and whose it is",
+    summary: "show the service, the credential, and its organization",
     flags: [],
     examples: ["robot-policy whoami"],
     load: async () => (await import("../operator/logins/whoami.ts")).whoami,
@@ -210,14 +224,14 @@ export const accountRows: readonly OperatorRow[] = [
   {
     name: "contexts list",
     aliases: ["ls"],
-    summary: "list the services that are known here",
+    summary: "list the saved services",
     flags: [],
     examples: ["robot-policy contexts list"],
     load: async () => (await import("../operator/logins/contexts.ts")).contextsList,
   },
   {
     name: "contexts show",
-    summary: "show one of them, or the current one",
+    summary: "show a saved service, by default the current one",
     argument: "[NAME]",
     names: ["contexts"],
     flags: [],
@@ -226,7 +240,7 @@ export const accountRows: readonly OperatorRow[] = [
   },
   {
     name: "contexts use",
-    summary: "make one of them current: the one that commands speak to",
+    summary: "make a saved service the current one, which commands use by default",
     argument: "NAME",
     names: ["contexts"],
     flags: [],
@@ -235,7 +249,7 @@ export const accountRows: readonly OperatorRow[] = [
   },
   {
     name: "contexts add",
-    summary: "remember a service, with --url, and --key-file where there is one",
+    summary: "save a service: --url, and --key-file if it needs one",
     argument: "NAME",
     flags: [],
     examples: ["robot-policy contexts add lab --url https://policy.lab.example --key-file ~/lab.key"],
@@ -244,7 +258,7 @@ export const accountRows: readonly OperatorRow[] = [
   {
     name: "contexts remove",
     aliases: ["rm"],
-    summary: "forget a service, and end the login there",
+    summary: "delete a saved service, and end its login",
     argument: "NAME",
     names: ["contexts"],
     flags: [],

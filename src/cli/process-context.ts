@@ -20,8 +20,8 @@ export interface ProcessContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   onHangup(callback: () => void): void;
-  readonly process_id: number;
-  readonly user_id: number;
+  readonly processId: number;
+  readonly userId: number;
 }
 
 /**
@@ -75,8 +75,8 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     onHangup(callback) {
       hangup = callback;
     },
-    process_id: own.pid,
-    user_id: own.getuid?.() ?? 0,
+    processId: own.pid,
+    userId: own.getuid?.() ?? 0,
   };
 }
 

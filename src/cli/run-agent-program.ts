@@ -15,7 +15,7 @@ export async function runAgentProgram(
   clock = systemClock,
 ): Promise<number> {
   const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = own.environment;
-  const machine = { ...systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.process_id), clock };
+  const machine = { ...systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.processId), clock };
   const context = { ...own, machine, version: VERSION };
   const flags = daemonFlags(argv);
   if (flags !== null) {

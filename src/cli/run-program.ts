@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { nearest } from "../manifest/nearest.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { maskSecrets } from "../platform/text/service-key.ts";
+import { maskSecrets } from "../api/wire/service-key.ts";
 import { flagsOf } from "./command-table.ts";
 import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
 import type { ProgramTerminal } from "./terminal.ts";
@@ -217,7 +217,7 @@ function refuseForeignFlags(program: Command, command: Command): void {
     (option) => !own.has(option.attributeName()) && program.getOptionValueSource(option.attributeName()) === "cli",
   );
   if (foreign === undefined) return;
-  refuse(program, `option '${foreign.long ?? foreign.flags}' has no meaning for the command '${command.name()}'`);
+  refuse(program, `option '${foreign.long ?? foreign.flags}' does not apply to the command '${command.name()}'`);
 }
 
 function addFlags(command: Command, flags: readonly FlagRow[]): void {

@@ -1,16 +1,15 @@
 /**
- * The address of an operation under the service's own, which may have a path in front.
+ * The URL of an operation below the service's address, which may have a path.
  *
- * @param path with parameters written `{like_this}`; each is one segment, whatever characters are in it.
- * @throws RangeError for a parameter no path can hold (RFC 3986 section 5.2.4). Whoever takes it from a person or a
- * service checks that first: `isPathParameter`.
+ * @param path with parameters written `{like_this}`; each becomes one escaped segment.
+ * @throws RangeError for a parameter that cannot be a segment (RFC 3986 section 5.2.4); check input with `isPathParameter` first.
  */
 export function operationUrl(baseUrl: string, path: string, parameters: Readonly<Record<string, string>>): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => segment(parameters[name] ?? ""));
   return baseUrl.replace(/\/+$/, "") + filled;
 }
 
-/** Whether a path can hold it as one segment: not empty, not `.` or `..`, and no half of a character, which UTF-8 cannot write. */
+/** Whether a text can be one segment of a path: not empty, not `.` or `..`, and without a lone surrogate, which UTF-8 cannot encode. */
 export function isPathParameter(text: string): boolean {
   return text !== "" && text !== "." && text !== ".." && text.isWellFormed();
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { ValidationError } from "../api/wire/errors.ts";
 import { errorBodySchema, validationErrorSchema } from "../api/wire/errors.ts";
 import { isObject } from "../platform/is-object.ts";
-import { maskWholeKeys } from "../platform/text/service-key.ts";
+import { maskWholeKeys } from "../api/wire/service-key.ts";
 import type { CallResult } from "./call-result.ts";
 import { printable } from "./printable.ts";
 import { parseRetryAfter } from "./retry-after.ts";
@@ -12,17 +12,18 @@ import type { HttpAnswer } from "./transport/transport.ts";
 
 const DETAIL_LIMIT = 500;
 const REQUEST_ID_LIMIT = 128;
-/** Findings of one 422 that are kept; a person reads fewer. */
+/** Findings of one 422 that are kept. */
 const VALIDATION_ERRORS_LIMIT = 64;
 const LOC_DEPTH_LIMIT = 32;
 const LOC_ELEMENT_LIMIT = 256;
 const MESSAGE_LIMIT = 300;
 const TYPE_LIMIT = 100;
+const REASON_LIMIT = 64;
 
-/** Other successes (202 "accepted", 205, 206 "a part of it") do not say that it is done. */
+/** Other successes, such as 202 Accepted and 206 Partial Content, do not confirm that the operation is complete. */
 const DONE: ReadonlySet<number> = new Set([200, 201]);
 
-/** What the answer is read with: its schema, the address asked, the time, and the secret it must not repeat. */
+/** What is needed to read an answer; the secret is removed from its texts. */
 export interface Reading<T> {
   readonly schema: z.ZodType<T>;
   readonly url: string;
@@ -30,13 +31,13 @@ export interface Reading<T> {
   readonly secret: Secret;
 }
 
-/** Turns an answer into a result. Everything a stranger wrote is bounded, printable and free of the credential. */
+/** Turns an answer into a result, whose texts are short, printable and without the credential. */
 export function readAnswer<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
   if (answer.status >= 400 && answer.status <= 599) return refused(answer, reading);
   if (answer.status >= 200 && answer.status <= 299) return decoded(answer, reading);
   const undecodable = (detail: string) => ({ kind: "undecodable", status: answer.status, detail }) as const;
   if (answer.status >= 300 && answer.status <= 399) return undecodable(describeRedirect(answer, reading));
-  return undecodable(`status ${answer.status} has no meaning`);
+  return undecodable(`unexpected status ${answer.status}`);
 }
 
 function decoded<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
@@ -46,17 +47,18 @@ function decoded<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
   }
   const body = parseJson(answer.body, reading.secret);
   if (body.kind === "not-json") return undecodable(`the answer is ${describeContent(answer)} instead of JSON`);
-  if (!DONE.has(answer.status)) return undecodable(`status ${answer.status} does not say that it is done`);
+  if (!DONE.has(answer.status))
+    return undecodable(`status ${answer.status} does not confirm that the operation is complete`);
   return readDocument(answer.status, body.value, reading);
 }
 
-/** The schema's reading of what a successful answer holds. */
+/** Parses the document of a successful answer. */
 export function readDocument<T>(status: number, document: unknown, reading: Reading<T>): CallResult<T> {
   const parsed = reading.schema.safeParse(document);
   if (parsed.success) return { kind: "ok", status, value: parsed.data };
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.map(String).join(".")}`;
-  const detail = `the answer has another form than documented${where}: ${issue?.message ?? ""}`;
+  const detail = `the answer does not match the documented schema${where}: ${issue?.message ?? ""}`;
   return { kind: "undecodable", status, detail: clean(detail, reading) };
 }
 
@@ -64,12 +66,14 @@ function refused<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
   const body = parseJson(answer.body, reading.secret);
   const value = body.kind === "json" ? body.value : null;
   const validation = readValidationErrors(value, reading.secret);
+  const reason = errorBodySchema.safeParse(value).data?.reason;
   return {
     kind: "refused",
     status: answer.status,
     detail: describeRefusal(answer, value, validation, reading),
+    ...(reason === undefined ? {} : { reason: quoted(reason, REASON_LIMIT, reading.secret) }),
     validation,
-    retry_after_ms: parseRetryAfter(answer.headers["retry-after"], answer.headers["date"], reading.wallMs),
+    retryAfterMs: parseRetryAfter(answer.headers["retry-after"], answer.headers["date"], reading.wallMs),
     request_id: readRequestId(answer, reading.secret),
   };
 }
@@ -91,7 +95,7 @@ function describeRefusal<T>(
   return `status ${answer.status} with ${value === null ? describeContent(answer) : "JSON that gives no reason"}`;
 }
 
-/** The findings of a 422, without `input` and `ctx`: they repeat what was sent, without a bound. */
+/** The findings of a 422, without `input` and `ctx`, which repeat the request and may be long. */
 function readValidationErrors(value: unknown, secret: Secret): ValidationError[] | null {
   const list = z.object({ detail: z.array(z.unknown()) }).safeParse(value);
   if (!list.success) return null;
@@ -111,7 +115,7 @@ function readValidationErrors(value: unknown, secret: Secret): ValidationError[]
 
 function describeRedirect<T>(answer: HttpAnswer, reading: Reading<T>): string {
   const target = URL.parse(answer.headers["location"] ?? "", reading.url);
-  // The origin alone: the rest may be long, and hold tokens of a login page.
+  // Only the origin: the rest may be long and contain tokens of a login page.
   const where = target === null || target.origin === "null" ? "elsewhere" : `to ${target.origin}`;
   return clean(`the answer redirects ${where}; redirects are not followed`, reading);
 }
@@ -123,21 +127,21 @@ function describeContent(answer: HttpAnswer): string {
   if (/html/i.test(type) || /^<(?:!doctype html|html)/i.test(start)) {
     return "a web page (a captive portal, or a wrong address?)";
   }
-  if (answer.headers["content-encoding"] !== undefined) return "compressed data that was not asked for";
+  if (answer.headers["content-encoding"] !== undefined) return "compressed data that was not requested";
   return /^text\//i.test(type) ? "plain text" : "data of an unknown kind";
 }
 
 type Json = { readonly kind: "json"; readonly value: unknown } | { readonly kind: "not-json" };
 
-/** The document, without the credential wherever a gateway that echoes requests put it. */
+/** Parses JSON, and removes the credential, which a gateway may echo. */
 function parseJson(bytes: Uint8Array, secret: Secret): Json {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    // A character of the credential may be written as an escape. Reviving every list would be slow.
+    // JSON may escape characters of the credential. A reviver would be slow for every long list.
     const mayHoldSecret = text.includes("\\") || secret.redactFrom(text) !== text;
     return { kind: "json", value: mayHoldSecret ? JSON.parse(text, redactingReviver(secret)) : JSON.parse(text) };
   } catch {
-    // Nested too deeply to be searched is not JSON either.
+    // Also for JSON that is nested too deep for the reviver.
     return { kind: "not-json" };
   }
 }
@@ -159,7 +163,7 @@ function clean<T>(text: string, reading: Reading<T>): string {
   return quoted(text, DETAIL_LIMIT, reading.secret);
 }
 
-/** Redacts before cutting, so that no half of a key is left, and after, lest dropping characters puts one together. */
+/** Redacts before shortening, so that no part of a key remains, and afterwards, because removing characters may join the parts of a key. */
 function quoted(text: string, limit: number, secret: Secret): string {
   const redacted = (each: string) => maskWholeKeys(secret.redactFrom(each));
   return redacted(printable(redacted(text), limit));

@@ -2,22 +2,24 @@ import type { ValidationError } from "../api/wire/errors.ts";
 import type { CredentialProblem } from "./credentials.ts";
 import type { UnreachableReason } from "./transport/transport.ts";
 
-/** What became of a call. Texts are one line, bounded, printable, and hold no credential. */
+/** The result of a call. Its texts are one short, printable line without the credential. */
 export type CallResult<T> =
   | { readonly kind: "ok"; readonly status: number; readonly value: T }
   | {
-      /** The service said no (4xx) or could not (5xx). */
+      /** The service refused the request (4xx) or failed (5xx). */
       readonly kind: "refused";
       readonly status: number;
       readonly detail: string;
+      /** More precise than the status, where programs can act on it; absent where the service gives none. */
+      readonly reason?: string;
       /** The findings of a 422, without `input` and `ctx`; null when the answer has none. */
       readonly validation: readonly ValidationError[] | null;
-      /** What Retry-After asked for, at most an hour. */
-      readonly retry_after_ms: number | null;
+      /** The delay from Retry-After, at most an hour; null for none. */
+      readonly retryAfterMs: number | null;
       readonly request_id: string | null;
     }
   | {
-      /** Somebody answered, but not as the service does: a captive portal, a redirect, a body beyond all bounds. */
+      /** The answer is not one of a service: it comes from a captive portal, redirects, or is too large. */
       readonly kind: "undecodable";
       readonly status: number;
       readonly detail: string;

@@ -1,12 +1,12 @@
 /**
- * The client room: how the programs talk to a robot policy service.
+ * The client room: requests to a robot policy service.
  *
- * This file is what a robot needs of it, operation-client.ts what a terminal does. A call comes back as a value, whatever
- * happened. Nothing here retries; the caller knows what a failure means to it (platform/retry.ts has the
- * delays). A credential is asked for before each request, so that one replaced on disk counts at once (credentials.ts).
+ * This file has the operations that a robot computer uses, operation-client.ts all operations, for a terminal. Calls return failures as
+ * values and never retry: the caller decides that (platform/retry.ts). The credential is loaded before each request, so that a replaced key
+ * file is used at once (credentials.ts).
  *
- * transport/transport.ts is the seam to the network. transport/undici-transport.ts is the real one: proxies (transport/proxy.ts), private certificate
- * authorities (transport/certificates.ts), time limits (transport/limits.ts), loaded when the first request needs them.
+ * transport/transport.ts is the interface to the network. transport/undici-transport.ts implements it, with proxies (transport/proxy.ts),
+ * private certificate authorities (transport/certificates.ts) and time limits (transport/limits.ts), which the first request loads.
  */
 import type { ZodType } from "zod";
 
@@ -20,7 +20,7 @@ import { sendRequest, unreachable } from "./send-request.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
 import { loadLate } from "./transport/load-late.ts";
 
-/** What a robot computer asks of the service; operation-client.ts has all operations. Throws nothing but bugs. */
+/** The operations that a robot computer uses. They throw only for bugs. */
 export interface ServiceClient {
   /** @param ready awaited before anything is sent; the credential is read meanwhile. */
   setupRobot(
@@ -29,12 +29,12 @@ export interface ServiceClient {
     ready?: Promise<void>,
   ): Promise<CallResult<{ readonly robot: RobotView }>>;
   /**
-   * What the service holds of a robot. Beyond the service document: a service may answer 404 to all of it.
+   * The registration of a robot at the service. Beyond the service document: a service may lack it and answer 404.
    *
    * @param robot a name that `isPathParameter` accepts.
    */
   getRegistration(robot: string, signal: AbortSignal): Promise<CallResult<HeldRegistration>>;
-  /** Where the service has endpoints. Beyond the service document as well. */
+  /** The regions in which the service has endpoints. Beyond the service document, too. */
   listRegions(signal: AbortSignal): Promise<CallResult<{ readonly regions: readonly string[] }>>;
 }
 
@@ -43,7 +43,7 @@ export interface ClientOptions extends ServiceAccess {
   readonly credential: () => Promise<Credential | CredentialProblem>;
 }
 
-/** Of an answer that holds one thing, and of one that holds a list. */
+/** The maximum size of an answer with one record, and of one with a list. */
 export const RECORD_LIMIT_BYTES = 1_048_576;
 export const LIST_LIMIT_BYTES = 33_554_432;
 
@@ -58,14 +58,14 @@ export function createClient(options: ClientOptions): ServiceClient {
     const { secret } = credential;
     const sent = await sendRequest(options, request, secret, signal);
     if (sent.kind === "unreachable") return sent;
-    // Loaded with the first answer: the schemas would cost a start a third of its time (10 ms), and most starts need none.
+    // Loaded with the first answer: the schemas take 10 ms, a third of a start, and most starts need none.
     try {
       await loadLate(() => import("zod"));
     } catch (error) {
       return unreachable(error, secret);
     }
     const { readAnswer } = await import("./answer.ts");
-    const { answer, wall_ms: wallMs } = sent;
+    const { answer, wallMs } = sent;
     return readAnswer(answer, { schema: await loadSchema(), url: request.url, wallMs, secret });
   }
 

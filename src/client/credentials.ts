@@ -5,10 +5,10 @@ import type { Files, FileStat, ReadableFile } from "../platform/files/files.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import { Secret } from "./secret.ts";
 
-/** A key is a line; anything larger is another file. */
+/** A key is one line; a larger file is something else. */
 const KEY_FILE_LIMIT_BYTES = 4096;
 
-/** Longest key taken; it has to fit into a header with room to spare. */
+/** The longest accepted key; it has to fit into a header. */
 const KEY_LENGTH_LIMIT = 512;
 
 /** `sk_<marker>_<key>` (service document, section 5), of the characters a bearer token may have (RFC 6750 section 2.1). */
@@ -28,7 +28,8 @@ export interface Credential {
   readonly where: string;
 }
 
-export type CredentialSource = "systemd" | "key-file" | "environment";
+/** `enrolment`: the robot's own, beside the API keys. */
+export type CredentialSource = "systemd" | "key-file" | "environment" | "enrolment";
 
 export type CredentialProblemCode =
   | "key-missing"
@@ -41,15 +42,17 @@ export type CredentialProblemCode =
   | "key-line-ending"
   | "key-several-lines"
   | "key-space"
-  | "key-form";
+  | "key-form"
+  /** The robot's own credential must not be used now. */
+  | "not-enrolled";
 
-/** There is no usable key. The texts never repeat any of it. */
+/** There is no usable key. The texts contain no part of it. */
 export interface CredentialProblem {
   readonly kind: "credential-problem";
   readonly code: CredentialProblemCode;
   readonly what: string;
   readonly where: string;
-  /** What to do; a command where one does it. */
+  /** What to do, as a command where possible. */
   readonly fix: string;
 }
 
@@ -60,19 +63,19 @@ export interface CredentialSources {
   readonly keyFile?: string | undefined;
   /** Value of `ROBOT_POLICY_API_KEY`. */
   readonly environmentKey?: string | undefined;
-  /** The user this program runs as; a key file belongs to it or to root. */
+  /** The user that this program runs as. It or root must own the key file. */
   readonly serviceUserId: number;
-  /** Its name, for the commands that mend; the number stands for it where there is none. */
+  /** Its name, for commands in messages; the number is used where it has none. */
   readonly serviceUserName?: string | undefined;
 }
 
 /**
- * Finds the API key: the systemd credential, else the key file, else the environment. A file that is there counts,
- * however bad: its problem is the answer, not the next place.
+ * Finds the API key: the systemd credential, else the key file, else the environment. The
+ * problem of an existing file is reported, and the next source is not tried.
  *
- * The key file must be nobody else's to read or write. A systemd credential is guarded by systemd.
+ * Other users must have no access to the key file. systemd protects its credentials itself.
  *
- * @throws nothing but bugs; call it again for each request, so that a replaced key is used at once.
+ * @throws only bugs. Call it for each request, so that a replaced key is used at once.
  */
 export async function loadCredential(
   sources: CredentialSources,
@@ -108,7 +111,7 @@ async function readKeyFile(
     return unopened(error, path, user);
   }
   try {
-    // Of the open file, so that what is checked is what is read.
+    // Check the open file, so that the checked file is the one that is read.
     const stat = await file.stat();
     const bad = checkFile(stat, path, source, user) ?? (source === "systemd" ? null : await checkFolder(path, files));
     if (bad !== null) return bad;
@@ -118,7 +121,7 @@ async function readKeyFile(
   } catch (error) {
     return unopened(error, path, user);
   } finally {
-    // It was only read; a close that fails has lost nothing.
+    // Nothing was written, so a failed close loses nothing.
     await file.close().catch(() => {});
   }
 }
@@ -160,11 +163,11 @@ function checkFile(
       "give the path of a file with the key",
     );
   }
-  if (stat.size_bytes > KEY_FILE_LIMIT_BYTES) return tooLarge(path);
+  if (stat.sizeBytes > KEY_FILE_LIMIT_BYTES) return tooLarge(path);
   if (source === "systemd") return null;
-  // Root provisions for a service user, whose own the file is then.
-  if (serviceUserId !== 0 && stat.user_id !== 0 && stat.user_id !== serviceUserId) {
-    const what = `the key file belongs to user ${stat.user_id}, neither root nor the agent`;
+  // Root may provision for a service user, who then owns the file.
+  if (serviceUserId !== 0 && stat.userId !== 0 && stat.userId !== serviceUserId) {
+    const what = `the key file belongs to user ${stat.userId}, neither root nor the agent`;
     return problem("key-owner", path, what, `chown ${nameOf(user)} ${shellWord(path)}`);
   }
   if ((stat.mode & 0o066) !== 0) {
@@ -175,7 +178,7 @@ function checkFile(
   return null;
 }
 
-/** Whoever may replace the key file decides on whose behalf the robot is registered; in a sticky folder nobody may. */
+/** A user who can replace the key file chooses the organization of the robot. In a sticky folder only the owner of the file can. */
 async function checkFolder(path: string, files: Files): Promise<CredentialProblem | null> {
   const folder = dirname(path);
   const { mode } = await files.stat(folder);
@@ -184,7 +187,7 @@ async function checkFolder(path: string, files: Files): Promise<CredentialProble
   return problem("key-exposed", folder, what, `chmod o-w ${shellWord(folder)}`);
 }
 
-/** Null when the file grew beyond the limit after it was looked at. */
+/** Null when the file grew beyond the limit after its check. */
 async function readText(file: ReadableFile): Promise<string | null> {
   const buffer = new Uint8Array(KEY_FILE_LIMIT_BYTES + 1);
   let length = 0;
@@ -196,11 +199,11 @@ async function readText(file: ReadableFile): Promise<string | null> {
   return null;
 }
 
-/** Judges what stands in a key file, on stdin or in the environment. */
+/** Parses the content of a key file, of stdin, or of the environment variable. */
 export function parseKey(text: string, source: CredentialSource, where: string): Credential | CredentialProblem {
   const bad = (code: CredentialProblemCode, what: string, fix: string) => problem(code, where, what, fix);
   const rewrite = "write the key alone, on one line";
-  // One line feed at the end is what every editor and `echo` add.
+  // Editors and `echo` add one line feed.
   const key = text.replace(/\n$/, "");
   if (key.trim() === "") return bad("key-empty", "there is no key in it", rewrite);
   if (key.includes("\r")) {

@@ -1,7 +1,7 @@
-/** No document of a service comes near it. */
+/** Far deeper than any document of a service. */
 const DEPTH_LIMIT = 256;
 
-/** Whether a document is nested so deep that it is none: who prints it as JSON again would run out of stack. */
+/** Whether a document is nested so deep that printing it as JSON could overflow the stack. */
 export function isTooDeep(document: unknown): boolean {
   let level: readonly unknown[] = [document];
   for (let depth = 0; depth < DEPTH_LIMIT; depth += 1) {

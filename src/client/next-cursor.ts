@@ -1,9 +1,9 @@
-/** A cursor is short; longer headers are none of ours. */
+/** A cursor is short; longer headers are ignored. */
 const LONGEST_HEADER = 4096;
 
 /**
  * The cursor of the next page, from a `Link` header (RFC 8288) such as `</v1/robots?limit=2&cursor=x>; rel="next"`; null where there
- * is none. The cursor alone is taken: the address beside it is a stranger's, and no credential goes there.
+ * is none. The address in the header is ignored, so that the credential is sent only to the service.
  */
 export function readNextCursor(link: string | undefined): string | null {
   if (link === undefined || link.length > LONGEST_HEADER) return null;

@@ -1,6 +1,5 @@
 /**
- * Any operation of the wire contract as one call, for whoever may load all of it: a terminal does, a robot computer does not
- * (client.ts has what that needs).
+ * Calls any operation of the wire contract, for a terminal. A robot computer uses client.ts, which loads less.
  */
 import * as z from "zod";
 
@@ -18,7 +17,7 @@ import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
 import { sendRequest } from "./send-request.ts";
 import type { HttpAnswer } from "./transport/transport.ts";
 
-/** What an operation is called with. */
+/** The input of an operation. */
 export interface OperationInput {
   /** By the names in the path. */
   readonly parameters?: Readonly<Record<string, string>>;
@@ -27,7 +26,7 @@ export interface OperationInput {
   readonly body?: unknown;
 }
 
-/** An answer as the row's schema reads it, and as it came: what this program does not know of is in the document alone. */
+/** An answer as the operation's schema parses it, and unchanged: members that the schema does not know are only in the document. */
 export interface Answered<T> {
   readonly value: T;
   readonly document: unknown;
@@ -35,17 +34,17 @@ export interface Answered<T> {
   readonly nextCursor: string | null;
 }
 
-/** A row of the wire contract whose answer is read as `T`. */
+/** An operation whose answer is parsed as `T`. */
 export type OperationOf<T> = Omit<Operation, "response"> & { readonly response: z.ZodType<T> };
 
 export interface OperationClient {
-  /** Sends one request and never a second. Throws nothing but bugs; RangeError for a parameter no path can hold (`isPathParameter`). */
+  /** Sends one request, without retries. Throws only bugs, such as a RangeError for a parameter that no path can have (`isPathParameter`). */
   call<T>(row: OperationOf<T>, input: OperationInput, signal: AbortSignal): Promise<CallResult<Answered<T>>>;
-  /** Any request under the service's address, and its answer as it came, a success as a value. Throws nothing but bugs. */
+  /** Sends any request below the service's address, and returns the answer unchanged. Throws only bugs. */
   send(request: ServiceRequest, signal: AbortSignal): Promise<RawResult>;
 }
 
-/** `result` is what the answer says without any schema; `answer` is null where there is none. */
+/** `result` is read without a schema; `answer` is null where there is none. */
 export interface RawResult {
   readonly result: CallResult<unknown>;
   readonly answer: HttpAnswer | null;
@@ -56,7 +55,7 @@ export interface OperationClientOptions extends ServiceAccess {
   readonly credential: () => Promise<{ readonly kind: "credential"; readonly secret: Secret } | CredentialProblem>;
 }
 
-/** What is sent by operations that anybody may use. */
+/** For public operations. */
 const NO_SECRET = new Secret("");
 
 export function createOperationClient(options: OperationClientOptions): OperationClient {
@@ -68,13 +67,13 @@ export function createOperationClient(options: OperationClientOptions): Operatio
       const request = operationRequest(options.baseUrl, row, input);
       const sent = await sendRequest(options, request, secret, signal);
       if (sent.kind === "unreachable") return sent;
-      const { answer, wall_ms: wallMs } = sent;
+      const { answer, wallMs } = sent;
       const reading = { schema: z.unknown(), url: request.url, wallMs, secret: secret ?? NO_SECRET };
       const read = readAnswer(answer, reading);
       if (read.kind !== "ok") return read;
       const document = read.value;
       if (isTooDeep(document)) {
-        return { kind: "undecodable", status: read.status, detail: "the answer is nested beyond all bounds" };
+        return { kind: "undecodable", status: read.status, detail: "the answer is nested too deep" };
       }
       const result = readDocument(read.status, document, { ...reading, schema: row.response });
       if (result.kind !== "ok") return result;
@@ -89,9 +88,9 @@ export function createOperationClient(options: OperationClientOptions): Operatio
       const { secret } = credential;
       const sent = await sendRequest(options, request, secret, signal);
       if (sent.kind === "unreachable") return { result: sent, answer: null };
-      const { answer, wall_ms: wallMs } = sent;
+      const { answer, wallMs } = sent;
       const reading = { schema: z.unknown(), url: request.url, wallMs, secret };
-      // A success need not be JSON for who asks for the answer as it is.
+      // The caller gets the answer unchanged, so a success need not be JSON.
       const isSuccess = answer.status >= 200 && answer.status <= 299 && answer.complete;
       const result = isSuccess
         ? ({ kind: "ok", status: answer.status, value: null } as const)
@@ -113,10 +112,9 @@ export function operationRequest(baseUrl: string, row: OperationOf<unknown>, inp
   };
 }
 
-/** Items asked for at once, where the service has pages; one that has none answers with everything. */
+/** Items per request, where the service has pages; one without pages answers with all items. */
 export const ITEMS_PER_REQUEST = PAGE_LIMIT.maximum;
 
-/** An operation that pages answers with a list. */
 function isList(row: OperationOf<unknown>): boolean {
   return row.method === "GET" && !row.path.endsWith("}");
 }

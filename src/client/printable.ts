@@ -1,8 +1,8 @@
-/** What is read of a stranger's text before it is looked at: enough for any sentence, too little to be slow. */
+/** Longer texts are cut before they are cleaned, which limits the time. */
 const READ_LIMIT = 8192;
 
 /**
- * Text of a stranger (a service, a proxy, a captive portal) made fit for a terminal, a log line and a JSON document:
+ * Makes an untrusted text (of a service, a proxy, a captive portal) safe for a terminal, a log line and a JSON document:
  * one line, no control or formatting characters (terminal escapes, bidirectional overrides), well-formed, at most
  * `limit` UTF-16 code units.
  */
@@ -14,6 +14,6 @@ export function printable(text: string, limit: number): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, "")
     .trim();
   if (line.length <= limit) return line;
-  // Cutting between the halves of a surrogate pair would leave half a character.
+  // Do not cut a surrogate pair.
   return `${line.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/u, "")}…`;
 }

@@ -1,8 +1,8 @@
 const SHOWN = "[secret]";
 
 /**
- * A value that must not be seen. Printing, logging, interpolating, serializing and inspecting it all give `[secret]`;
- * only `reveal` gives it out, for the one header it is meant for.
+ * A value that must not be shown. Printing, logging, interpolating, serializing and inspecting it all give `[secret]`;
+ * only `reveal` returns it, for the header that needs it.
  */
 export class Secret {
   readonly #value: string;
@@ -15,12 +15,12 @@ export class Secret {
     return this.#value;
   }
 
-  /** True when `other` hides the same value. */
+  /** True when `other` has the same value. */
   equals(other: Secret): boolean {
     return this.#value === other.#value;
   }
 
-  /** `text` with every occurrence of the value replaced, for text that a stranger wrote and may hold an echo. */
+  /** Replaces every occurrence of the value in an untrusted text, which may echo it. */
   redactFrom(text: string): string {
     return this.#value === "" ? text : text.replaceAll(this.#value, SHOWN);
   }

@@ -4,7 +4,7 @@ import type { Secret } from "./secret.ts";
 import type { HttpAnswer, HttpRequest, Timeouts, Transport } from "./transport/transport.ts";
 import { DEFAULT_TIMEOUTS, TransportError } from "./transport/transport.ts";
 
-/** A service as requests are sent to it. */
+/** How to send requests to a service. */
 export interface ServiceAccess {
   /** Address of the service without `/v1`, as `parseServiceUrl` accepts it; a path in it is kept as a prefix. */
   readonly baseUrl: string;
@@ -15,7 +15,7 @@ export interface ServiceAccess {
   readonly timeouts?: Timeouts;
 }
 
-/** One request, without what every request has. */
+/** A request, without the headers that all requests have. */
 export interface ServiceRequest {
   readonly method: HttpRequest["method"];
   /** Absolute. */
@@ -26,13 +26,13 @@ export interface ServiceRequest {
 }
 
 export type SentRequest =
-  | { readonly kind: "answered"; readonly answer: HttpAnswer; readonly wall_ms: number }
+  | { readonly kind: "answered"; readonly answer: HttpAnswer; readonly wallMs: number }
   | Extract<CallResult<never>, { kind: "unreachable" }>;
 
 /**
- * Sends one request on behalf of `secret`, or of nobody where it is null.
+ * Sends one request with this credential; null for none.
  *
- * @throws nothing but bugs.
+ * @throws only bugs.
  */
 export async function sendRequest(
   access: ServiceAccess,
@@ -45,13 +45,13 @@ export async function sendRequest(
   const timeouts = access.timeouts ?? DEFAULT_TIMEOUTS;
   try {
     const answer = await access.transport.send({ method, url, headers, body, timeouts, answerLimitBytes }, signal);
-    return { kind: "answered", answer, wall_ms: access.clock.wallMs() };
+    return { kind: "answered", answer, wallMs: access.clock.wallMs() };
   } catch (error) {
     return unreachable(error, secret);
   }
 }
 
-/** @throws the error itself where it is a bug. */
+/** @throws the error itself if it is a bug. */
 export function unreachable(
   error: unknown,
   secret: Secret | null,

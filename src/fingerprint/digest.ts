@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256Hex } from "../platform/crypto.ts";
 
 /**
  * The configuration digest: SHA-256 over each file's lower-case hex SHA-256 and one line feed, in manifest order.
@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
  * @returns `sha256:` and 64 lower-case hex digits, the format of `configuration_digest` in the API.
  */
 export function configurationDigest(sha256s: readonly string[]): string {
-  return `sha256:${createHash("sha256").update(hashedText(sha256s)).digest("hex")}`;
+  return `sha256:${sha256Hex(hashedText(sha256s))}`;
 }
 
 /** The text whose SHA-256 is the digest. */

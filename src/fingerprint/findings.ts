@@ -80,7 +80,7 @@ export function unsuitable(path: string, stat: FileStat, limitBytes: number): Pa
     case "file":
       break;
   }
-  return stat.size_bytes <= limitBytes ? undefined : tooLarge(path, `${stat.size_bytes} bytes`, limitBytes);
+  return stat.sizeBytes <= limitBytes ? undefined : tooLarge(path, `${stat.sizeBytes} bytes`, limitBytes);
 }
 
 export function tooLarge(path: string, size: string, limitBytes: number): PathFinding {

@@ -22,8 +22,8 @@ import { createStatCache } from "./stat-cache.ts";
 
 export type Collected =
   | { readonly kind: "snapshot"; readonly snapshot: Snapshot; readonly warnings: readonly FileFinding[] }
-  /** Files are being written: collect again after `wait_ms`. */
-  | { readonly kind: "unsettled"; readonly wait_ms: number; readonly paths: readonly string[] }
+  /** Files are being written: collect again after `waitMs`. */
+  | { readonly kind: "unsettled"; readonly waitMs: number; readonly paths: readonly string[] }
   /** There is no digest; the last registration stands. */
   | { readonly kind: "refused"; readonly findings: readonly FileFinding[] };
 
@@ -257,7 +257,7 @@ function unsettled(paths: readonly string[], waitMs: (path: string) => number): 
   if (waits.length === 0) return undefined;
   return {
     kind: "unsettled",
-    wait_ms: Math.max(...waits.map((wait) => wait.waitMs)),
+    waitMs: Math.max(...waits.map((wait) => wait.waitMs)),
     paths: waits.map(({ path }) => path),
   };
 }

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 
+import { createSha256 } from "../platform/crypto.ts";
 import type { FileStat, Files, ReadableFile } from "../platform/files/files.ts";
 import { errorCode } from "../platform/files/files.ts";
 import type { HashThread, RunningHash } from "./hash-thread.ts";
@@ -74,9 +74,9 @@ interface Hashers {
  */
 export async function hashFiles(files: Files, requests: readonly HashRequest[], options: HashOptions): Promise<void> {
   // Largest first, so that the lanes finish at about the same time.
-  const queue = [...requests].sort((one, other) => other.expected.size_bytes - one.expected.size_bytes);
-  const largestBytes = queue[0]?.expected.size_bytes ?? 0;
-  const totalBytes = queue.reduce((total, { expected }) => total + expected.size_bytes, 0);
+  const queue = [...requests].sort((one, other) => other.expected.sizeBytes - one.expected.sizeBytes);
+  const largestBytes = queue[0]?.expected.sizeBytes ?? 0;
+  const totalBytes = queue.reduce((total, { expected }) => total + expected.sizeBytes, 0);
   const chunkBytes = Math.min(CHUNK_BYTES, Math.max(SMALLEST_CHUNK_BYTES, largestBytes));
   const run = () => drain(files, queue, localHashers(chunkBytes), options);
 
@@ -99,7 +99,7 @@ export async function hashFiles(files: Files, requests: readonly HashRequest[], 
 function localHashers(chunkBytes: number): Hashers {
   return {
     start() {
-      const hash = createHash("sha256");
+      const hash = createSha256();
       return {
         update(bytes) {
           hash.update(bytes);
@@ -159,7 +159,7 @@ async function hashStill(
   options: HashOptions,
 ): Promise<HashResult> {
   if (!sameStat(await file.stat(), request.expected)) return { kind: "moved" };
-  const result = await hashContent(file, request.expected.size_bytes, request, hashers, options);
+  const result = await hashContent(file, request.expected.sizeBytes, request, hashers, options);
   return sameStat(await file.stat(), request.expected) ? result : { kind: "moved" };
 }
 
@@ -174,9 +174,9 @@ async function hashMoment(
   options: HashOptions,
 ): Promise<HashResult> {
   const stat = await file.stat();
-  if (stat.kind !== "file" || stat.size_bytes > request.limitBytes) return { kind: "moved" };
-  const result = await hashContent(file, stat.size_bytes, request, hashers, options);
-  const again = await hashContent(file, stat.size_bytes, request, hashers, options);
+  if (stat.kind !== "file" || stat.sizeBytes > request.limitBytes) return { kind: "moved" };
+  const result = await hashContent(file, stat.sizeBytes, request, hashers, options);
+  const again = await hashContent(file, stat.sizeBytes, request, hashers, options);
   const isSame = result.kind === "hashed" && again.kind === "hashed" && result.sha256 === again.sha256;
   return isSame ? result : { kind: "moved" };
 }
@@ -227,7 +227,7 @@ async function hashWhole(
   content: Uint8Array,
   { signal, onBytes }: HashOptions,
 ): Promise<HashResult> {
-  const hash = createHash("sha256");
+  const hash = createSha256();
   let position = 0;
   while (position < content.byteLength) {
     signal?.throwIfAborted();

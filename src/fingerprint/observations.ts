@@ -127,9 +127,9 @@ export function sameStat(one: FileStat, other: FileStat): boolean {
     one.kind === other.kind &&
     one.inode === other.inode &&
     one.device === other.device &&
-    one.size_bytes === other.size_bytes &&
-    one.mtime_ns === other.mtime_ns &&
-    one.ctime_ns === other.ctime_ns
+    one.sizeBytes === other.sizeBytes &&
+    one.mtimeNs === other.mtimeNs &&
+    one.ctimeNs === other.ctimeNs
   );
 }
 
@@ -161,7 +161,7 @@ function hidden(error: unknown): View {
   return { kind: "hidden", code };
 }
 
-function changedAtNs({ mtime_ns: mtimeNs, ctime_ns: ctimeNs }: FileStat): bigint {
+function changedAtNs({ mtimeNs, ctimeNs }: FileStat): bigint {
   return mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
 }
 
@@ -171,14 +171,14 @@ function changedAtNs({ mtime_ns: mtimeNs, ctime_ns: ctimeNs }: FileStat): bigint
  * second (Linux before 5.19).
  */
 function coarsenessMsOf(stat: FileStat): number {
-  if (stat.ctime_ns % HUNDREDTH_NS !== 0n) return 0;
+  if (stat.ctimeNs % HUNDREDTH_NS !== 0n) return 0;
   const changedNs = changedAtNs(stat);
   if (changedNs % (2n * SECOND_NS) === 0n) return 2000;
   return changedNs % SECOND_NS === 0n ? 1000 : 0;
 }
 
 /** How long a file must be unchanged before its hash can be trusted. */
-function racyWindowMs({ mtime_ns: mtimeNs, ctime_ns: ctimeNs }: FileStat): number {
+function racyWindowMs({ mtimeNs, ctimeNs }: FileStat): number {
   const hasWholeSeconds = mtimeNs % SECOND_NS === 0n || ctimeNs % SECOND_NS === 0n;
   return hasWholeSeconds ? RACY_WHOLE_SECONDS_MS : RACY_MS;
 }

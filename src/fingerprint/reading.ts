@@ -62,7 +62,7 @@ export async function readMissing(
     .filter((request) => request !== undefined);
   if (requests.length === 0) return { hasRead: false, pathFindings: [] };
   const pathFindings: PathFinding[] = [];
-  cut.wantedBytes += requests.reduce((total, { expected }) => total + expected.size_bytes, 0);
+  cut.wantedBytes += requests.reduce((total, { expected }) => total + expected.sizeBytes, 0);
 
   await hashFiles(memory.disk, requests, {
     signal,
@@ -98,7 +98,7 @@ function requestFor(memory: Memory, cut: Cut, path: string, ofOneMoment: boolean
   return {
     path,
     expected: view.stat,
-    keep: isParsable(path, view.stat.size_bytes),
+    keep: isParsable(path, view.stat.sizeBytes),
     limitBytes: memory.limitBytes,
     ofOneMoment,
   };
@@ -110,7 +110,7 @@ function judge(
   { sha256, bytes, content }: Extract<HashResult, { kind: "hashed" }>,
 ): Hashed {
   // `isTrustworthy` refers to the look before the read. Where the size is not real, as under /proc, the timestamps are not either.
-  const trusted = !ofOneMoment && bytes === expected.size_bytes && observations.isTrustworthy(path);
+  const trusted = !ofOneMoment && bytes === expected.sizeBytes && observations.isTrustworthy(path);
   const suspect = bytes === 0 || (content !== undefined && !parses(path, content));
   return { sha256, bytes, stat: expected, trusted, suspect, inherited: false, ofOneMoment };
 }

@@ -29,7 +29,7 @@ export async function findMismatched(
   const mismatched: string[] = [];
   const moved: string[] = [];
   for (const [path, { stat, sha256 }] of known) {
-    const request = { path, expected: stat, keep: false, limitBytes: stat.size_bytes, ofOneMoment: false };
+    const request = { path, expected: stat, keep: false, limitBytes: stat.sizeBytes, ofOneMoment: false };
     await hashFiles(paced, [request], {
       signal,
       onBytes() {},

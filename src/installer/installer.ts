@@ -17,7 +17,8 @@ import type { Files } from "../platform/files/files.ts";
 import { systemFiles } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
 import { systemPrograms } from "../platform/programs.ts";
-import type { Problem, Terminal } from "../platform/terminal.ts";
+import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
 import type { Disk } from "./disk/disk.ts";
 import { openRootedDisk } from "./disk/rooted-disk.ts";
 import type { OwnProcess } from "./own-process.ts";
@@ -48,7 +49,7 @@ export interface InstallerContext {
   /** Aborts at the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   readonly version: string;
-  readonly user_id: number;
+  readonly userId: number;
 }
 
 /** A refusal, or a failure that changed nothing; `problem.fix` says what to do. */
@@ -59,4 +60,10 @@ export interface InstallerProblem {
 
 export function refusal(problem: Problem): InstallerProblem {
   return { kind: "problem", problem };
+}
+
+/** Shows why a command failed. */
+export function fail(problem: Problem, { terminal }: InstallerContext): ExitCode {
+  terminal.problem(problem);
+  return EXIT.failed;
 }

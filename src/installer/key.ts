@@ -1,5 +1,4 @@
-import { loadCredential } from "../client/credentials.ts";
-import { systemFiles } from "../platform/files/files.ts";
+import { parseKey } from "../client/credentials.ts";
 import type { Content } from "./disk/content.ts";
 import type { Disk } from "./disk/disk.ts";
 import { isDiskError } from "./disk/disk.ts";
@@ -36,9 +35,13 @@ export async function readGivenKey(
   if (read === "too-large") {
     return refusal({ code: "key-too-large", what: "it holds more than a key", where, fix: "give the key alone" });
   }
-  const found = await parseKey(read, where);
-  if (found.kind === "problem") return found;
-  return { ...found, warning: from === "-" ? null : await warnOf(from, host) };
+  // The agent's own parser, so that the agent accepts what is accepted here.
+  const found = parseKey(read, "environment", where);
+  if (found.kind === "credential-problem") {
+    return refusal({ code: found.code, what: found.what, where, fix: "give the key alone, on one line" });
+  }
+  const warning = from === "-" ? null : await warnOf(from, host);
+  return { kind: "key", content: { kind: "secret", secret: found.secret }, warning };
 }
 
 async function readKeyFile(path: string, host: Disk): Promise<string | InstallerProblem> {
@@ -56,20 +59,6 @@ async function readKeyFile(path: string, host: Disk): Promise<string | Installer
       where: path,
       fix: "name a file that holds the key, or give it on stdin: --key-file -",
     });
-  }
-}
-
-/** Uses the agent's parser, so that the agent accepts what is accepted here. */
-async function parseKey(text: string, where: string): Promise<Omit<GivenKey, "warning"> | InstallerProblem> {
-  const found = await loadCredential({ environmentKey: text, serviceUserId: 0 }, systemFiles);
-  switch (found.kind) {
-    case "credential":
-      return { kind: "key", content: { kind: "secret", secret: found.secret } };
-    case "credential-problem":
-      // The parser reports empty text as a missing key.
-      return found.code === "key-missing"
-        ? refusal({ code: "key-empty", what: "there is no key in it", where, fix: "give the key alone, on one line" })
-        : refusal({ code: found.code, what: found.what, where, fix: "give the key alone, on one line" });
   }
 }
 

@@ -37,7 +37,7 @@ const PACKAGE_FILES_LIMIT_BYTES = 1024 * 1024;
 export async function openSite(
   { root, dryRun }: { readonly root?: string; readonly dryRun?: boolean },
   command: "install" | "uninstall",
-  { user_id: userId }: InstallerContext,
+  { userId }: InstallerContext,
   { openDisk, own, ...machine }: InstallerMachine,
 ): Promise<OpenSite | InstallerProblem> {
   if (own.platform !== "linux") {

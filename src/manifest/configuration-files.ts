@@ -1,9 +1,8 @@
 import type { Place, Reader } from "./fields.ts";
-import { Fields, read, wrongType } from "./fields.ts";
-import type { Path } from "./path.ts";
+import { described, fail, Fields, wrongType } from "./fields.ts";
 import { below, pointer } from "./path.ts";
 import { collapse, configurationPathProblem, unsuitability } from "./paths.ts";
-import { string, text } from "./readers.ts";
+import { isRepeated, list, string, text } from "./readers.ts";
 import { shown } from "./shown.ts";
 
 /** A file that decides how the robot behaves. */
@@ -16,33 +15,41 @@ export interface ConfigurationFileEntry {
   readonly loc: string;
 }
 
-const FILE_LIMIT = 64;
+const FILE_COUNT = { minimum: 0, maximum: 64 };
 const LABEL_LIMIT = 128;
 
-/** The ordered list of SPEC section 2.6; undefined when an item has an error. */
-export const configurationFiles: Reader<readonly ConfigurationFileEntry[]> = (place) => {
-  const { node, path, check } = place;
-  if (node.kind !== "sequence") {
-    wrongType(place, "a list");
-    return undefined;
-  }
-  if (node.items.length === 0) warnOfNoFiles(place);
-  if (node.items.length > FILE_LIMIT) {
-    check.findings.error(
-      "list_length",
-      path,
-      node.offset,
-      `expected 0 to ${FILE_LIMIT} items, found ${node.items.length}`,
-    );
-  }
-  const seen: Seen = { paths: new Map(), labels: new Map() };
-  const files: ConfigurationFileEntry[] = [];
-  for (const [index, item] of node.items.entries()) {
-    const file = read({ node: item, path: below(path, index), check }, (item) => readItem(item, seen));
-    if (file !== undefined) files.push(file);
-  }
-  return files.length === node.items.length ? files : undefined;
+const PATH = {
+  type: "string",
+  maxLength: 4096,
+  pattern: "^(?:/|~/)[^$*?]*[^$*?/]$",
+  description: "Absolute path, or ~/ for the home that the agent's configuration names.",
 };
+const LABEL = { type: "string", minLength: 1, maxLength: LABEL_LIMIT, description: "For people only; no two alike." };
+const SCHEMA = {
+  type: "array",
+  maxItems: FILE_COUNT.maximum,
+  items: {
+    anyOf: [
+      PATH,
+      {
+        type: "object",
+        required: ["path"],
+        additionalProperties: false,
+        patternProperties: { "^x-": {} },
+        properties: { label: LABEL, path: PATH },
+      },
+    ],
+  },
+};
+
+/** The ordered list of SPEC section 2.6; undefined when an item has an error. */
+export const configurationFiles: Reader<readonly ConfigurationFileEntry[]> = described(SCHEMA, (place) => {
+  const seen: Seen = { paths: new Map(), labels: new Map() };
+  const files = list(FILE_COUNT, (item) => readItem(item, seen))(place);
+  const count = place.node.kind === "sequence" ? place.node.items.length : undefined;
+  if (count === 0) warnOfNoFiles(place);
+  return files?.length === count ? files : undefined;
+});
 
 export function warnOfNoFiles({ node, path, check }: Place): void {
   check.findings.warning("no_config_files", path, node.offset, "no configuration files: the digest covers nothing");
@@ -72,43 +79,17 @@ function filePath(place: Place, seen: Seen): string | undefined {
   if (written === undefined) return undefined;
   const { node, path, check } = place;
   const problem = configurationPathProblem(written);
-  if (problem !== undefined) {
-    check.findings.error("config_path", path, node.offset, `${shown(written)}: ${problem}`);
-    return undefined;
-  }
+  if (problem !== undefined) return fail(place, "config_path", `${shown(written)}: ${problem}`);
   const reason = unsuitability(written);
   if (reason !== undefined) {
     const message = `${shown(written)} ${reason}; it should not be part of the digest`;
     check.findings.warning("config_unsuitable", path, node.offset, message);
   }
-  return isRepeated(place, path, "config_duplicate", written, collapse(written), seen.paths) ? undefined : written;
+  const rule = { id: "config_duplicate", done: "listed", compared: collapse(written) };
+  return isRepeated(place, written, seen.paths, rule) ? undefined : written;
 }
 
 function fileLabel(place: Place, seen: Seen): string | undefined {
   const label = text(LABEL_LIMIT)(place);
-  if (label === undefined) return undefined;
-  return isRepeated(place, place.path, "duplicate_name", label, label, seen.labels) ? undefined : label;
-}
-
-function isRepeated(
-  { node, check }: Place,
-  path: Path,
-  id: "config_duplicate" | "duplicate_name",
-  written: string,
-  compared: string,
-  seen: Map<string, number>,
-): boolean {
-  const first = seen.get(compared);
-  if (first === undefined) {
-    seen.set(compared, node.offset);
-    return false;
-  }
-  const done = id === "config_duplicate" ? "listed" : "used";
-  check.findings.error(
-    id,
-    path,
-    node.offset,
-    `${shown(written)} is already ${done} at line ${check.findings.line(first)}`,
-  );
-  return true;
+  return label === undefined || isRepeated(place, label, seen.labels) ? undefined : label;
 }

@@ -22,7 +22,7 @@ export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "regi
 
 export interface DocumentRules {
   readonly subject: Subject;
-  readonly size_limit_bytes: number;
+  readonly sizeLimitBytes: number;
 }
 
 /** The deepest level of a value below the root. */
@@ -56,7 +56,7 @@ export type DocumentReading =
   | { readonly kind: "refused"; readonly findings: readonly Finding[] };
 
 export function readDocument(bytes: Uint8Array, rules: DocumentRules): DocumentReading {
-  const { subject, size_limit_bytes: sizeLimitBytes } = rules;
+  const { subject, sizeLimitBytes } = rules;
   if (bytes.byteLength > sizeLimitBytes) {
     return refuse("too_large", `${subject} is ${bytes.byteLength} bytes; the limit is ${sizeLimitBytes}`);
   }

@@ -36,8 +36,24 @@ export interface Place {
   readonly check: Check;
 }
 
-/** Returns the value, or reports findings and returns undefined. */
-export type Reader<T> = (place: Place) => T | undefined;
+/** Where something is, to report it. */
+export interface Spot extends Pick<Place, "path" | "check"> {
+  readonly node: Pick<Node, "offset">;
+}
+
+/** JSON Schema (2020-12), for editors. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Reader<T> {
+  /** Returns the value, or reports findings and returns undefined. */
+  (place: Place): T | undefined;
+  /** The values that it accepts, as far as a schema can say it; for editors. */
+  readonly schema?: Schema;
+}
+
+export function described<T>(schema: Schema, read: (place: Place) => T | undefined): Reader<T> {
+  return Object.assign(read, { schema });
+}
 
 /** Reads a value unless it is a secret or a placeholder. */
 export function read<T>(place: Place, reader: Reader<T>): T | undefined {
@@ -59,6 +75,17 @@ export function read<T>(place: Place, reader: Reader<T>): T | undefined {
     return undefined;
   }
   return reader(place);
+}
+
+/** Reads a mapping whose keys `readFields` asks for; other keys are unknown. */
+export function mapping<T>(readFields: (fields: Fields, place: Place) => T | undefined): Reader<T> {
+  return (place) => {
+    const fields = fieldsOf(place);
+    if (fields === undefined) return undefined;
+    const value = readFields(fields, place);
+    fields.close();
+    return value;
+  };
 }
 
 /** The entries of a mapping, asked for by key. Ask for every key, then `close`. */
@@ -126,18 +153,18 @@ export class Fields {
 }
 
 /** The fields of a mapping. Reports any other value. */
-export function fieldsOf(place: Place, expected = "a mapping"): Fields | undefined {
+export function fieldsOf(place: Place): Fields | undefined {
   const { node } = place;
   if (node.kind === "mapping") return new Fields(place, node);
-  wrongType(place, expected);
-  return undefined;
+  return wrongType(place, "a mapping");
 }
 
-export function fail({ node, path, check }: Place, id: string, message: string | (() => string)): void {
+/** Reports an error at a value. @returns undefined, as a reader does then. */
+export function fail({ node, path, check }: Spot, id: string, message: string | (() => string)): undefined {
   check.findings.error(id, path, node.offset, message);
 }
 
-export function wrongType(place: Place, expected: string, hint = ""): void {
+export function wrongType(place: Place, expected: string, hint = ""): undefined {
   const { node, path, check } = place;
   check.findings.error("wrong_type", path, node.offset, `expected ${expected}, found ${typeName(node)}${hint}`);
   findSecrets(place);

@@ -5,25 +5,25 @@
  * specification: document.ts checks bytes and document, this file shape and identity. A manifest without body keys of a custom robot type is
  * *by id*; body keys are read by custom/.
  */
-import { TYPE_ID } from "../api/robot-terms.ts";
+import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { Catalog } from "./catalog/catalog.ts";
 import type { ConfigurationFileEntry } from "./configuration-files.ts";
-import { configurationFiles, warnOfNoFiles } from "./configuration-files.ts";
+import { warnOfNoFiles } from "./configuration-files.ts";
 import type { Body } from "./custom/body.ts";
 import type { Contract } from "./custom/contract.ts";
 import type * as custom from "./custom/custom.ts";
 import type { AxisExplanation } from "./custom/explain.ts";
 import type { Document } from "./document.ts";
 import { readDocument } from "./document.ts";
-import type { Check, Place, Reader } from "./fields.ts";
+import type { Check, Place } from "./fields.ts";
 import { fieldsOf } from "./fields.ts";
 import { FindingList } from "./finding-list.ts";
 import type { Finding } from "./finding.ts";
+import { readKeys } from "./keys.ts";
+import { FILES, IDENTITY } from "./manifest-keys.ts";
 import type { Position } from "./lines.ts";
 import { nearest } from "./nearest.ts";
 import { below } from "./path.ts";
-import { oneOf, string, text } from "./readers.ts";
-import { shown } from "./shown.ts";
 import type { Node } from "./yaml/tree.ts";
 import { valueOf } from "./yaml/tree.ts";
 
@@ -52,10 +52,6 @@ export interface ManifestReading {
 }
 
 export const MANIFEST_LIMIT_BYTES = 1_048_576;
-export const MANIFEST_SCHEMA = "robot-manifest/v1";
-export const MANIFEST_STATUSES = ["draft", "ready"] as const;
-export const TYPE_ID_LIMIT = 256;
-export const DISPLAY_NAME_LIMIT = 128;
 
 /** Keys that describe a robot type. A manifest with one of them is not by id. */
 const BODY_KEYS = [
@@ -70,7 +66,7 @@ const BODY_KEYS = [
 
 /** Messages for keys that belong to the agent's configuration. */
 const HINTS: ReadonlyMap<string, string> = new Map(
-  ["name", "region", "site", "labels"].map((key) => [
+  ["name", "region", ...ROBOT_TEXT_NAMES, "labels"].map((key) => [
     key,
     `robot.${key} belongs to the agent's configuration, config.yaml`,
   ]),
@@ -78,7 +74,7 @@ const HINTS: ReadonlyMap<string, string> = new Map(
 
 /** Reads a manifest and reports all findings of all stages that can be reached. */
 export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise<ManifestReading> {
-  const reading = readDocument(bytes, { subject: "manifest", size_limit_bytes: MANIFEST_LIMIT_BYTES });
+  const reading = readDocument(bytes, { subject: "manifest", sizeLimitBytes: MANIFEST_LIMIT_BYTES });
   if (reading.kind === "refused") {
     return { findings: reading.findings, manifest: null, locate: () => ({ line: 1, column: 1 }) };
   }
@@ -118,24 +114,14 @@ function startCheck(document: Document): Check {
 function checkShape(root: Place, custom: Custom | null): Shape | undefined {
   const fields = fieldsOf(root);
   if (fields === undefined) return undefined;
-  fields.optional("schema", schema);
-  const robotTypeId = fields.required("robot_type_id", typeId);
-  const displayName = fields.optional("display_name", text(DISPLAY_NAME_LIMIT));
-  const status = fields.optional("status", readStatus);
+  const { robot_type_id: robotTypeId, ...keys } = readKeys(fields, IDENTITY);
   const body = custom?.readCustomBody(fields) ?? null;
   if (body === null) for (const key of BODY_KEYS) fields.skip(key);
-  const entries = fields.optional("configuration_files", configurationFiles);
+  const files = readKeys(fields, FILES);
   fields.close();
   if (!isWritten(root.node, "configuration_files"))
     warnOfNoFiles({ ...root, path: below(null, "configuration_files") });
-  if (robotTypeId === undefined) return undefined;
-  return {
-    robot_type_id: robotTypeId,
-    display_name: displayName ?? null,
-    status: status ?? "ready",
-    configuration_files: entries ?? [],
-    body,
-  };
+  return robotTypeId === undefined ? undefined : { ...keys, ...files, robot_type_id: robotTypeId, body };
 }
 
 /** The result of stage 3. */
@@ -176,36 +162,6 @@ function completeManifest(
 function offsetOfTypeId({ root }: Document): number {
   return (root.kind === "mapping" ? valueOf(root, "robot_type_id")?.offset : undefined) ?? 0;
 }
-
-const schema: Reader<string> = (place) => {
-  const written = string(place);
-  if (written !== undefined && written !== MANIFEST_SCHEMA) {
-    const message = `unsupported schema ${shown(written)}; expected ${MANIFEST_SCHEMA}`;
-    place.check.findings.error("schema_version", place.path, place.node.offset, message);
-  }
-  return written;
-};
-
-const typeId: Reader<string> = (place) => {
-  const written = string(place);
-  if (written === undefined || (written.length <= TYPE_ID_LIMIT && TYPE_ID.test(written))) return written;
-  const message = `${shown(written)} is not a type id such as acme.so101-cell.v1`;
-  place.check.findings.error("type_id_format", place.path, place.node.offset, message);
-  return undefined;
-};
-
-const readStatus: Reader<RobotManifest["status"]> = (place) => {
-  const status = oneOf(...MANIFEST_STATUSES)(place);
-  if (status === "draft") {
-    place.check.findings.warning(
-      "status_draft",
-      place.path,
-      place.node.offset,
-      "draft: the robot will not be registered",
-    );
-  }
-  return status;
-};
 
 /** Stage 4, by id: warns of a type that the service may not know. */
 function checkIdentity(robotTypeId: string, document: Document, { findings }: Check, catalog: Catalog): void {

@@ -1,4 +1,4 @@
-import { maskSecrets } from "../platform/text/service-key.ts";
+import { maskSecrets } from "../api/wire/service-key.ts";
 
 /** Longer steps are cut, because pointers appear in logs. No known key is that long. */
 const LONGEST_STEP = 200;

@@ -1,7 +1,8 @@
 import { codePoints, isPrintableAscii } from "./code-points.ts";
-import type { Reader } from "./fields.ts";
-import { fail, wrongType } from "./fields.ts";
+import type { Reader, Spot } from "./fields.ts";
+import { described, fail, read, wrongType } from "./fields.ts";
 import { nearest } from "./nearest.ts";
+import { below } from "./path.ts";
 import { pathProblem } from "./paths.ts";
 import { shown } from "./shown.ts";
 import { scalarType } from "./yaml/tree.ts";
@@ -13,25 +14,23 @@ const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 const NFC_SHRINKS_BY = 8;
 
 /** A string as written, of any length. */
-export const string: Reader<string> = (place) => {
+export const string: Reader<string> = described({ type: "string" }, (place) => {
   const { node } = place;
   const type = node.kind === "scalar" ? scalarType(node) : undefined;
   if (node.kind === "scalar" && type === "string") return node.text;
   const hint = type === "number" || type === "boolean" ? "; write it in quotes" : "";
-  wrongType(place, "a text", hint);
-  return undefined;
-};
+  return wrongType(place, "a text", hint);
+});
 
 /** A text of SPEC section 2.1: NFC, trimmed, `minimum` to `maximum` code points, without control characters and unpaired surrogates. */
 export function text(maximum: number, minimum = 1): Reader<string> {
-  return (place) => {
+  return described({ type: "string", minLength: minimum, maxLength: maximum }, (place) => {
     const written = string(place);
     if (written === undefined) return undefined;
     const value = normalText(written, maximum);
     if (isText(value, minimum, maximum)) return value;
-    fail(place, "text_format", `expected ${minimum} to ${maximum} printable characters`);
-    return undefined;
-  };
+    return fail(place, "text_format", `expected ${minimum} to ${maximum} printable characters`);
+  });
 }
 
 /**
@@ -51,36 +50,36 @@ export function isText(value: string, minimum: number, maximum: number): boolean
   return isPrintableAscii(value) || (value.isWellFormed() && !/\p{Cc}/u.test(value));
 }
 
-export const absolutePath: Reader<string> = (place) => {
-  const written = string(place);
-  if (written === undefined) return undefined;
-  const problem = written.startsWith("/") ? pathProblem(written) : "not absolute; start it with /";
-  if (problem === undefined) return written;
-  fail(place, "path_format", `${shown(written)}: ${problem}`);
-  return undefined;
-};
+export const absolutePath: Reader<string> = described(
+  { type: "string", pattern: "^/(?:.*[^/])?$", maxLength: 4096 },
+  (place) => {
+    const written = string(place);
+    if (written === undefined) return undefined;
+    const problem = written.startsWith("/") ? pathProblem(written) : "not absolute; start it with /";
+    if (problem === undefined) return written;
+    return fail(place, "path_format", `${shown(written)}: ${problem}`);
+  },
+);
 
 export function oneOf<const T extends string>(...values: readonly T[]): Reader<T> {
-  return (place) => {
+  return described({ enum: [...values] }, (place) => {
     const written = string(place);
     if (written === undefined) return undefined;
     const value = values.find((value) => value === written);
     if (value !== undefined) return value;
-    fail(place, "not_allowed", () => {
+    return fail(place, "not_allowed", () => {
       const near = nearest(written, values);
       const hint = near === undefined ? "" : `; did you mean ${near}?`;
       return `${shown(written)} is not one of ${values.join(", ")}${hint}`;
     });
-    return undefined;
-  };
+  });
 }
 
-export const boolean: Reader<boolean> = (place) => {
+export const boolean: Reader<boolean> = described({ type: "boolean" }, (place) => {
   const { node } = place;
   if (node.kind === "scalar" && scalarType(node) === "boolean") return node.text.toLowerCase() === "true";
-  wrongType(place, "true or false");
-  return undefined;
-};
+  return wrongType(place, "true or false");
+});
 
 /** Both bounds are inclusive, except `above`. */
 export type NumberBounds = { readonly maximum: number } & ({ readonly minimum: number } | { readonly above: number });
@@ -96,28 +95,78 @@ export function integer(bounds: NumberBounds): Reader<number> {
 
 function numberReader(bounds: NumberBounds, isInteger: boolean): Reader<number> {
   const isBelow = (value: number) => ("above" in bounds ? value <= bounds.above : value < bounds.minimum);
+  const lowest = "above" in bounds ? { exclusiveMinimum: bounds.above } : { minimum: bounds.minimum };
+  const schema = { type: isInteger ? "integer" : "number", ...lowest, maximum: bounds.maximum };
   const range =
     "above" in bounds ? `above ${bounds.above}, up to ${bounds.maximum}` : `${bounds.minimum} to ${bounds.maximum}`;
-  return (place) => {
+  return described(schema, (place) => {
     const { node } = place;
     if (node.kind !== "scalar" || scalarType(node) !== "number") {
       const isQuoted = node.kind === "scalar" && JSON_NUMBER.test(node.text);
-      wrongType(place, "a number", isQuoted ? "; write it without quotes" : "");
-      return undefined;
+      return wrongType(place, "a number", isQuoted ? "; write it without quotes" : "");
     }
     const value = Number(node.text);
-    if (!JSON_NUMBER.test(node.text)) {
-      if (/inf|nan/i.test(node.text)) fail(place, "not_finite", () => `${shown(node.text)} is not a finite number`);
-      else fail(place, "number_format", () => `write ${shown(node.text)} as a plain decimal number`);
-    } else if (!Number.isFinite(value)) {
-      fail(place, "not_finite", () => `${shown(node.text)} is not a finite number`);
-    } else if (isInteger && !Number.isInteger(value)) {
-      wrongType(place, "a whole number", " with a fraction");
-    } else if (isBelow(value) || value > bounds.maximum) {
-      fail(place, "out_of_range", () => `${shown(node.text)} is outside the range: ${range}`);
-    } else {
-      return value;
+    const isPlain = JSON_NUMBER.test(node.text);
+    if (isPlain ? !Number.isFinite(value) : /inf|nan/i.test(node.text)) {
+      return fail(place, "not_finite", () => `${shown(node.text)} is not a finite number`);
     }
-    return undefined;
-  };
+    if (!isPlain) return fail(place, "number_format", () => `write ${shown(node.text)} as a plain decimal number`);
+    if (isInteger && !Number.isInteger(value)) return wrongType(place, "a whole number", " with a fraction");
+    if (!isBelow(value) && value <= bounds.maximum) return value;
+    return fail(place, "out_of_range", () => `${shown(node.text)} is outside the range: ${range}`);
+  });
+}
+
+/** How many items a list has. */
+export interface Count {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** A list of values, `null` for any number of them. Items that the reader refuses are left out. */
+export function list<T>(count: Count | null, reader: Reader<T>): Reader<readonly T[]> {
+  const counted = count === null ? {} : { minItems: count.minimum, maxItems: count.maximum };
+  const schema = { type: "array", items: reader.schema ?? {}, ...counted };
+  return described(schema, (place) => {
+    const { node, path, check } = place;
+    if (node.kind !== "sequence") return wrongType(place, "a list");
+    const { length } = node.items;
+    if (count !== null && (length < count.minimum || length > count.maximum)) {
+      fail(place, "list_length", `expected ${describeCount(count)} items, found ${length}`);
+    }
+    return node.items.flatMap((item, index) => {
+      const value = read({ node: item, path: below(path, index), check }, reader);
+      return value === undefined ? [] : [value];
+    });
+  });
+}
+
+function describeCount({ minimum, maximum }: Count): string {
+  if (minimum === maximum) return `${minimum}`;
+  return minimum === 0 ? `at most ${maximum}` : `${minimum} to ${maximum}`;
+}
+
+/**
+ * Reports a text that was used before.
+ *
+ * @param seen the offset of the first use of each text; texts are compared as they are there.
+ * @returns whether it was.
+ */
+export function isRepeated(
+  spot: Spot,
+  written: string,
+  seen: Map<string, number>,
+  { id, done, compared }: { readonly id: string; readonly done: string; readonly compared: string } = {
+    id: "duplicate_name",
+    done: "used",
+    compared: written,
+  },
+): boolean {
+  const first = seen.get(compared);
+  if (first === undefined) {
+    seen.set(compared, spot.node.offset);
+    return false;
+  }
+  fail(spot, id, () => `${shown(written)} is already ${done} at line ${spot.check.findings.line(first)}`);
+  return true;
 }

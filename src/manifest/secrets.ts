@@ -1,6 +1,6 @@
 /** Detects secrets, which must not be in a file that many can read and messages show: SPEC section 6.1. */
 import type { Problem } from "../platform/terminal.ts";
-import { maskSecrets, serviceKeyOffset } from "../platform/text/service-key.ts";
+import { maskSecrets, serviceKeyOffset } from "../api/wire/service-key.ts";
 
 /** Words that make a key the name of a secret, at word boundaries. */
 const SECRET_WORDS =

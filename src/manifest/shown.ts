@@ -1,4 +1,4 @@
-import { maskSecrets } from "../platform/text/service-key.ts";
+import { maskSecrets } from "../api/wire/service-key.ts";
 
 /** The longest text from a file in a message, in UTF-16 units. */
 const SHOWN_LIMIT = 80;

@@ -16,7 +16,7 @@ export async function callWithRetries<T>(
   for (;;) {
     const result = await call();
     if (result.kind !== "refused" || !isAskedToWait(result.status)) return result;
-    const pauseMs = backoff.nextMs(result.retry_after_ms);
+    const pauseMs = backoff.nextMs(result.retryAfterMs);
     if (backoff.attempts >= ATTEMPTS || pauseMs > LONGEST_PAUSE_MS) return result;
     terminal.note(`${result.detail}; trying again in ${Math.ceil(pauseMs / 1000)} s`);
     await machine.clock.sleep(pauseMs, signal);

@@ -1,13 +1,15 @@
 import { parseArgs } from "node:util";
 
 import { beyondSpec, operations } from "../api/api.ts";
+import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { RobotView } from "../api/robot-views.ts";
 import type { CallResult } from "../client/call-result.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import type { ExitCode } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
-import type { OperatorContext, OperatorFlags } from "./context.ts";
+import type { OperatorContext } from "./context.ts";
+import type { OperatorFlags } from "./flags.ts";
 import type { Listed } from "./lists/listed.ts";
 import { itemsIn } from "./lists/listed.ts";
 import { contextFilesOf } from "./logins/choose-service.ts";
@@ -61,13 +63,18 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
       return namesIn(await service.listAll(beyondSpec.listDeployments, ({ items }) => items), ({ robot, status }) =>
         status === "retired" ? null : robot,
       );
+    case "codes":
+      return namesIn(
+        await service.listAll(beyondSpec.listEnrolments, ({ items }) => items),
+        ({ user_code: code }) => code,
+      );
     case "keys":
       return namesIn(
         await service.listAll(operations.listApiKeys, ({ items }) => items),
         ({ label, revoked_at: revokedAt }) => ((revokedAt ?? null) === null ? label : null),
       );
-    case "sites":
-      return valuesIn(service, ({ site }) => [site]);
+    case "webhooks":
+      return namesIn(await service.listAll(beyondSpec.listWebhooks, ({ items }) => items), ({ id }) => id);
     case "regions":
       return valuesIn(service, ({ region }) => [region]);
     case "types":
@@ -77,7 +84,8 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
     case "catalog":
       return [...READY_CATALOG.keys(), ...(await askFor("types", service))];
   }
-  return [];
+  const text = ROBOT_TEXT_NAMES.find((name) => kind === `${name}s`);
+  return text === undefined ? [] : valuesIn(service, (robot) => [robot[text]]);
 }
 
 /** The distinct values of a member of all robots. */

@@ -12,16 +12,6 @@ export interface OperatorContext {
   openQuestions(): Questions | null;
   /** Reads all of stdin. */
   readInput(limitBytes: number): Promise<string | "too-large">;
-  readonly user_id: number;
+  readonly userId: number;
   readonly version: string;
-}
-
-/** Flags of every operator command. */
-export interface OperatorFlags {
-  readonly context?: string;
-  readonly url?: string;
-  readonly keyFile?: string;
-  readonly caFile?: string;
-  readonly allowInsecure?: boolean;
-  readonly json?: boolean;
 }

@@ -7,6 +7,7 @@ import { EXIT } from "../platform/terminal.ts";
 import type { Places } from "./files/places.ts";
 import { valueAt } from "./files/places.ts";
 import type { ChosenCredential } from "./logins/choose-service.ts";
+import { refuse } from "./refuse.ts";
 
 export type Failure = Exclude<CallResult<unknown>, { kind: "ok" }>;
 type Refusal = Extract<Failure, { kind: "refused" }>;
@@ -16,19 +17,32 @@ export interface Sent {
   readonly body?: unknown;
   readonly places?: Places;
   /** The command's own message for a finding; null for the general one. */
-  readonly tell?: (finding: ValidationError) => Problem | null;
+  readonly describe?: (finding: ValidationError) => Problem | null;
 }
 
-interface Telling extends Sent {
+interface Reporting extends Sent {
   readonly credential: ChosenCredential;
   readonly terminal: Terminal;
 }
 
 /** Reports a failed call. @returns its exit code. */
-export function showFailure(failure: Failure, telling: Telling): ExitCode {
-  const { problems, exit_code: exitCode } = describeFailure(failure, telling);
-  for (const problem of problems) telling.terminal.problem(problem);
-  return exitCode;
+export function showFailure(failure: Failure, reporting: Reporting): ExitCode {
+  const { terminal } = reporting;
+  switch (failure.kind) {
+    case "no-credential":
+      return refuse(failure.problem, EXIT.unauthorized, terminal);
+    case "unreachable": {
+      const { reason, code, detail: what } = failure;
+      const fix = unreachableFix(reason, code);
+      return refuse({ code: `service-${reason}`, what, fix }, EXIT.unreachable, terminal);
+    }
+    case "undecodable": {
+      const fix = "check --url; a captive portal may have answered";
+      return refuse({ code: "not-the-service", what: failure.detail, fix }, EXIT.unreachable, terminal);
+    }
+    case "refused":
+      return showRefusal(failure, reporting);
+  }
 }
 
 /**
@@ -42,69 +56,50 @@ export function isUnknownOperation(failure: Failure): boolean {
   return status === 404 && (detail === "Not Found" || detail.startsWith("status 404 with"));
 }
 
+/** What to do about conflicts of robot identities, by the reason that the service gives. */
+const CONFLICT_FIXES: ReadonlyMap<string, string> = new Map([
+  ["robot_online", "make sure that its computer is to be replaced, then repeat the command with --replace ROBOT"],
+  ["already_approved", "robot-policy robots deny CODE ends it, unless the computer has its credential already"],
+]);
+
 /** Why a call failed, for the middle of a sentence. */
-export function failureInWords(failure: Failure): string {
+export function failureText(failure: Failure): string {
   return failure.kind === "no-credential" ? failure.problem.what : failure.detail;
 }
 
-interface Described {
-  readonly problems: readonly Problem[];
-  readonly exit_code: ExitCode;
-}
-
-function describeFailure(failure: Failure, telling: Telling): Described {
-  switch (failure.kind) {
-    case "no-credential":
-      return { problems: [failure.problem], exit_code: EXIT.unauthorized };
-    case "unreachable": {
-      const { reason, code, detail: what } = failure;
-      return {
-        problems: [{ code: `service-${reason}`, what, fix: unreachableFix(reason, code) }],
-        exit_code: EXIT.unreachable,
-      };
-    }
-    case "undecodable": {
-      const fix = "check --url; a captive portal may have answered";
-      return { problems: [{ code: "not-the-service", what: failure.detail, fix }], exit_code: EXIT.unreachable };
-    }
-    case "refused":
-      return describeRefusal(failure, telling);
-  }
-}
-
-function describeRefusal(refusal: Refusal, telling: Telling): Described {
+function showRefusal(refusal: Refusal, reporting: Reporting): ExitCode {
   const { status, detail } = refusal;
-  const one = (exitCode: ExitCode, code: string, what: string, fix: string) => {
-    return { problems: [{ code, what, fix }], exit_code: exitCode };
-  };
-  const { name, another } = telling.credential;
+  const report = (exitCode: ExitCode, code: string, what: string, fix: string) =>
+    refuse({ code, what, fix }, exitCode, reporting.terminal);
+  const { name, another } = reporting.credential;
   switch (status) {
     case 401:
-      return one(EXIT.unauthorized, "unauthorized", `${detail}: the service does not accept ${name}`, another);
+      return report(EXIT.unauthorized, "unauthorized", `${detail}: the service does not accept ${name}`, another);
     case 403: {
       const what = `${detail}; the request was sent with ${name}`;
-      return one(EXIT.unauthorized, "forbidden", what, `use a credential that may do this: ${another}`);
+      return report(EXIT.unauthorized, "forbidden", what, `use a credential that may do this: ${another}`);
     }
-    case 409:
-      return one(EXIT.conflict, "conflict", detail, "check what exists already, and correct the request");
+    case 409: {
+      const fix = CONFLICT_FIXES.get(refusal.reason ?? "");
+      if (fix === undefined)
+        return report(EXIT.conflict, "conflict", detail, "check what exists already, and correct the request");
+      return report(EXIT.conflict, (refusal.reason ?? "").replaceAll("_", "-"), detail, fix);
+    }
     case 422:
-      return { problems: describeValidation(refusal, telling), exit_code: EXIT.rejected };
+      for (const problem of describeValidation(refusal, reporting)) reporting.terminal.problem(problem);
+      return EXIT.rejected;
     case 429:
-      return one(EXIT.rejected, "http-429", detail, waitFix(refusal.retry_after_ms));
+      return report(EXIT.rejected, "http-429", detail, waitFix(refusal.retryAfterMs));
   }
   if (isUnknownOperation(refusal)) {
     const fix = "check --url; not every service has this operation";
-    return one(EXIT.rejected, `http-${status}`, `the service does not know this operation (${status})`, fix);
+    return report(EXIT.rejected, `http-${status}`, `the service does not know this operation (${status})`, fix);
   }
-  if (status === 404) return one(EXIT.rejected, "not-found", detail, "check the name or id; list shows valid ones");
-  if (status < 500) return one(EXIT.rejected, `http-${status}`, detail, "correct what the service reports");
+  if (status === 404) return report(EXIT.rejected, "not-found", detail, "check the name or id; list shows valid ones");
+  if (status < 500) return report(EXIT.rejected, `http-${status}`, detail, "correct what the service reports");
   const request = refusal.request_id === null ? "" : ` and request ${refusal.request_id}`;
-  return one(
-    EXIT.unreachable,
-    `http-${status}`,
-    detail,
-    `try again later; if it persists, tell the administrator of the service the time${request}`,
-  );
+  const fix = `try again later; if it persists, tell the administrator of the service the time${request}`;
+  return report(EXIT.unreachable, `http-${status}`, detail, fix);
 }
 
 /** One problem per finding: the operator's flag or file position, its value, and the rule. */
@@ -112,7 +107,7 @@ function describeValidation({ validation, detail }: Refusal, sent: Sent): readon
   if (validation === null || validation.length === 0) return [{ code: "http-422", what: detail, fix: CORRECT }];
   return validation.map(
     (finding) =>
-      sent.tell?.(finding) ?? { code: finding.type, what: describeFinding(finding, sent), fix: remedyOf(finding) },
+      sent.describe?.(finding) ?? { code: finding.type, what: describeFinding(finding, sent), fix: remedyOf(finding) },
   );
 }
 

@@ -3,14 +3,16 @@
  *
  * A command opens its service with `withService`, calls operations of the wire contract (service.ts), and shows the answer as a table
  * (lists/show-list.ts) or, with `--json`, unchanged. logins/choose-service.ts chooses service and credential. failure.ts and files/places.ts
- * report failures in terms of the operator's flags and files.
+ * report failures in terms of the operator's flags and files. refuse.ts reports what is wrong with them, and returns the exit code.
  */
 import { createOperationClient } from "../client/operation-client.ts";
 import { createUndiciTransport } from "../client/transport/undici-transport.ts";
 import type { ExitCode } from "../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "./context.ts";
+import type { OperatorContext } from "./context.ts";
+import type { OperatorFlags } from "./flags.ts";
 import { chooseService } from "./logins/choose-service.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
+import { refuse } from "./refuse.ts";
 import { createService } from "./service.ts";
 import type { Service } from "./service.ts";
 
@@ -21,10 +23,7 @@ export async function withService(
   act: (service: Service) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const choice = await chooseService(flags, context);
-  if (choice.kind === "no-service") {
-    context.terminal.problem(choice.problem);
-    return choice.exitCode;
-  }
+  if (choice.kind === "no-service") return refuse(choice.problem, choice.exitCode, context.terminal);
   await using service = openService(choice, context);
   return await act(service);
 }

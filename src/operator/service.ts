@@ -9,7 +9,7 @@ import { EXIT } from "../platform/terminal.ts";
 import type { OperatorContext } from "./context.ts";
 import type { Failure, Sent } from "./failure.ts";
 import { showFailure } from "./failure.ts";
-import type { Listed } from "./lists/listed.ts";
+import type { Listed, ListOptions } from "./lists/listed.ts";
 import { listAll } from "./lists/listed.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
 import { callWithRetries } from "./call-with-retries.ts";
@@ -23,7 +23,11 @@ export interface Service {
    */
   call<T>(row: OperationOf<T>, input: OperationInput): Promise<CallResult<Answered<T>>>;
   /** Fetches a whole list, page by page where the service has pages. `itemsOf` takes the items from an answer. */
-  listAll<T, Item>(row: OperationOf<T>, itemsOf: (value: T) => readonly Item[]): Promise<CallResult<Listed<Item>>>;
+  listAll<T, Item>(
+    row: OperationOf<T>,
+    itemsOf: (value: T) => readonly Item[],
+    options?: ListOptions,
+  ): Promise<CallResult<Listed<Item>>>;
   /** Sends any request below the service's address; `path` begins with a slash. */
   send(request: RawRequest): Promise<RawResult>;
   /** Reports a failed call in terms of the operator's input. @returns its exit code. */
@@ -71,7 +75,7 @@ export function createService({ client, access, chosen, context }: ServiceParts)
   return {
     chosen,
     call,
-    listAll: (row, itemsOf) => listAll(call, row, itemsOf),
+    listAll: (row, itemsOf, options) => listAll(call, row, itemsOf, options),
     send: (request) => client.send(absolute(request), signal),
     failed,
     showRequest: async (row, input, json) =>

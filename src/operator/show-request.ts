@@ -20,7 +20,8 @@ export function showRequest({ method, url, body }: ServiceRequest, showing: Show
   // A Secret prints as `[secret]`.
   const authorization = credential?.kind === "credential" ? `Bearer ${credential.secret}` : null;
   const headers = requestHeaders(userAgent, authorization, body !== null);
-  const sent = body === null ? null : readBody(body);
+  // A raw request may have a body that is not JSON.
+  const sent = body === null ? null : (parseJson(body) ?? body);
   if (showing.json) {
     terminal.json({ dry_run: true, method, url, headers, body: sent });
   } else {
@@ -31,9 +32,4 @@ export function showRequest({ method, url, body }: ServiceRequest, showing: Show
   if (credential?.kind === "credential-problem") terminal.note(`The request would fail: ${credential.what}.`);
   if (!showing.json) terminal.note("Nothing was sent.");
   return EXIT.ok;
-}
-
-/** @returns the text itself where it is not JSON. */
-function readBody(text: string): unknown {
-  return parseJson(text) ?? text;
 }

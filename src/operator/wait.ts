@@ -3,16 +3,13 @@ import { createBackoff } from "../platform/retry.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
-import type { OperatorContext, OperatorFlags } from "./context.ts";
+import type { OperatorContext } from "./context.ts";
 import { readDuration } from "./durations.ts";
-import { failureInWords } from "./failure.ts";
-import { isPassing } from "./lists/watch.ts";
+import { failureText } from "./failure.ts";
+import type { OperatorFlags } from "./flags.ts";
+import { isTemporary } from "./lists/watch.ts";
+import { refuse, refuseUsage } from "./refuse.ts";
 import type { Service } from "./service.ts";
-
-export interface WaitFlags extends OperatorFlags {
-  readonly wait?: boolean;
-  readonly timeout?: string;
-}
 
 /** The default of `--timeout`. */
 const TIMEOUT_MS = 30 * 60_000;
@@ -37,20 +34,27 @@ export interface Ended {
   readonly problem: Problem | null;
 }
 
-export interface Waiting {
-  readonly look: () => Promise<CallResult<Look>>;
+export interface Waiting<State> {
+  /** The state in the answer to the change. */
+  readonly first: State;
+  readonly fetch: () => Promise<CallResult<State>>;
+  readonly look: (state: State) => Look;
   readonly timeoutMs: number;
   /** What to do after a timeout. */
   readonly later: string;
 }
 
+export interface Waited<State> {
+  readonly exitCode: ExitCode;
+  readonly last: State;
+}
+
 /** `--timeout` in milliseconds; null after reporting an invalid one. */
-export function waitTimeout({ timeout }: WaitFlags, terminal: Terminal): number | null {
+export function waitTimeout({ timeout }: OperatorFlags, terminal: Terminal): number | null {
   if (timeout === undefined) return TIMEOUT_MS;
   const timeoutMs = readDuration(timeout);
   if (timeoutMs !== null) return timeoutMs;
-  const what = `--timeout '${timeout}' is not a duration`;
-  terminal.problem({ code: "usage", what, fix: "write it as 90s, 10m or 2h, a week at most" });
+  refuseUsage(`--timeout '${timeout}' is not a duration`, "write it as 90s, 10m or 2h, a week at most", terminal);
   return null;
 }
 
@@ -58,47 +62,49 @@ export function waitTimeout({ timeout }: WaitFlags, terminal: Terminal): number 
  * Polls until the change has ended, the time is over, or the operator interrupts. Continues after temporary failures, such as a restart of the
  * service.
  */
-export async function waitUntilEnded(
+export async function waitUntilEnded<State>(
   service: Service,
-  { look, timeoutMs, later }: Waiting,
-  context: OperatorContext,
-): Promise<ExitCode> {
-  const { terminal, machine, signal } = context;
+  { first, fetch, look, timeoutMs, later }: Waiting<State>,
+  { terminal, machine, signal }: OperatorContext,
+): Promise<Waited<State>> {
   const { clock } = machine;
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
-  let summary = "unknown";
+  let last = first;
+  let result: CallResult<State> = { kind: "ok", status: 200, value: first };
+  let shown = "unknown";
   let isLost = false;
   let lookMs: number = LOOK_MS.first;
   for (;;) {
-    const result = await look();
-    signal.throwIfAborted();
     let pauseMs = lookMs;
     lookMs = Math.min(LOOK_MS.longest, lookMs * LOOK_MS.growth);
     if (result.kind === "ok") {
-      const { value } = result;
-      if (value.ended !== null) {
+      last = result.value;
+      const { lines, summary, ended } = look(last);
+      if (ended !== null) {
         // The problem or the command's result repeats this line.
         terminal.draw([]);
-        if (value.ended.problem !== null) terminal.problem(value.ended.problem);
-        return value.ended.exitCode;
+        if (ended.problem !== null) terminal.problem(ended.problem);
+        return { exitCode: ended.exitCode, last };
       }
-      if (terminal.interactive) terminal.draw(value.lines);
-      else if (value.summary !== summary) terminal.note(value.summary);
-      ({ summary } = value);
+      if (terminal.interactive) terminal.draw(lines);
+      else if (summary !== shown) terminal.note(summary);
+      shown = summary;
       isLost = false;
       backoff.reset();
     } else {
-      if (!isPassing(result)) return service.failed(result);
-      if (!isLost) terminal.note(`${failureInWords(result)}; trying again`);
+      if (!isTemporary(result)) return { exitCode: service.failed(result), last };
+      if (!isLost) terminal.note(`${failureText(result)}; trying again`);
       isLost = true;
-      pauseMs = backoff.nextMs(result.kind === "refused" ? result.retry_after_ms : null);
+      pauseMs = backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null);
     }
     const leftMs = deadlineMs - clock.monotonicMs();
     if (leftMs <= 0) {
-      terminal.problem({ code: "timeout", what: `after ${shortDuration(timeoutMs)}: ${summary}`, fix: later });
-      return EXIT.failed;
+      const what = `after ${shortDuration(timeoutMs)}: ${shown}`;
+      return { exitCode: refuse({ code: "timeout", what, fix: later }, EXIT.failed, terminal), last };
     }
     await clock.sleep(Math.min(pauseMs, leftMs), signal);
+    result = await fetch();
+    signal.throwIfAborted();
   }
 }

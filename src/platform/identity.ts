@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
 import * as os from "node:os";
 
+import { hmacSha256Hex } from "./crypto.ts";
 import { readBounded } from "./files/durable-file.ts";
 import type { Files } from "./files/files.ts";
 
@@ -27,7 +27,7 @@ export function createIdentity(files: Files, path: string = MACHINE_ID): Identit
     async machine() {
       const id = await readMachineId(files, path);
       // As sd_id128_get_machine_app_specific(3): HMAC-SHA256 keyed by the machine id.
-      return id === null ? null : createHmac("sha256", Buffer.from(id, "hex")).update(APPLICATION).digest("hex");
+      return id === null ? null : hmacSha256Hex(Buffer.from(id, "hex"), APPLICATION);
     },
   };
 }

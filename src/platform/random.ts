@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes } from "./crypto.ts";
 
 /** Random numbers. A simulated machine replays them from a seed. */
 export interface Random {

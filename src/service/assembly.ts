@@ -6,6 +6,11 @@ import type { FastifyInstance } from "fastify";
 import { drain } from "./drain.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import type { ReadinessTimes } from "./endpoints/times.ts";
+import type { IdentitySettings } from "./installations/index.ts";
+import { consumeEnrolment } from "./enrolments/index.ts";
+import { createRobotCredentials } from "./installations/copies.ts";
+import { createLiveness } from "./installations/liveness.ts";
+import { createReportPresence } from "./installations/report-presence.ts";
 import { createLastUsed } from "./kernel/auth/last-used.ts";
 import { createCertificate } from "./kernel/connections/certificate.ts";
 import { createListener } from "./kernel/connections/listener.ts";
@@ -29,20 +34,24 @@ import type { RateLimits } from "./kernel/traffic/rate-limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
 import type { ServiceLimits } from "./limits.ts";
 import { reapplyModels } from "./models/apply-at-start.ts";
+import { createStoredBytes } from "./organizations/stored-bytes.ts";
 import { prepareStore } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
-import { createRefusals } from "./robots/refusals.ts";
+import { createRefusals } from "./robots/refusals/refusals.ts";
 import { createHttpServer } from "./server.ts";
 import { createTasks } from "./tasks.ts";
 import { createUsageClock } from "./usage/clock.ts";
 import type { MeteringContext } from "./usage/clock.ts";
+import type { WebhookSettings } from "./webhooks/index.ts";
+import { createReceivers } from "./webhooks/receivers.ts";
+import { createSender } from "./webhooks/sender.ts";
 
 /** Options of the parts, with all defaults resolved. */
 export interface AssemblyConfiguration {
   readonly tls: TlsFiles | null;
   readonly trustedProxies: readonly string[];
-  readonly bootstrap_key_file: string | null;
-  readonly models_file: string | null;
+  readonly bootstrapKeyFile: string | null;
+  readonly modelsFile: string | null;
   readonly rateLimit: RateLimits | null;
   readonly metrics: boolean;
   readonly consoleFolder: string | null;
@@ -50,6 +59,8 @@ export interface AssemblyConfiguration {
   readonly auditRetentionDays: number | null;
   readonly limits: ServiceLimits;
   readonly readiness: ReadinessTimes;
+  readonly identity: IdentitySettings;
+  readonly webhooks: WebhookSettings;
 }
 
 /** What the parts are built on. */
@@ -81,10 +92,10 @@ export async function assemble(
   resources: AsyncDisposableStack,
   reloads: (() => Promise<void>)[],
 ): Promise<Assembled> {
-  const { limits, tls } = configuration;
+  const { limits, tls, identity } = configuration;
   const { metrics, pair, health } = foundation;
   const store = measureStore(foundation.store, metrics);
-  addStoreFigures(store.reader, metrics, machine.clock);
+  addStoreFigures(store.reader, metrics, machine.clock, identity.onlineWindowMs);
 
   const lastUsed = createLastUsed(store, machine);
   resources.defer(() => flushAtEnd(lastUsed, machine));
@@ -92,6 +103,8 @@ export async function assemble(
   resources.defer(() => flushAtEnd(limitsMet, machine));
   let loop: TaskLoop | null = null;
   const newId = createIds(machine.clock, machine.random);
+  const liveness = createLiveness(store, machine, identity.onlineWindowMs);
+  resources.defer(() => flushAtEnd(liveness, machine));
   const usageClock = createUsageClock(machine);
   const context: MeteringContext = {
     store,
@@ -104,17 +117,23 @@ export async function assemble(
   };
   const failed = await prepareStore(configuration, context);
   if (failed !== null) return failed;
-  const { models_file: modelsFile } = configuration;
+  const { modelsFile } = configuration;
   if (modelsFile !== null) reloads.push(() => reapplyModels(modelsFile, context));
 
   const refusals = createRefusals(context);
   resources.defer(() => flushAtEnd(refusals, machine));
+  const storedBytes = createStoredBytes(store, limits.storedBytes, machine);
   const listener = createListener(limits, pair, limitsMet);
+  const receivers = createReceivers(configuration.webhooks.allow);
+  const sender = createSender(receivers, configuration.webhooks.timeoutMs);
   const tasks = [
-    ...createTasks(context, { ...configuration, health }, resources),
+    ...createTasks(context, { ...configuration, health, sender }, resources),
     lastUsed.task,
+    liveness.task,
+    createReportPresence({ ...context, liveness, identity }),
     refusals.task,
     limitsMet.task,
+    storedBytes.task,
   ];
   if (tls !== null && pair !== null) {
     const surroundings = { listener, metrics, machine, checkMs: limits.certificateCheckMs };
@@ -133,9 +152,19 @@ export async function assemble(
   const stopping = new AbortController();
   const draining = { signal: stopping.signal, inFlight: createInFlight() };
   const servesConsole = configuration.consoleFolder !== null;
-  const gate = createGate({ ...context, servesConsole }, limiter, metrics, limitsMet);
+  const installations = { store, newId, machine, liveness, identity, consumeEnrolment };
+  const robots = createRobotCredentials(installations);
+  const gate = createGate({ ...context, robots, servesConsole }, limiter, metrics, limitsMet);
   const app = createHttpServer(
-    { ...context, gate, refusals, traffic: createTraffic(limits, limitsMet, machine.clock) },
+    {
+      ...context,
+      ...installations,
+      receivers,
+      gate,
+      refusals,
+      storedBytes,
+      traffic: createTraffic(limits, limitsMet, machine.clock),
+    },
     {
       limits,
       listener,

@@ -1,3 +1,5 @@
+import { sql } from "kysely";
+
 import type { Reader } from "./kernel/store/store.ts";
 import type { Tables } from "./kernel/store/tables.ts";
 
@@ -52,6 +54,53 @@ export async function endpointsMark(reader: Reader): Promise<string> {
   return JSON.stringify(endpoints);
 }
 
+/** A text that changes when an enrolment that people of the organization may see starts or ends. */
+export async function enrolmentsMark(reader: Reader, organizationId: string): Promise<string> {
+  const waiting = await reader
+    .selectFrom("enrolments")
+    .select(({ fn }) => [fn.countAll().as("count"), fn.max("id").as("newest")])
+    .where("status", "=", "pending")
+    .where((where) =>
+      where.or([where("wanted_organization_id", "=", organizationId), where("wanted_organization_id", "is", null)]),
+    )
+    .executeTakeFirst();
+  return JSON.stringify(waiting);
+}
+
+/** A text that changes when a webhook begins to fail or to drop events, and when it works again. */
+export async function webhooksMark(reader: Reader, organizationId: string): Promise<string> {
+  const webhooks = await reader
+    .selectFrom("webhooks")
+    .select(["id", "failing_since", "full_since"])
+    .where("organization_id", "=", organizationId)
+    .orderBy("id")
+    .execute();
+  return JSON.stringify(webhooks);
+}
+
+/** Which robots of an organization are online, as far as the store knows. */
+export interface PresenceMark {
+  /** Changes when a robot comes online or goes offline: then another one was the last that went. */
+  readonly mark: string;
+  /** When the first of those that are online sent its last heartbeat (ISO 8601); null if none is. */
+  readonly firstSeenAt: string | null;
+}
+
+export async function presenceMark(reader: Reader, organizationId: string, onlineSince: string): Promise<PresenceMark> {
+  const isOnline = sql<boolean>`last_seen_at >= ${onlineSince}`;
+  const { count, lastGone, firstSeenAt } = await reader
+    .selectFrom("installations")
+    .select(({ fn }) => [
+      fn.countAll().filterWhere(isOnline).as("count"),
+      fn.max("last_seen_at").filterWhere("last_seen_at", "<", onlineSince).as("lastGone"),
+      fn.min("last_seen_at").filterWhere(isOnline).as("firstSeenAt"),
+    ])
+    .where("organization_id", "=", organizationId)
+    .where("state", "=", "active")
+    .executeTakeFirstOrThrow();
+  return { mark: JSON.stringify([count, lastGone]), firstSeenAt };
+}
+
 /** A text that changes when an organization's deployments change state; two that swap states go unnoticed. */
 export async function deploymentsMark(reader: Reader, organizationId: string): Promise<string> {
   const counts = await reader
@@ -80,6 +129,7 @@ export async function fleetsMark(reader: Reader, organizationId: string, nowMs: 
     .selectFrom("fleets")
     .select(["id", "generation_id", "update_generation_id"])
     .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null)
     .orderBy("id")
     .execute();
   const generations = await reader

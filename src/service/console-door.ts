@@ -3,13 +3,16 @@ export {
   countChangesSince,
   deploymentsMark,
   endpointsMark,
+  enrolmentsMark,
   fleetsMark,
   NEWEST_CHANGES_MAXIMUM,
   newestChanges,
+  presenceMark,
   usageMark,
+  webhooksMark,
 } from "./changes.ts";
 export type { AuditedChange } from "./changes.ts";
-export { authenticate, isAllowed } from "./kernel/auth/authenticate.ts";
+export { authenticate, isAllowed, isForOnePurpose } from "./kernel/auth/authenticate.ts";
 export type { Credential, Principal } from "./kernel/auth/authenticate.ts";
 export { createConsoleToken } from "./kernel/auth/console-session.ts";
 export { workingCredentials } from "./kernel/auth/credentials.ts";

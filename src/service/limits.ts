@@ -1,8 +1,9 @@
 import type { StreamLimits } from "../console/server/stream-limits.ts";
 import { HTTP_LIMITS } from "./kernel/traffic/limits.ts";
 import type { HttpLimits } from "./kernel/traffic/limits.ts";
-import { HISTORY_LIMITS } from "./robots/history-budget.ts";
-import type { HistoryLimits } from "./robots/history-budget.ts";
+import { STORED_BYTES } from "./organizations/stored-bytes.ts";
+import { HISTORY_LIMITS } from "./robots/history/budget.ts";
+import type { HistoryLimits } from "./robots/history/budget.ts";
 import { ROBOT_LIMITS } from "./robots/limits.ts";
 import type { RobotLimits } from "./robots/limits.ts";
 
@@ -12,6 +13,8 @@ export interface ServiceLimits extends HttpLimits {
   readonly streams: StreamLimits;
   readonly robots: RobotLimits;
   readonly historyBytesPerDay: HistoryLimits;
+  /** Of one organization. */
+  readonly storedBytes: number;
 }
 
 export const SERVICE_LIMITS: ServiceLimits = {
@@ -20,4 +23,5 @@ export const SERVICE_LIMITS: ServiceLimits = {
   streams: { credential: 20, organization: 200, all: 1000 },
   robots: ROBOT_LIMITS,
   historyBytesPerDay: HISTORY_LIMITS,
+  storedBytes: STORED_BYTES,
 };

@@ -10,39 +10,84 @@ import {
   retireDeployment,
 } from "./deployments/operations.ts";
 import { listEndpointRegions, listEndpoints } from "./endpoints/operations.ts";
+import { allowRobotKeys, listAllowedRobotKeys, removeAllowedRobotKey } from "./enrolments/allowed-key-operations.ts";
+import { approveEnrolment, denyEnrolment } from "./enrolments/decide.ts";
+import { createGuessLimit } from "./enrolments/guesses.ts";
+import { pollEnrolment } from "./enrolments/poll.ts";
+import { startEnrolment } from "./enrolments/start.ts";
+import { getEnrolment, listEnrolments } from "./enrolments/waiting.ts";
 import { getFleetDetails } from "./fleets/details-operation.ts";
-import { createFleet, getFleet, listFleetNeeds, listFleets, updateFleetModel } from "./fleets/operations.ts";
+import {
+  changeFleet,
+  createFleet,
+  getFleet,
+  listFleetNeeds,
+  listFleets,
+  removeFleet,
+  updateFleetModel,
+} from "./fleets/operations.ts";
 import { previewFleet } from "./fleets/preview.ts";
-import { mount, mountPublic, mountWithBody, mountWithQuery } from "./kernel/http/mount.ts";
+import type { InstallationContext } from "./installations/copies.ts";
+import { changeInstallation, claimRun, getInstallation, heartbeat } from "./installations/operations.ts";
+import { renewCredential } from "./installations/renewal.ts";
+import { mount, mountOpen, mountPublic, mountWithBody, mountWithQuery } from "./kernel/http/mount.ts";
 import type { MountContext } from "./kernel/http/mount.ts";
 import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./keys/operations.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
 import { endOwnSession, getSession } from "./logins/session-operations.ts";
 import { getModel, listCatalogModels } from "./models/operations.ts";
-import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history-operations.ts";
-import { getRobot, listOrganizationRobots, setupRobot } from "./robots/operations.ts";
+import type { StoredBytes } from "./organizations/index.ts";
+import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";
+import { createRoom } from "./robots/new-robots.ts";
+import { setupRobot } from "./robots/operations.ts";
 import type { SetupLimits } from "./robots/operations.ts";
-import { listOrganizationRefusals } from "./robots/refusal-operations.ts";
-import type { Refusals } from "./robots/refusals.ts";
-import { noteRefusedSetup } from "./robots/refused-setup.ts";
+import { listOrganizationRefusals } from "./robots/refusals/operations.ts";
+import type { Refusals } from "./robots/refusals/refusals.ts";
+import { noteRefusedSetup } from "./robots/refusals/refused-setup.ts";
+import { removeRobot } from "./robots/removal.ts";
+import { renameRobot } from "./robots/rename.ts";
+import { getRobot, listOrganizationRobots } from "./robots/views.ts";
 import type { MeteringContext } from "./usage/clock.ts";
 import { listOrganizationUsage } from "./usage/operations.ts";
 import { summarizeUsage } from "./usage/summary.ts";
+import {
+  getWebhookDelivery,
+  listWebhookDeliveries,
+  resendToWebhook,
+  testOrganizationWebhook,
+} from "./webhooks/delivery-operations.ts";
+import {
+  changeOrganizationWebhook,
+  createOrganizationWebhook,
+  deleteOrganizationWebhook,
+  getOrganizationWebhook,
+  listOrganizationWebhooks,
+} from "./webhooks/operations.ts";
+import type { WebhooksContext } from "./webhooks/operations.ts";
 
 /** What the operations need. */
-export interface OperationsContext extends MountContext, MeteringContext {
+export interface OperationsContext extends MountContext, MeteringContext, InstallationContext, WebhooksContext {
   readonly refusals: Pick<Refusals, "note">;
+  readonly storedBytes: StoredBytes;
 }
 
 /** Mounts every operation of the contract with its handler. */
 export function mountOperations(app: FastifyInstance, context: OperationsContext, limits: SetupLimits): void {
-  mountWithBody(app, context, operations.setupRobot, setupRobot(context, limits), (request, refused) =>
+  const room = createRoom(context, limits.robots);
+  mountWithBody(app, context, operations.setupRobot, setupRobot(context, limits, room), (request, refused) =>
     noteRefusedSetup(context.refusals, request, refused),
   );
   mountWithQuery(app, context, operations.listRobots, listOrganizationRobots(context));
   mount(app, context, beyondSpec.getRobot, getRobot(context));
   mount(app, context, beyondSpec.getRegistration, getRegistration(context));
   mount(app, context, beyondSpec.getRobotHistory, getRobotHistory(context));
+  mount(app, context, beyondSpec.removeRobot, removeRobot(context, room));
+  mountWithBody(app, context, beyondSpec.renameRobot, renameRobot(context));
+  mountWithBody(app, context, beyondSpec.heartbeat, heartbeat(context));
+  mountPublic(app, context, beyondSpec.renewCredential, renewCredential(context));
+  mountPublic(app, context, beyondSpec.claimRun, claimRun());
+  mount(app, context, beyondSpec.getInstallation, getInstallation(context));
+  mountWithBody(app, context, beyondSpec.changeInstallation, changeInstallation(context));
   mountWithQuery(app, context, beyondSpec.listRefusals, listOrganizationRefusals(context));
   mountWithQuery(app, context, beyondSpec.listAudit, listOrganizationAudit(context));
   mountWithQuery(app, context, beyondSpec.listRegistrations, listOrganizationRegistrations(context));
@@ -60,6 +105,25 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mount(app, context, beyondSpec.retireDeployment, retireDeployment(context));
   mountWithQuery(app, context, operations.listUsage, listOrganizationUsage(context));
   mountWithQuery(app, context, beyondSpec.summarizeUsage, summarizeUsage(context));
+  const guesses = createGuessLimit(context);
+  mountOpen(app, context, beyondSpec.startEnrolment, startEnrolment(context, room));
+  mountPublic(app, context, beyondSpec.pollEnrolment, pollEnrolment(context));
+  mountWithBody(app, context, beyondSpec.approveEnrolment, approveEnrolment(context, room, guesses));
+  mountWithBody(app, context, beyondSpec.denyEnrolment, denyEnrolment(context, guesses));
+  mount(app, context, beyondSpec.listEnrolments, listEnrolments(context));
+  mount(app, context, beyondSpec.getEnrolment, getEnrolment(context, guesses));
+  mountWithBody(app, context, beyondSpec.allowKeys, allowRobotKeys(context));
+  mountWithQuery(app, context, beyondSpec.listAllowedKeys, listAllowedRobotKeys(context));
+  mount(app, context, beyondSpec.removeAllowedKey, removeAllowedRobotKey(context));
+  mountWithBody(app, context, beyondSpec.createWebhook, createOrganizationWebhook(context));
+  mountWithQuery(app, context, beyondSpec.listWebhooks, listOrganizationWebhooks(context));
+  mount(app, context, beyondSpec.getWebhook, getOrganizationWebhook(context));
+  mountWithBody(app, context, beyondSpec.changeWebhook, changeOrganizationWebhook(context));
+  mount(app, context, beyondSpec.deleteWebhook, deleteOrganizationWebhook(context));
+  mountWithQuery(app, context, beyondSpec.listDeliveries, listWebhookDeliveries(context));
+  mount(app, context, beyondSpec.getDelivery, getWebhookDelivery(context));
+  mount(app, context, beyondSpec.resendDelivery, resendToWebhook(context));
+  mount(app, context, beyondSpec.testWebhook, testOrganizationWebhook(context));
   mountPublic(app, context, beyondSpec.startLogin, startLogin(context));
   mountPublic(app, context, beyondSpec.pollLogin, pollLogin(context));
   mountPublic(app, context, beyondSpec.exchangeLogin, exchangeLogin(context));
@@ -70,6 +134,8 @@ export function mountOperations(app: FastifyInstance, context: OperationsContext
   mountWithBody(app, context, operations.createFleet, createFleet(context));
   mountWithQuery(app, context, operations.listFleets, listFleets(context));
   mount(app, context, beyondSpec.getFleet, getFleet(context));
+  mountWithBody(app, context, beyondSpec.changeFleet, changeFleet(context));
+  mount(app, context, beyondSpec.removeFleet, removeFleet(context));
   mount(app, context, beyondSpec.getFleetDetails, getFleetDetails(context));
   mountWithQuery(app, context, beyondSpec.listFleetNeeds, listFleetNeeds(context));
   mountWithBody(app, context, beyondSpec.previewFleet, previewFleet(context));

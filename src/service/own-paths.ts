@@ -14,6 +14,9 @@ const READY_FRESH_MS = 1000;
 /** How long /metrics is cached: rendering it takes longer than most requests. */
 const METRICS_FRESH_MS = 200;
 
+/** The second is the name by which technicians of existing robots look for it. */
+const HEALTH_PATHS = ["/healthz", "/health"] as const;
+
 /** /healthz: the process answers. /readyz: the service can handle requests. */
 export function mountHealth(
   app: FastifyInstance,
@@ -21,7 +24,7 @@ export function mountHealth(
   stopping: AbortSignal,
 ): void {
   const reachStore = createFresh(() => sql`select 1`.execute(store.reader), READY_FRESH_MS, machine.clock);
-  app.get("/healthz", (_request, reply) => send(reply, answerJson('{"status":"ok"}')));
+  for (const path of HEALTH_PATHS) app.get(path, (_request, reply) => send(reply, answerJson('{"status":"ok"}')));
   app.get("/readyz", async (_request, reply) => {
     if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));
     await reachStore();

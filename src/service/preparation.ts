@@ -18,7 +18,7 @@ export interface Failed {
   readonly problem: Problem;
   readonly findings?: readonly Finding[];
   /** Whether a given file is invalid on every machine. */
-  readonly is_invalid?: true;
+  readonly isInvalid?: true;
 }
 
 type Opened = { readonly state: "opened"; readonly store: Store } | Failed;
@@ -30,7 +30,7 @@ export async function readPair(
 ): Promise<CertificatePair | Failed | null> {
   if (tls === null) return null;
   const reading = await readCertificatePair(files, tls, clock.wallMs());
-  return reading.state === "read" ? reading.pair : { state: "failed", problem: reading.problem, is_invalid: true };
+  return reading.state === "read" ? reading.pair : { state: "failed", problem: reading.problem, isInvalid: true };
 }
 
 /** Opens the store, and locks a data directory for this process. `resources` releases both. */
@@ -40,9 +40,9 @@ export async function openLockedStore(
   resources: AsyncDisposableStack,
 ): Promise<Opened> {
   if (location.kind === "sqlite") {
-    await machine.files.makeDirectory(location.data_directory, 0o700);
-    const lock = lockDirectory(location.data_directory);
-    if (lock === null) return { state: "failed", problem: alreadyInUse(location.data_directory) };
+    await machine.files.makeDirectory(location.dataDirectory, 0o700);
+    const lock = lockDirectory(location.dataDirectory);
+    if (lock === null) return { state: "failed", problem: alreadyInUse(location.dataDirectory) };
     resources.use(lock);
   }
   return { state: "opened", store: resources.use(await openStore(location, machine)) };
@@ -50,10 +50,7 @@ export async function openLockedStore(
 
 /** Writes what the store needs before the first request: a valid key, and the models. */
 export async function prepareStore(
-  {
-    bootstrap_key_file: bootstrapKeyFile,
-    models_file: modelsFile,
-  }: { readonly bootstrap_key_file: string | null; readonly models_file: string | null },
+  { bootstrapKeyFile, modelsFile }: { readonly bootstrapKeyFile: string | null; readonly modelsFile: string | null },
   context: OperationContext,
 ): Promise<Failed | null> {
   if (bootstrapKeyFile !== null) {
@@ -62,5 +59,5 @@ export async function prepareStore(
   }
   if (modelsFile === null) return null;
   const findings = await applyModels(modelsFile, context);
-  return findings === null ? null : { state: "failed", problem: modelsRefused(modelsFile), findings, is_invalid: true };
+  return findings === null ? null : { state: "failed", problem: modelsRefused(modelsFile), findings, isInvalid: true };
 }

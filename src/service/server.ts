@@ -94,11 +94,11 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
     const [method, route] = [methodLabel(request), routeLabel(request)];
     metrics.answered({ method, route, status, durationS: durationMs / 1000 });
     logRequest("request", {
-      requestId: request.id,
+      request_id: request.id,
       method: request.method,
       path: loggedPath(request),
       status,
-      durationMs: Math.round(durationMs),
+      duration_ms: Math.round(durationMs),
       client: clientAddress(request),
     });
   });
@@ -124,7 +124,13 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   mountRefusals();
   mountOperations(app, context, limits);
   if (files !== null)
-    mountConsole(app, context, { files, metrics, streams: limits.streams, stopping: draining.signal });
+    mountConsole(app, context, {
+      files,
+      metrics,
+      streams: limits.streams,
+      onlineWindowMs: context.identity.onlineWindowMs,
+      stopping: draining.signal,
+    });
   return app;
 
   /** Refuses paths that would otherwise match a parameter of another operation. */

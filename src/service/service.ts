@@ -13,6 +13,8 @@ import { AUDIT_RETENTION_DAYS } from "./configuration/configuration.ts";
 import { createHealthProbe } from "./endpoints/probe.ts";
 import { READINESS_TIMES } from "./endpoints/times.ts";
 import type { ReadinessTimes } from "./endpoints/times.ts";
+import { IDENTITY_SETTINGS } from "./installations/index.ts";
+import type { IdentitySettings } from "./installations/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
 import type { TlsFiles } from "./kernel/connections/tls.ts";
 import { watchLoopDelay } from "./kernel/loop-delay.ts";
@@ -26,6 +28,8 @@ import type { ServiceLimits } from "./limits.ts";
 import { openLockedStore, readPair } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
 import { startProblem } from "./start-problem.ts";
+import { WEBHOOK_SETTINGS } from "./webhooks/index.ts";
+import type { WebhookSettings } from "./webhooks/index.ts";
 
 /** Options of the service; `resolve` has the defaults. */
 export interface ServiceConfiguration {
@@ -35,11 +39,11 @@ export interface ServiceConfiguration {
   readonly tls?: TlsFiles | null;
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[];
-  readonly bootstrap_key_file?: string | null;
+  readonly bootstrapKeyFile?: string | null;
   /** The model catalog, applied at start and by `reload`. */
-  readonly models_file?: string | null;
+  readonly modelsFile?: string | null;
   /** Null disables it. */
-  readonly rateLimit?: RateLimits | null;
+  readonly rateLimit?: Partial<RateLimits> | null;
   readonly metrics?: boolean;
   /** Folder of the built console; without it none is served. */
   readonly consoleFolder?: string | null;
@@ -49,6 +53,8 @@ export interface ServiceConfiguration {
   readonly auditRetentionDays?: number | null;
   readonly limits?: Partial<ServiceLimits>;
   readonly readiness?: Partial<ReadinessTimes>;
+  readonly identity?: Partial<IdentitySettings>;
+  readonly webhooks?: Partial<WebhookSettings>;
 }
 
 export type Started = { readonly state: "listening"; readonly url: string } | Failed;
@@ -96,16 +102,18 @@ function resolve(configuration: ServiceConfiguration) {
   return {
     tls: null,
     trustedProxies: [],
-    bootstrap_key_file: null,
-    models_file: null,
-    rateLimit: RATE_LIMITS,
+    bootstrapKeyFile: null,
+    modelsFile: null,
     metrics: true,
     consoleFolder: null,
     logRequests: false,
     auditRetentionDays: AUDIT_RETENTION_DAYS.standard,
     ...configuration,
+    rateLimit: configuration.rateLimit === null ? null : { ...RATE_LIMITS, ...configuration.rateLimit },
     limits: { ...SERVICE_LIMITS, ...configuration.limits },
     readiness: { ...READINESS_TIMES, ...configuration.readiness },
+    identity: { ...IDENTITY_SETTINGS, ...configuration.identity },
+    webhooks: { ...WEBHOOK_SETTINGS, ...configuration.webhooks },
   };
 }
 

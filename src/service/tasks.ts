@@ -2,15 +2,25 @@ import { createAuditPruning } from "./audit/tasks.ts";
 import { createMeterUsage } from "./deployments/meter-usage.ts";
 import { createReconcileDeployments } from "./deployments/tasks.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
+import { createProber } from "./endpoints/prober.ts";
 import type { ReadinessTimes } from "./endpoints/times.ts";
+import { createPruneEnrolments } from "./enrolments/tasks.ts";
+import { createFollowSelectors } from "./fleets/following/task.ts";
+import { createReportFleets } from "./fleets/report-states.ts";
+import { createReconcileFleets } from "./fleets/tasks.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 import { createPruneLogins } from "./logins/tasks.ts";
-import { createReadiness } from "./readiness.ts";
 import type { MeteringContext } from "./usage/clock.ts";
+import { createDeliverer } from "./webhooks/deliver.ts";
+import type { WebhookSettings } from "./webhooks/index.ts";
+import type { Sender } from "./webhooks/sender.ts";
+import { createTendWebhooks } from "./webhooks/tasks.ts";
 
 export interface TaskOptions {
   readonly readiness: ReadinessTimes;
   readonly health: HealthProbe;
+  readonly webhooks: WebhookSettings;
+  readonly sender: Sender;
   /** Null keeps audit entries for ever. */
   readonly auditRetentionDays: number | null;
 }
@@ -18,15 +28,22 @@ export interface TaskOptions {
 /** Creates the background tasks of the service. `resources` receives what must be closed after the tasks have ended. */
 export function createTasks(
   context: MeteringContext,
-  { readiness, health, auditRetentionDays }: TaskOptions,
+  { readiness, health, webhooks, sender, auditRetentionDays }: TaskOptions,
   resources: AsyncDisposableStack,
 ): readonly Task[] {
-  const observing = resources.use(createReadiness(context, readiness, health));
+  const prober = resources.use(createProber(context, readiness, health));
+  const deliverer = resources.use(createDeliverer(context, webhooks, sender));
   const tasks: Task[] = [
-    ...observing.tasks,
+    ...prober.tasks,
+    createReconcileFleets(context, readiness.tickMs),
+    createFollowSelectors(context, readiness.tickMs),
     createReconcileDeployments(context),
     createMeterUsage(context),
     createPruneLogins(context),
+    createPruneEnrolments(context),
+    createReportFleets(context),
+    deliverer.task,
+    createTendWebhooks(context, webhooks),
   ];
   if (auditRetentionDays !== null) tasks.push(createAuditPruning(context.store, context.machine, auditRetentionDays));
   return tasks;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunningService } from "../support/service/service.ts";
 import { startService } from "../support/service/service.ts";
 import { createClient } from "./api/client.ts";
-import { register, setupOf } from "./api/robots.ts";
+import { register, setupOf } from "./api/registering.ts";
 
 /**
  * Sends bytes as they are; resolves with everything that came back once the service has closed the connection.

@@ -1,4 +1,4 @@
-import { describe, it } from "vitest";
+import { describe } from "vitest";
 
 import { isLong } from "../support/run/tier.ts";
 import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
@@ -7,5 +7,5 @@ import { startOnPostgres } from "./api/start.ts";
 
 // In the gate, what is the same on every service is held on SQLite alone (api-sqlite.test.ts).
 describe.skipIf(WITHOUT_POSTGRES)("with PostgreSQL", () =>
-  apiConformance("two replicas on PostgreSQL, each request to the other", () => startOnPostgres(2), it.skipIf(!isLong)),
+  apiConformance("two replicas on PostgreSQL, each request to the other", () => startOnPostgres(2), isLong),
 );

@@ -8,7 +8,7 @@ import { isLong } from "../support/run/tier.ts";
 import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
 import { startService } from "../support/service/service.ts";
 import type { NewStore } from "../support/service/stores.ts";
-import { usePostgres } from "../support/service/stores.ts";
+import { usePostgres, useSqlite } from "../support/service/stores.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawResponse } from "./exchange.ts";
 
@@ -63,7 +63,7 @@ const DECIDED_OTHERWISE: ReadonlyMap<string, readonly string[] | 413> = new Map<
   ["nesting/arrays-100000", 413],
 ]);
 
-describe("golden answers on SQLite", () => replay(vectors, async () => undefined));
+describe("golden answers on SQLite", () => replay(vectors, useSqlite().withSchema));
 
 describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", () =>
   replay(vectors.filter(isStoreAsked), usePostgres().withSchema),
@@ -84,9 +84,7 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
   let fleetId: string;
   const made = new Set<string>();
   beforeAll(async () => {
-    const service = resources.use(
-      await startService({ store: await newStore(), configuration: { models_file: modelsFile } }),
-    );
+    const service = resources.use(await startService({ store: await newStore(), configuration: { modelsFile } }));
     exchange = noting(resources.use(createExchange(service.url, service.key, AT_ONCE)), made);
     await register(exchange, "golden");
     fleetId = z.object({ id: z.string() }).parse(
@@ -98,14 +96,14 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
         readiness_mode: "on_demand",
       }),
     ).id;
-  }, 60_000);
+  });
   afterAll(async () => {
     await using _ = resources;
     const unasked = (await storedIds(exchange)).filter((id) => !made.has(id));
     expect(unasked, "what was refused is stored, beside the first key").toEqual([expect.stringMatching(/^key_/)]);
-  }, 60_000);
+  });
 
-  it.each(replayed)("$id", { timeout: 30_000 }, async (vector) => {
+  it.each(replayed)("$id", async (vector) => {
     const { method, path, headers, body_base64: bodyBase64, needs } = vector;
     const uniq = String(vectors.indexOf(vector)).padStart(12, "0");
     const fill = filling({ ...WORDS, fleet_id: fleetId, uniq });

@@ -13,7 +13,7 @@ import { times } from "../support/run/tier.ts";
 import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
 import { startService } from "../support/service/service.ts";
 import type { NewStore } from "../support/service/stores.ts";
-import { usePostgres } from "../support/service/stores.ts";
+import { usePostgres, useSqlite } from "../support/service/stores.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawRequest, RawResponse } from "./exchange.ts";
 import { endpoints, plant } from "./planted.ts";
@@ -31,7 +31,7 @@ const OPERATIONS = Object.values<Operation>(operations).toSorted(
   (left, right) => Number(left.method === "POST") - Number(right.method === "POST"),
 );
 
-describe("hostile requests to a service on SQLite", () => assail(REQUESTS.sqlite, async () => undefined));
+describe("hostile requests to a service on SQLite", () => assail(REQUESTS.sqlite, useSqlite().withSchema));
 
 describe.skipIf(WITHOUT_POSTGRES)("hostile requests to a service on PostgreSQL", () =>
   assail(REQUESTS.postgres, usePostgres().withSchema),
@@ -41,13 +41,13 @@ function assail(count: number, newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
   beforeAll(async () => {
-    const configuration = { models_file: modelsFile, rateLimit: null };
+    const configuration = { modelsFile, rateLimit: null };
     const service = resources.use(await startService({ store: await newStore(), configuration }));
     exchange = resources.use(createExchange(service.url, service.key, AT_ONCE));
-  }, 60_000);
+  });
   afterAll(() => resources.disposeAsync());
 
-  it.each(OPERATIONS)("$method $path answers every one, and none with 5xx", { timeout: 120_000 }, async (operation) => {
+  it.each(OPERATIONS)("$method $path answers every one, and none with 5xx", async (operation) => {
     const volley = fc.array(requestTo(operation), { minLength: AT_ONCE, maxLength: AT_ONCE });
     await fc.assert(
       fc.asyncProperty(volley, async (requests) => {

@@ -16,7 +16,9 @@ const integerSchema = z.union([
   faultSchema.extend({ input: z.string() }),
 ]);
 const dateTimeSchema = z.union([
-  z.object({ input: z.string(), epoch_ms: z.int(), has_offset: z.boolean() }),
+  z
+    .object({ input: z.string(), epoch_ms: z.int(), has_offset: z.boolean() })
+    .transform(({ input, epoch_ms: epochMs, has_offset: hasOffset }) => ({ input, epochMs, hasOffset })),
   faultSchema.extend({ input: z.string() }),
 ]);
 const bodySchema = z.object({

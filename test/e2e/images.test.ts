@@ -3,7 +3,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn/package.ts";
-import { createRobotComputer, installPackage, provision, UNIT } from "../support/nspawn/robot.ts";
+import {
+  CONFIGURATION_FILE,
+  createRobotComputer,
+  installPackage,
+  KEY_FILE,
+  provision,
+  UNIT,
+} from "../support/nspawn/robot.ts";
 import type { RobotComputer } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
 import type { SiteService } from "../support/nspawn/service.ts";
@@ -64,6 +71,42 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await service.allLogged();
       const registrations = service.requests.filter(({ method }) => method === "POST");
       expect(registrations).toHaveLength(2);
+    });
+
+    test("12: with a key for enrolments, two robots enrol by themselves, and no key of the organization stays on them", async () => {
+      const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
+      const { body } = await service.send("POST", "/v1/me/api-keys", {
+        label: "plant",
+        scopes: ["robots:enroll"],
+        enrollment: { uses: 2 },
+        expires_at: expiresAt,
+      });
+      await using bulk = await flash("bulk");
+      const keyFile = `/var/lib/${PACKAGE}/enrolment-key`;
+      await bulk.image.run(
+        `umask 077; cat >${keyFile}; chown ${PACKAGE}: ${keyFile}; rm ${KEY_FILE}
+        sed -i 's|^service:|service:\\n  identity: enrolled\\n  enrolment_key_file: ${keyFile}|' ${CONFIGURATION_FILE}`,
+        { input: `${String(body["api_key"])}\n` },
+      );
+      const layers = [bulk.layer(), image.layer(), ...system];
+      await using first = await createRobotComputer(site, { layers, hostname: "bulk-1" });
+      await using second = await createRobotComputer(site, { layers, hostname: "bulk-2" });
+      await first.cable("pulled");
+      await Promise.all([first.boot(), second.boot()]);
+      expect([await first.ask(`systemctl is-active ${UNIT}`), await first.failedUnits()]).toEqual(["active", ""]);
+      await first.cable("plugged");
+      const fingerprints = new Set<unknown>();
+      for (const robot of [first, second]) {
+        await robot.until(({ state }) => state === "registered");
+        const installation = await service.send("GET", `/v1/robots/${robot.hostname}/installation`);
+        expect(installation.body).toMatchObject({ state: "active" });
+        fingerprints.add(installation.body["key_fingerprint"]);
+        // Keys of the organization begin so; the robot's own credential does not.
+        expect(
+          await robot.ask("grep -rlE 'sk_[a-z]+_[0-9A-Za-z]{20}' /etc /run /var /root /home /tmp 2>/dev/null || true"),
+        ).toBe("");
+      }
+      expect(fingerprints.size).toBe(2);
     });
 
     test("the unit for the first boot registers once, without the daemon, also when the network comes later", async () => {

@@ -137,7 +137,7 @@ export function createActors(
     world.disturb(`key file with mode ${mode.toString(8)}`);
     const temporary = `${PLACES.key}.tmp`;
     if (disk.exists(temporary)) disk.remove(temporary);
-    put(disk, temporary, `${world.key}\n`, { mode, user_id: AGENT_USER });
+    put(disk, temporary, `${world.key}\n`, { mode, userId: AGENT_USER });
     disk.rename(temporary, PLACES.key);
   }
 

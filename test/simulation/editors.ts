@@ -97,7 +97,7 @@ export function createEditors(world: World): Editors {
     const temporary = `${posix.dirname(target)}/.${posix.basename(target)}.tmp`;
     if (disk.exists(temporary)) disk.remove(temporary);
     const inode = disk.create(temporary, "file", { bytes: bytesOf(text) });
-    if (older) disk.setModified(temporary, inode.mtime_ns - BigInt(1 + dice.below(1_000_000)) * 1_000_000_000n);
+    if (older) disk.setModified(temporary, inode.mtimeNs - BigInt(1 + dice.below(1_000_000)) * 1_000_000_000n);
     if (dice.chance(0.5)) disk.sync(inode);
     disk.rename(temporary, target);
     if (dice.chance(0.5)) disk.syncDirectory(disk.look(posix.dirname(target)));

@@ -202,7 +202,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       trace,
       trouble: diskTrouble,
       process,
-      user_id: AGENT_USER,
+      userId: AGENT_USER,
       silentFolders,
       onOpen: (path) => world.onOpen(path),
       onWrite(operation, path) {

@@ -1,4 +1,4 @@
-/** A real browser: Debian's chromium, driven by playwright-core, which brings none along. One for all test files of a worker. */
+/** A real browser: Debian's chromium, driven by playwright-core. All test files of a worker share it. */
 import { existsSync } from "node:fs";
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -10,47 +10,47 @@ import { PATIENCE_MS } from "./run/patience.ts";
 import type { RunningService, ServiceOptions } from "./service/service.ts";
 import { startService } from "./service/service.ts";
 
-/** Path of chromium; null where it is not installed. The headless shell takes less than half of the processor for the same pages. */
+/** Path of chromium; null if it is not installed. The headless shell needs less than half the CPU time. */
 const CHROMIUM =
   ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
     existsSync(path),
   ) ?? null;
 
 /**
- * Whether tests with a browser are left out: there is none on this machine. CI never leaves them out, it fails.
+ * Whether tests with a browser are skipped because there is none. CI never skips them: they fail.
  *
  * Debian: `apt-get install chromium-headless-shell`, or `chromium`.
  */
 export const WITHOUT_BROWSER = CHROMIUM === null && (process.env["CI"] ?? "") === "";
 
-/** To be put into the name of tests that are left out. */
-export const BROWSER_NEEDED = WITHOUT_BROWSER ? " (left out: chromium is not installed)" : "";
+/** For the names of skipped tests. */
+export const BROWSER_NEEDED = WITHOUT_BROWSER ? " (skipped: chromium is not installed)" : "";
 
 const ARGUMENTS = [
-  // What a page asks of other hosts fails at once, and a test sees it; so does what chromium asks its maker.
+  // Requests to other hosts fail at once, and a test sees them; so do those of chromium to its maker.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
   "--disable-gpu",
-  // A window that is lent keeps its process, and with it the scripts that are compiled.
+  // A borrowed window keeps its process, and with it the compiled scripts.
   "--process-per-site",
 ];
 
 const VIEWPORT = { width: 1280, height: 800 };
 const COLOR_SCHEME = "light";
 
-/** What a failure tells of a page, at most. */
+/** Most of a page that is printed when a test fails. */
 const TOLD = { characters: 4000, consoleLines: 50 } as const;
 
 /** A window of the browser, and everything that went wrong in it. */
 export interface Window extends AsyncDisposable {
   readonly page: Page;
-  /** Broken rules of the Content-Security-Policy, errors of scripts, and requests to anyone but the service. */
+  /** Violations of the Content-Security-Policy, errors of scripts, and requests to other hosts. */
   readonly complaints: string[];
   /** What the pages wrote to their console. */
   readonly consoleLines: string[];
 }
 
 let launched: Promise<Browser> | null = null;
-/** The worker's window for tests that need none of their own, unless it is lent. */
+/** The worker's window for tests that need none of their own; null while it is borrowed. */
 let kept: Window | null = null;
 
 /** The worker's browser; it ends with the worker. */
@@ -78,8 +78,8 @@ export async function openWindow(options?: BrowserContextOptions): Promise<Windo
 }
 
 /**
- * The worker's window until the test ends, signed out and with nothing stored: half as expensive as one of its own. For tests that change
- * nothing in it but what it shows, its size, its theme, whether it has a network, and the routes of its page.
+ * The worker's window until the test ends, signed out and without stored data: half as expensive as a new one. For tests that change only
+ * its page, size, theme, routes, and whether it has a network.
  */
 export async function borrowWindow(): Promise<Window> {
   const window = kept ?? (await openLastingWindow());
@@ -106,7 +106,7 @@ async function takeBack(window: Window): Promise<void> {
     consoleLines.length = 0;
     kept = window;
   } catch {
-    // A test that failed may leave a page that nobody can use any more.
+    // A failed test may leave an unusable page.
     await window[Symbol.asyncDispose]();
   }
 }
@@ -130,7 +130,7 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
   const context = await browser.newContext({
     viewport: VIEWPORT,
     colorScheme: COLOR_SCHEME,
-    // What moves is never quite where a test looks.
+    // Clicks miss elements that move.
     reducedMotion: "reduce",
     // Whatever depends on them says which it takes.
     locale: "en-GB",
@@ -148,7 +148,7 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
   page.on("console", (message) => {
     const text = message.text();
     consoleLines.push(`${message.type()}: ${text}`);
-    // Of an answer that is no success: a test looks at what the page makes of it.
+    // Chromium logs every failed answer; the tests check what the page does with it.
     const isRefusal = text.startsWith("Failed to load resource: the server responded");
     if ((message.type() === "error" || message.type() === "warning") && !isRefusal) complaints.push(text);
   });
@@ -165,30 +165,30 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
   };
 }
 
-/** Counts what comes over the wire from now on, in bytes and headers too, until somebody asks. */
+/** Counts the bytes received from now on, with headers, until the returned function is called. */
 export function countReceived(page: Page): () => Promise<number> {
   const sizes: Promise<number>[] = [];
   page.on("requestfinished", (request) => {
     const size = request
       .sizes()
       .then(({ responseBodySize, responseHeadersSize }) => responseBodySize + responseHeadersSize);
-    // The page may be gone before its last answers are counted.
+    // The page may be closed before its last answers are counted.
     sizes.push(size.catch(() => 0));
   });
   return async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** The real service with the console of the sources as they are now. */
+/** The real service with the console built from the sources. */
 export function startConsole(options: ServiceOptions = {}): Promise<RunningService> {
   return startService({ ...options, configuration: { consoleFolder: BUILT_CONSOLE, ...options.configuration } });
 }
 
-/** Resolves once the page hears what happens at the service. */
+/** Resolves once the page receives events. */
 export async function untilLive(page: Page): Promise<void> {
   await page.locator(".live-status:visible").filter({ hasText: "Live" }).waitFor();
 }
 
-/** A page of somebody who has signed in before; waits until the console is there. */
+/** Opens a page of a signed-in person; waits until the console is shown. */
 export async function signIn(page: Page, { url, key }: Pick<RunningService, "url" | "key">, path = "/"): Promise<void> {
   const answer = await page.context().request.post(`${url}/console/session`, {
     headers: { "x-robot-policy-console": "1" },
@@ -196,11 +196,11 @@ export async function signIn(page: Page, { url, key }: Pick<RunningService, "url
   });
   if (!answer.ok()) throw new Error(`Cannot sign in: ${answer.status()} ${await answer.text()}`);
   await page.goto(url + path);
-  // By its tag: to find what has a role, the browser looks at every element of the page.
+  // By its tag: a role is found only by checking every element of the page.
   await page.locator("nav:visible").first().waitFor();
 }
 
-/** Signs the person before the page in with a key, as a person would, and waits until the console is there. */
+/** Signs in with a key through the form; waits until the console is shown. */
 export async function signInByForm(
   page: Page,
   { url, key }: Pick<RunningService, "url" | "key">,

@@ -2,49 +2,48 @@ import { explainAccess } from "../../access/access.ts";
 import { SERVICE_NAME } from "../../access/unit.ts";
 import type { Credential, CredentialProblem } from "../../client/credentials.ts";
 import { loadCredential } from "../../client/credentials.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Collector } from "../collector.ts";
 import type { CommandContext } from "../commands/context.ts";
+import type { ServiceConfiguration } from "../configuration/keys.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { hasStandardState } from "../configuration/folders.ts";
 import type { Document, LocatedFinding } from "../findings.ts";
 import { locate } from "../findings.ts";
-import { configurationFiles } from "../robot-setup.ts";
-import type { Vantage } from "./vantage.ts";
-import { explainDenial } from "./vantage.ts";
+import { identityCredentialPath } from "../identity/identity-files.ts";
+import { storedCredential } from "../registration/connect.ts";
+import { listedFiles } from "../robot-setup.ts";
+import type { AgentUser } from "./agent-user.ts";
+import { explainDenial } from "./agent-user.ts";
 
 /** The files that the agent's user must read but cannot, each at the line that names it. Checks only modes and access lists. */
 export async function accessFindings(
   { machine }: CommandContext,
-  folders: Pick<Folders, "config_path">,
+  folders: Pick<Folders, "configPath">,
   collector: Collector,
-  vantage: Vantage,
+  agentUser: AgentUser,
 ): Promise<readonly LocatedFinding[]> {
-  const { judge } = vantage;
+  const { judge } = agentUser;
   if (judge === null) return [];
   const { configuration, manifest } = collector.documents;
   const { ca_file: caFile } = collector.configuration.service;
   const authority: readonly Place[] =
     caFile === null ? [] : [{ path: caFile, document: configuration, loc: "/service/ca_file", granted: "told" }];
-  const listed = listedFiles(collector).map(({ path, loc }): Place => ({
-    path,
-    document: manifest,
-    loc,
-    granted: "listed",
-  }));
+  const listed = listedFiles(collector.configuration, collector.manifest).map(({ path }, index): Place => {
+    const loc = collector.manifest?.configuration_files[index]?.loc ?? "";
+    return { path, document: manifest, loc, granted: "listed" };
+  });
   const places: readonly Place[] = [
-    { path: folders.config_path, document: configuration, loc: "", granted: "told" },
+    { path: folders.configPath, document: configuration, loc: "", granted: "told" },
     { path: manifest.path, document: manifest, loc: "", granted: "told" },
     ...authority,
     ...listed,
   ];
-  const accesses = await explainAccess(
-    machine.files,
-    judge,
-    places.map(({ path }) => path),
-  );
+  const paths = places.map(({ path }) => path);
+  const accesses = await explainAccess(machine.files, judge, paths);
   return places.flatMap(({ path, document, loc, granted }) => {
-    const denial = explainDenial(path, accesses.get(path), vantage, granted);
+    const denial = explainDenial(path, accesses.get(path), agentUser, granted);
     if (denial === null) return [];
     return [locate(document, { id: "file_unreadable", loc, message: `${denial.what}; ${denial.remedy}` })];
   });
@@ -67,16 +66,6 @@ export function withoutRepeats(
   return findings.filter(({ id, file, loc }) => !told.has(`${id} ${file}${loc}`));
 }
 
-function listedFiles({
-  configuration,
-  manifest,
-}: Collector): readonly { readonly path: string; readonly loc: string }[] {
-  if (manifest === null) return [];
-  const resolved = configurationFiles(configuration, manifest);
-  if (resolved.kind === "finding") return [];
-  return resolved.files.map(({ path }, index) => ({ path, loc: manifest.configuration_files[index]?.loc ?? "" }));
-}
-
 /** The key as the agent's user sees it. */
 export type KeyLook =
   | Credential
@@ -84,32 +73,37 @@ export type KeyLook =
   /** This user cannot read the key, which is expected. */
   | { readonly kind: "closed"; readonly where: string };
 
-/** Checks the key on behalf of the agent: the owner of the file, and whether the agent's user can read it. */
+/**
+ * Checks the credential on behalf of the agent: the robot's own where it has one, else the API key, the owner of its file, and whether the
+ * agent's user can read it.
+ */
 export async function lookAtKey(
-  { machine, environment, user_id: userId }: Pick<CommandContext, "machine" | "environment" | "user_id">,
-  folders: Pick<Folders, "credentialsDirectory" | "state_directory">,
-  keyFile: string | null,
-  vantage: Vantage,
+  { machine, environment, userId }: Pick<CommandContext, "machine" | "environment" | "userId">,
+  folders: Pick<Folders, "credentialsDirectory" | "stateDirectory">,
+  service: ServiceConfiguration,
+  agentUser: AgentUser,
 ): Promise<KeyLook> {
-  const { account, judge, standing, unit } = vantage;
+  const own = await lookAtOwn(service, machine, folders.stateDirectory);
+  if (own !== null) return own;
+  const { account, judge, relation, unit } = agentUser;
   const found = await loadCredential(
     {
-      credentialsDirectory: folders.credentialsDirectory ?? credentialsOfUnit(folders, vantage) ?? undefined,
-      keyFile: keyFile ?? undefined,
+      credentialsDirectory: folders.credentialsDirectory ?? credentialsOfUnit(folders, agentUser) ?? undefined,
+      keyFile: service.key_file ?? undefined,
       environmentKey: environment["ROBOT_POLICY_API_KEY"],
-      serviceUserId: account?.user_id ?? userId,
+      serviceUserId: account?.userId ?? userId,
       serviceUserName: account?.name,
     },
     machine.files,
   );
   if (found.kind === "credential-problem") {
-    return standing === "stranger" && found.code === "key-unreadable" ? { kind: "closed", where: found.where } : found;
+    return relation === "other" && found.code === "key-unreadable" ? { kind: "closed", where: found.where } : found;
   }
   const isForSystemd = unit.kind === "unit" && unit.unit.credentialPaths.includes(found.where);
-  if (found.source !== "key-file" || standing !== "root" || judge === null || isForSystemd) return found;
+  if (found.source !== "key-file" || relation !== "root" || judge === null || isForSystemd) return found;
   const rights = await judge.byPath([found.where]);
   if (rights.get(found.where)?.reads !== false) return found;
-  const owner = account?.name === undefined || account.name === "" ? String(account?.user_id) : account.name;
+  const owner = account?.name === undefined || account.name === "" ? String(account?.userId) : account.name;
   return {
     kind: "credential-problem",
     code: "key-unreadable",
@@ -119,8 +113,27 @@ export async function lookAtKey(
   };
 }
 
+async function lookAtOwn(
+  service: ServiceConfiguration,
+  machine: CommandContext["machine"],
+  stateDirectory: string,
+): Promise<KeyLook | null> {
+  try {
+    return await storedCredential(service, machine, stateDirectory);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    // A user who may not look into the state directory cannot know whether the robot has one.
+    const where = identityCredentialPath(stateDirectory);
+    const exists = await machine.files.linkStat(where).then(
+      () => true,
+      () => service.identity === "enrolled",
+    );
+    return exists ? { kind: "closed", where } : null;
+  }
+}
+
 /** The credentials directory of the running unit (systemd.exec(5), `$CREDENTIALS_DIRECTORY`), readable by root and the agent's user. */
-export function credentialsOfUnit(folders: Pick<Folders, "state_directory">, { unit }: Vantage): string | null {
-  const isRunning = unit.kind === "unit" && unit.unit.active_state === "active";
+export function credentialsOfUnit(folders: Pick<Folders, "stateDirectory">, { unit }: AgentUser): string | null {
+  const isRunning = unit.kind === "unit" && unit.unit.activeState === "active";
   return isRunning && hasStandardState(folders) ? `/run/credentials/${SERVICE_NAME}.service` : null;
 }

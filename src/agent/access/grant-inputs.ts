@@ -2,7 +2,7 @@ import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { FolderEnvironment, FolderOptions } from "../configuration/folders.ts";
 import { resolveFolders } from "../configuration/folders.ts";
-import { openConfiguration, openManifest } from "../configuration/open.ts";
+import { readConfigurationNow, readManifestNow } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import { configurationFiles } from "../robot-setup.ts";
 
@@ -13,14 +13,12 @@ export async function readGrantInputs(
 ): Promise<
   { readonly paths: readonly string[]; readonly keyFile: string | null; readonly stateDirectory: string } | Problem
 > {
-  const { config_path: configPath, state_directory: stateDirectory } = resolveFolders(options, environment);
-  const configuration = openConfiguration(machine, configPath);
-  await configuration.refresh(false);
+  const { configPath, stateDirectory } = resolveFolders(options, environment);
+  const configuration = await readConfigurationNow(machine, configPath);
   const current = configuration.reading.value;
   if (current === null)
     return unreadable(documentFindings(configuration)[0]?.message ?? "it cannot be read", configPath);
-  const manifest = openManifest(machine, current.manifest, () => 0);
-  await manifest.refresh(false);
+  const manifest = await readManifestNow(machine, current.manifest);
   const robot = manifest.reading.value;
   if (robot === null)
     return unreadable(documentFindings(manifest)[0]?.message ?? "it cannot be read", current.manifest);

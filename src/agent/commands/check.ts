@@ -4,10 +4,10 @@ import { readCaFile } from "../../client/transport/certificates.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { KeyLook } from "../access/check-access.ts";
 import { accessFindings, lookAtKey, withoutRepeats } from "../access/check-access.ts";
-import type { Vantage } from "../access/vantage.ts";
-import { takeVantage } from "../access/vantage.ts";
+import type { AgentUser } from "../access/agent-user.ts";
+import { findAgentUser } from "../access/agent-user.ts";
 import { resolveFolders } from "../configuration/folders.ts";
-import { openManifest } from "../configuration/open.ts";
+import { readManifestNow } from "../configuration/open.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings, locate } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
@@ -37,18 +37,17 @@ export const check: Command<CheckOptions> = async (options, context) => {
   }
   if (opened.kind === "invalid") {
     // The configuration does not tell the path of the manifest; most installations have it in the same folder.
-    const manifest = openManifest(machine, join(dirname(opened.configuration.path), "robot-manifest.yaml"), () => 0);
-    await manifest.refresh(false);
+    const manifest = await readManifestNow(machine, join(dirname(opened.configuration.path), "robot-manifest.yaml"));
     const findings = [...documentFindings(opened.configuration), ...documentFindings(manifest)];
     if (options.json === true) terminal.json({ valid: false, findings, request: null });
     else await showFindings(findings, context);
     return EXIT.invalid;
   }
-  const { one_shot: oneShot } = opened;
+  const { oneShot } = opened;
   const { wanted } = await collectSettled(oneShot, context.signal);
-  const vantage = await takeVantage(context, folders);
-  const denials = await accessFindings(context, folders, oneShot.collector, vantage);
-  const key = await lookAtKey(context, folders, oneShot.collector.configuration.service.key_file, vantage);
+  const agentUser = await findAgentUser(context, folders);
+  const denials = await accessFindings(context, folders, oneShot.collector, agentUser);
+  const key = await lookAtKey(context, folders, oneShot.collector.configuration.service, agentUser);
   const findings = [
     ...withoutRepeats([...oneShot.collector.findings, ...(await authorityFindings(oneShot))], denials),
     ...denials,
@@ -58,10 +57,10 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const isValid = !hasError(findings) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
   if (options.json === true) {
-    terminal.json({ valid: isValid, findings, request, checked_as: checkedAs(vantage, context.user_id) });
+    terminal.json({ valid: isValid, findings, request, checked_as: checkedAs(agentUser, context.userId) });
   } else {
     await showFindings(findings, context);
-    for (const note of notesOn(vantage, key, context.user_id)) terminal.note(note);
+    for (const note of notesOn(agentUser, key, context.userId)) terminal.note(note);
     if (isValid)
       terminal.print(
         `${terminal.style("good", "ok")} ${oneShot.collector.robotName}: ${request?.configuration_digest ?? "draft, not registered"}`,
@@ -93,25 +92,25 @@ function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFind
   const loc = collector.configuration.service.key_file === null ? "/service" : "/service/key_file";
   const message = `${what} (${where}); ${fix}`;
   const finding = locate(collector.documents.configuration, { id: code.replaceAll("-", "_"), loc, message });
-  return [code === "key-missing" ? { ...finding, severity: "warning" } : finding];
+  return [code === "key-missing" || code === "not-enrolled" ? { ...finding, severity: "warning" } : finding];
 }
 
 /** Says for which user read access was checked. */
-function checkedAs({ judge, account }: Vantage, userId: number) {
+function checkedAs({ judge, account }: AgentUser, userId: number) {
   if (account === null || judge === null) return { user_id: userId, is_agent: false };
-  return { user_id: account.user_id, is_agent: true };
+  return { user_id: account.userId, is_agent: true };
 }
 
-function notesOn({ standing, judge, agent_name: agentName }: Vantage, key: KeyLook, userId: number): readonly string[] {
-  switch (standing) {
-    case "own":
+function notesOn({ relation, judge, name: agentName }: AgentUser, key: KeyLook, userId: number): readonly string[] {
+  switch (relation) {
+    case "same":
       return [];
     case "root":
       if (judge !== null) return [];
       return [`/proc is not mounted: read access of ${agentName} was not checked.`];
-    case "before":
+    case "absent":
       return [`There is no user ${agentName} yet: read access was checked only for user ${userId}.`];
-    case "stranger": {
+    case "other": {
       const closed = key.kind === "closed" ? `, who cannot read the key (${key.where})` : "";
       return [
         `Checked as user ${userId}${closed}. To check read access of the agent (${agentName}): sudo robot-policy-agent check`,

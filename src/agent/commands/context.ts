@@ -15,8 +15,8 @@ export interface CommandContext {
   /** Output of the log; all other output goes to the terminal. */
   readonly stderr: LogStream;
   readonly version: string;
-  readonly process_id: number;
-  readonly user_id: number;
+  readonly processId: number;
+  readonly userId: number;
 }
 
 export interface CommonOptions extends FolderOptions {

@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 
 import type { RobotSetup } from "../../api/robots.ts";
-import { isContract } from "../../manifest/custom/contract.ts";
+import { isContract } from "../../api/is-contract.ts";
 import type { ActionAxis, Contract, StateAxis } from "../../manifest/custom/contract.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { DocumentInput } from "../configuration/document-input.ts";
 import { resolveFolders } from "../configuration/folders.ts";
-import { openConfiguration, openManifest, openState } from "../configuration/open.ts";
+import { readConfigurationNow, readManifestNow, openState } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { hasError, showFindings } from "./show-findings.ts";
@@ -59,18 +59,11 @@ async function openDocument(
   { machine, environment }: CommandContext,
   file: string | undefined,
 ): Promise<DocumentInput<RobotManifest>> {
-  if (file !== undefined) return open(resolve(file));
-  const configuration = openConfiguration(machine, resolveFolders(options, environment).config_path);
-  await configuration.refresh(false);
+  if (file !== undefined) return readManifestNow(machine, resolve(file));
+  const configuration = await readConfigurationNow(machine, resolveFolders(options, environment).configPath);
   if (configuration.reading.value === null)
     return { ...configuration, reading: { ...configuration.reading, value: null } };
-  return open(configuration.reading.value.manifest);
-
-  async function open(path: string): Promise<DocumentInput<RobotManifest>> {
-    const document = openManifest(machine, path, () => 0);
-    await document.refresh(false);
-    return document;
-  }
+  return readManifestNow(machine, configuration.reading.value.manifest);
 }
 
 async function describe(manifest: RobotManifest, { explain }: ContractOptions, terminal: Terminal): Promise<void> {
@@ -146,7 +139,7 @@ async function showDiff(
   { machine, environment, terminal }: CommandContext,
   { contract: now, robot_type_id: robotTypeId }: RobotManifest,
 ): Promise<ExitCode> {
-  const state = await openState(machine, resolveFolders(options, environment).state_directory, false);
+  const state = await openState(machine, resolveFolders(options, environment).stateDirectory, false);
   if (state.kind === "problem") return showProblem(state.problem, { changes: [] }, options, terminal);
   const { registration } = state;
   const before = registeredContract(registration?.request);

@@ -1,6 +1,7 @@
 import { explainDigest } from "../../fingerprint/explain.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
+import { describeFiles } from "../describe-agent.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings } from "../findings.ts";
 import { openOneShot } from "../one-shot.ts";
@@ -26,11 +27,11 @@ export const digest: Command<DigestOptions> = async (options, context) => {
     return showProblem(opened.problem, { digest: null, files: [], findings: [] }, options, terminal);
   }
   if (opened.kind === "invalid") return refuse(documentFindings(opened.configuration));
-  const { collector } = opened.one_shot;
+  const { collector } = opened.oneShot;
   await collector.collect(false, context.signal);
   const { snapshot, findings } = collector;
   if (snapshot === null || hasError(findings)) return refuse(findings);
-  const files = snapshot.files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes }));
+  const files = describeFiles(snapshot.files);
   if (options.json === true) terminal.json({ digest: snapshot.digest, files });
   else if (options.explain === true) for (const line of explainDigest(snapshot)) terminal.print(line);
   else terminal.print(snapshot.digest);

@@ -11,7 +11,8 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { DEFAULTS, readConfiguration } from "../configuration/configuration.ts";
+import { readConfiguration } from "../configuration/configuration.ts";
+import { DEFAULTS } from "../configuration/keys.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
 import { chooseAmong, noEndpointIn } from "../doctor/region.ts";
 import { absolute } from "../init/answer-problems.ts";
@@ -62,7 +63,7 @@ const DIRECTORY_MODE = 0o755;
  */
 export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
   const { terminal, machine } = context;
-  const { config_path: configPath } = resolveFolders(options, context.environment);
+  const { configPath } = resolveFolders(options, context.environment);
   const directory = resolve(options.dir ?? dirname(configPath));
   const image = imageAround(directory);
   const paths: Paths = {
@@ -260,7 +261,7 @@ async function nextSteps(
 
 function configurationOf({ url, caFile, region }: Answers, { paths, options }: Task) {
   const { name = DEFAULTS.name } = options;
-  const answers = { url, region, key_file: paths.key, ca_file: caFile, name, site: null, labels: {} };
+  const answers = { url, region, key_file: paths.key, ca_file: caFile, name, labels: {} };
   const text = configurationText(answers, HINT);
   const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
   return { text, findings, configuration };

@@ -13,7 +13,7 @@ export async function describeInvalid(
   folders: Folders,
   { machine }: CommandContext,
 ): Promise<StatusDocument> {
-  const state = await openState(machine, folders.state_directory, false);
+  const state = await openState(machine, folders.stateDirectory, false);
   const registration = state.kind === "state" ? state.registration : null;
   const robotName = registration?.request.name ?? "";
   const findings = documentFindings(configuration);
@@ -21,7 +21,7 @@ export async function describeInvalid(
     schema_version: 1,
     state: "invalid",
     healthy: false,
-    summary: STATES.invalid.summary({ robotName, findings, detail: null }),
+    summary: STATES.invalid.summary({ robotName, findings, detail: null, identity: null }),
     robot: {
       name: robotName,
       robot_type_id: registration?.request.robot_type_id ?? null,
@@ -36,5 +36,6 @@ export async function describeInvalid(
     confirmation: null,
     state_problem: null,
     daemon: null,
+    identity: null,
   };
 }

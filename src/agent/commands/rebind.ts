@@ -3,10 +3,11 @@ import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
-import { openConfiguration, openState } from "../configuration/open.ts";
+import { readConfigurationNow, openState } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
-import type { Registration } from "../registration/registration.ts";
+import { hasForeignIdentity } from "../identity/identity-files.ts";
+import type { Registration } from "../registration/record.ts";
 import { isOtherMachine, registrationPath } from "../registration/registration.ts";
 import { robotName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
@@ -46,13 +47,13 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
     return exitCode;
   };
 
-  const taken = await lockState(context.machine.files, folders.state_directory, context.user_id);
+  const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
   if ("problem" in taken) return refuse(taken.problem);
   await using _lock = taken.kind === "lock" ? taken.lock : null;
   const running = taken.kind === "held" ? await askRunningAgent(folders, context) : null;
   if (running !== null && "fix" in running) return refuse(running);
 
-  const state = await openState(context.machine, folders.state_directory, running === null);
+  const state = await openState(context.machine, folders.stateDirectory, running === null);
   if (state.kind === "problem") return refuse(state.problem);
   const { registration } = state;
   const was = registration?.request.name ?? running?.robot.view?.name ?? null;
@@ -60,6 +61,7 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
   const refusal = registration === null ? null : await findRefusal(registration, options, folders, context);
   if (refusal !== null) return refuse(refusal, refusal.code === "configuration-invalid" ? EXIT.invalid : EXIT.conflict);
 
+  if (options.sameRobot === true) await tellOfIdentity(folders, context);
   if (running !== null) return await besideAgent(was, folders, options, context, refuse);
   const kept = await moveAside(folders, context);
   return typeof kept === "string" || kept === null
@@ -75,13 +77,12 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
 async function findRefusal(
   registration: Registration,
   { sameRobot = false }: RebindOptions,
-  { config_path: configPath }: Folders,
+  { configPath }: Folders,
   { machine }: CommandContext,
 ): Promise<Problem | null> {
   const own = await machine.identity.machine();
   if (!isOtherMachine(registration, own) && !sameRobot) return null;
-  const configuration = openConfiguration(machine, configPath);
-  await configuration.refresh(false);
+  const configuration = await readConfigurationNow(machine, configPath);
   const current = configuration.reading.value;
   if (current === null) {
     const what = "the configuration is invalid, so the name that this machine would register is unknown";
@@ -107,11 +108,23 @@ async function findRefusal(
   };
 }
 
+/** A credential belongs to the computer that it was issued to: another main board needs one of its own. */
+async function tellOfIdentity({ stateDirectory }: Folders, { machine, terminal }: CommandContext): Promise<void> {
+  const own = await machine.identity.machine();
+  const isForeign = await hasForeignIdentity(machine.files, stateDirectory, own).catch((error: unknown) => {
+    // Whoever may not read the files is told by the agent.
+    if (errorCode(error) === undefined) throw error;
+    return false;
+  });
+  if (isForeign) {
+    terminal.note(
+      "The credential of this robot stays with its old main board: get another one, under the same name, with: sudo robot-policy-agent enroll",
+    );
+  }
+}
+
 /** @returns the new path of the registration; null when there is none. */
-async function moveAside(
-  { state_directory: stateDirectory }: Folders,
-  { machine }: CommandContext,
-): Promise<string | null | Problem> {
+async function moveAside({ stateDirectory }: Folders, { machine }: CommandContext): Promise<string | null | Problem> {
   const path = registrationPath(stateDirectory);
   const kept = `${path}.rebound`;
   try {

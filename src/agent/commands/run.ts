@@ -1,3 +1,4 @@
+import { maskWholeKeys } from "../../api/wire/service-key.ts";
 import { openLogOutput } from "../../platform/log/log-output.ts";
 import type { Log } from "../../platform/log/log.ts";
 import { createLog } from "../../platform/log/pino-log.ts";
@@ -10,7 +11,6 @@ import type { DocumentInput } from "../configuration/document-input.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
 import { openConfiguration, openManifest, openState } from "../configuration/open.ts";
-import type { KeptControlSocket } from "../control/kept-socket.ts";
 import { keepControlSocket } from "../control/kept-socket.ts";
 import type { TakenLock } from "../control/lock.ts";
 import { lockState } from "../control/lock.ts";
@@ -26,7 +26,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
   const machine = { ...context.machine, files: pending.files };
   const folders = resolveFolders(options, context.environment);
 
-  const configuration = openConfiguration(machine, folders.config_path);
+  const configuration = openConfiguration(machine, folders.configPath);
   const begun = await begin(configuration, folders, { ...context, machine });
   if (begun === null) return context.signal.aborted ? EXIT.ok : EXIT.invalid;
   const { initial, taken } = begun;
@@ -37,7 +37,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
         : {
             code: "already-running",
             what: "another agent uses this state directory",
-            where: folders.state_directory,
+            where: folders.stateDirectory,
             fix: "show its status: robot-policy-agent status",
           },
     );
@@ -45,43 +45,45 @@ export const run: Command<CommonOptions> = async (options, context) => {
   }
   await using _lock = taken.lock;
 
-  const state = await openState(machine, folders.state_directory, true);
+  const state = await openState(machine, folders.stateDirectory, true);
   if (state.kind === "problem") {
     terminal.problem(state.problem);
     return EXIT.failed;
   }
 
-  const log = createLog(initial.log, (onDropped) => openLogOutput(context.stderr, onDropped));
+  const log = createLog(initial.log, maskWholeKeys, (onDropped) => openLogOutput(context.stderr, onDropped));
   await using control = keepControlSocket(controlSocketPath(folders), machine.clock, log);
   const agent = createAgent({
     machine,
     pending,
     log,
     version: context.version,
-    processId: context.process_id,
-    stateDirectory: folders.state_directory,
+    processId: context.processId,
+    stateDirectory: folders.stateDirectory,
     configuration,
     initial,
     registration: state.registration,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
-    connect: (current) => connect(current, { ...context, machine, folders }),
+    connect: (current, ownCredential) => connect(current, { ...context, machine, folders }, ownCredential),
     onConfiguration: (current) => log.adjust(current.log),
     onResync: () => void control.open(agent),
   });
   await agent.prepare();
+  // Before READY=1: a command that follows `systemctl start` must find the agent.
+  await control.open(agent);
   machine.notify.ready("Starting");
   if (state.setAside !== null) log.warn("state-set-aside", { path: state.setAside });
   // Awaited here, because returning releases the lock.
-  return await serve(agent, control, log, context);
+  return await serve(agent, log, context);
 };
 
 /** @returns null when the configuration is invalid and the program does not wait for a valid one. */
 async function begin(
   configuration: DocumentInput<AgentConfiguration>,
-  { state_directory: stateDirectory }: Folders,
+  { stateDirectory }: Folders,
   context: CommandContext,
 ): Promise<{ readonly initial: AgentConfiguration; readonly taken: TakenLock } | null> {
-  const lock = () => lockState(context.machine.files, stateDirectory, context.user_id);
+  const lock = () => lockState(context.machine.files, stateDirectory, context.userId);
   // In parallel: both take a few milliseconds, the lock in another process.
   const [early] = await Promise.all([lock(), configuration.refresh(false)]);
   const { value } = configuration.reading;
@@ -92,12 +94,7 @@ async function begin(
   return initial === null ? null : { initial, taken: await lock() };
 }
 
-async function serve(
-  agent: Agent,
-  control: KeptControlSocket,
-  log: Log,
-  context: CommandContext,
-): Promise<typeof EXIT.ok> {
+async function serve(agent: Agent, log: Log, context: CommandContext): Promise<typeof EXIT.ok> {
   const { machine, signal } = context;
   const stop = () => {
     machine.notify.stopping();
@@ -111,9 +108,7 @@ async function serve(
     agent.trigger();
   });
   void feedWatchdog(machine.notify, machine.clock, signal);
-  const running = agent.run();
-  await control.open(agent);
-  await running;
+  await agent.run();
   log.info("stopped");
   return EXIT.ok;
 }

@@ -44,8 +44,8 @@ export async function findOtherFolders(
   files: Files,
 ): Promise<Problem | null> {
   const pairs = [
-    ["configuration", daemon?.config_path, folders.config_path, "--config FILE"],
-    ["state directory", daemon?.state_directory, folders.state_directory, "--state-dir DIR"],
+    ["configuration", daemon?.config_path, folders.configPath, "--config FILE"],
+    ["state directory", daemon?.state_directory, folders.stateDirectory, "--state-dir DIR"],
   ] as const;
   for (const [what, theirs, ours, flag] of pairs) {
     if (theirs === undefined || (await isSameFile(files, theirs, ours))) continue;

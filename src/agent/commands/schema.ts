@@ -13,7 +13,7 @@ export async function schema(
     const { manifestSchema } = await import("../../manifest/schema.ts");
     terminal.json(manifestSchema(await loadCatalog()));
   } else {
-    const { configurationSchema } = await import("../configuration/schema.ts");
+    const { configurationSchema } = await import("../configuration/configuration.ts");
     terminal.json(configurationSchema());
   }
   return EXIT.ok;

@@ -6,11 +6,11 @@ import { readBounded, replaceDurably } from "../../platform/files/durable-file.t
 import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Vantage } from "../access/vantage.ts";
-import { takeVantage } from "../access/vantage.ts";
+import type { AgentUser } from "../access/agent-user.ts";
+import { findAgentUser } from "../access/agent-user.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { resolveFolders } from "../configuration/folders.ts";
-import { openConfiguration } from "../configuration/open.ts";
+import { readConfigurationNow } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { askRunningAgent, OTHER_AGENT } from "./running-agent.ts";
@@ -35,30 +35,29 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
   const folders = resolveFolders(options, context.environment);
   const refuse = (problem: Problem) => showProblem(problem, { key_file: null }, options, terminal);
 
-  const configuration = openConfiguration(machine, folders.config_path);
-  await configuration.refresh(false);
+  const configuration = await readConfigurationNow(machine, folders.configPath);
   const current = configuration.reading.value;
   if (current === null)
-    return refuse(badConfiguration(documentFindings(configuration)[0]?.message, folders.config_path));
+    return refuse(badConfiguration(documentFindings(configuration)[0]?.message, folders.configPath));
   const path = current.service.key_file;
-  if (path === null) return refuse(noPlace(folders.config_path));
-  const vantage = await takeVantage(context, folders);
-  if (vantage.standing === "stranger") return refuse(notAllowed(vantage, path));
+  if (path === null) return refuse(noPlace(folders.configPath));
+  const agentUser = await findAgentUser(context, folders);
+  if (agentUser.relation === "other") return refuse(notAllowed(agentUser, path));
 
   const key = await readKey(options, context);
   context.signal.throwIfAborted();
   if (key.kind === "credential-problem")
     return refuse({ code: key.code, what: key.what, where: key.where, fix: key.fix });
-  const problem = await putInPlace(context, path, key, vantage);
+  const problem = await putInPlace(context, path, key, agentUser);
   if (problem !== null) return refuse(problem);
-  const owner = vantage.account?.user_id ?? context.user_id;
+  const owner = agentUser.account?.userId ?? context.userId;
   if (options.json === true) terminal.json({ key_file: path, user_id: owner, mode: "0600" });
   else {
-    const reader = vantage.standing === "before" ? "root" : vantage.agent_name;
+    const reader = agentUser.relation === "absent" ? "root" : agentUser.name;
     terminal.print(`The key is in ${path}, readable only by ${reader}. ${await describeUse(folders, context)}`);
   }
-  if (vantage.standing === "before")
-    terminal.note(`There is no user ${vantage.agent_name} yet. Once it exists: chown ${vantage.agent_name} ${path}`);
+  if (agentUser.relation === "absent")
+    terminal.note(`There is no user ${agentUser.name} yet. Once it exists: chown ${agentUser.name} ${path}`);
   return EXIT.ok;
 }
 
@@ -106,9 +105,9 @@ async function putInPlace(
   { machine: { files } }: CommandContext,
   path: string,
   { secret }: Credential,
-  { standing, account }: Vantage,
+  { relation, account }: AgentUser,
 ): Promise<Problem | null> {
-  const owner = standing === "root" && account !== null ? account : undefined;
+  const owner = relation === "root" && account !== null ? account : undefined;
   try {
     const before = await files.linkStat(path).catch(() => null);
     // Another tool manages a key behind a link; a file in its place would miss the next rotation.
@@ -121,13 +120,13 @@ async function putInPlace(
       );
     await files.makeDirectory(dirname(path), 0o755);
     await replaceDurably(files, path, Buffer.from(`${secret.reveal()}\n`), MODE, owner);
-    const { user_id: userId } = await files.stat(path);
-    if (owner === undefined || userId === owner.user_id) return null;
+    const { userId } = await files.stat(path);
+    if (owner === undefined || userId === owner.userId) return null;
     return problem(
       "key-owner",
       `the key is there, but belongs to user ${userId}`,
       path,
-      `chown ${owner.user_id} ${path}`,
+      `chown ${owner.userId} ${path}`,
     );
   } catch (error) {
     const code = errorCode(error);
@@ -154,7 +153,7 @@ function noPlace(where: string): Problem {
   );
 }
 
-function notAllowed({ agent_name: agentName }: Vantage, where: string): Problem {
+function notAllowed({ name: agentName }: AgentUser, where: string): Problem {
   return problem(
     "key-not-writable",
     `only root can set the key, which only ${agentName} can read`,

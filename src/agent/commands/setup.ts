@@ -1,8 +1,7 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { accessFindings, withoutRepeats } from "../access/check-access.ts";
-import { takeVantage } from "../access/vantage.ts";
-import { stateAfter } from "../agent.ts";
+import { findAgentUser } from "../access/agent-user.ts";
 import type { DocumentInput } from "../configuration/document-input.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
@@ -10,18 +9,20 @@ import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import type { Wanted } from "../decide.ts";
 import { decide } from "../decide.ts";
+import { describeFiles } from "../describe-agent.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
 import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
-import type { Step } from "../reconciler.ts";
 import { createReconciler } from "../reconciler.ts";
 import { connect } from "../registration/connect.ts";
-import type { Registration } from "../registration/registration.ts";
+import type { Registration } from "../registration/record.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
 import { isStatusDocument } from "../status.ts";
+import type { Step } from "../step.ts";
+import { stateAfter } from "../step.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem, NO_SOCKET } from "./daemon-problem.ts";
 import { describeInvalid } from "./invalid-status.ts";
@@ -40,7 +41,7 @@ export interface SetupOptions extends CommonOptions {
 export const setup: Command<SetupOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   if (options.dryRun === true) return dryRun(folders, options, context);
-  const taken = await lockState(context.machine.files, folders.state_directory, context.user_id);
+  const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
   switch (taken.kind) {
     case "problem":
       return showProblem(taken.problem, {}, options, context.terminal);
@@ -71,9 +72,9 @@ async function withoutDaemon(folders: Folders, options: SetupOptions, context: C
     case "invalid":
       return conclude(await describeInvalid(opened.configuration, folders, context), options, context, null);
     case "opened": {
-      const status = await alone(opened.one_shot, folders, options, context);
+      const status = await alone(opened.oneShot, folders, options, context);
       context.signal.throwIfAborted();
-      return conclude(status, options, context, opened.one_shot.registration);
+      return conclude(status, options, context, opened.oneShot.registration);
     }
   }
 }
@@ -87,7 +88,7 @@ async function dryRun(folders: Folders, options: SetupOptions, context: CommandC
     case "invalid":
       return refusePreview(opened.configuration, options, context);
     case "opened":
-      return preview(opened.one_shot, folders, options, context);
+      return preview(opened.oneShot, folders, options, context);
   }
 }
 
@@ -100,22 +101,15 @@ async function findDenials(
   folders: Folders,
   context: CommandContext,
 ): Promise<readonly LocatedFinding[]> {
-  if (context.user_id !== 0) return [];
+  if (context.userId !== 0) return [];
   await collectSettled(oneShot, context.signal);
-  return accessFindings(context, folders, oneShot.collector, await takeVantage(context, folders));
+  return accessFindings(context, folders, oneShot.collector, await findAgentUser(context, folders));
 }
 
 /** Shows the status of a run that ends before a request. */
 function describeDenied(oneShot: OneShot, denials: readonly LocatedFinding[]): StatusDocument {
   const findings = [...withoutRepeats(oneShot.collector.findings, denials), ...denials];
-  const { registration } = oneShot;
-  return describeOneShot(oneShot, "invalid", {
-    registration,
-    failure: null,
-    findings,
-    confirmation: null,
-    stateProblem: null,
-  });
+  return describeOneShot(oneShot, "invalid", { findings });
 }
 
 async function alone(
@@ -134,7 +128,7 @@ async function alone(
   const reconciler = createReconciler({
     machine,
     collector,
-    stateDirectory: folders.state_directory,
+    stateDirectory: folders.stateDirectory,
     registration,
     connection() {
       const known =
@@ -151,7 +145,7 @@ async function alone(
   let step: Step;
   do {
     step = await reconciler.reconcile({ forced: !ifChanged, confirm: ifChanged, signal });
-    if (step.kind === "unsettled") await machine.clock.sleep(step.wait_ms, signal);
+    if (step.kind === "unsettled") await machine.clock.sleep(step.waitMs, signal);
   } while (step.kind === "unsettled");
   for (const connection of connections.values()) await connection.close();
   return describeOneShot(oneShot, stateAfter(step), reconciler);
@@ -246,7 +240,7 @@ async function preview(
   const { terminal, machine } = context;
   const denials = await findDenials(oneShot, folders, context);
   const collected = await collectSettled(oneShot, context.signal);
-  const { machine_id: machineId } = collected;
+  const { machineId } = collected;
   const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
   const findings = [...withoutRepeats(collector.findings, denials), ...denials];
   const decision = decide({
@@ -255,18 +249,15 @@ async function preview(
     lastFailure: null,
     credentialVersion: "",
     machine: machineId,
-    service_url: collector.configuration.service.url,
+    serviceUrl: collector.configuration.service.url,
+    held: null,
+    isNameApproved: collector.isNameApproved,
     forced: options.ifChanged !== true,
     rateCappedUntilMs: Number.NEGATIVE_INFINITY,
     nowMs: machine.clock.monotonicMs(),
   });
   const request = wanted.kind === "body" ? wanted.body : null;
-  const files = (collector.snapshot?.files ?? []).map(({ label, path, sha256, bytes }) => ({
-    label,
-    path,
-    sha256,
-    bytes,
-  }));
+  const files = describeFiles(collector.snapshot?.files ?? []);
   const url = `${collector.configuration.service.url.replace(/\/+$/, "")}/v1/robots/setup`;
   if (options.json === true) {
     terminal.json({ would: decision.kind, method: "POST", url, request, files, findings });
@@ -284,7 +275,7 @@ async function preview(
     }
   }
   if (decision.kind !== "refuse") return EXIT.ok;
-  const problem = statusProblem(describeOneShot(oneShot, decision.reason, null));
+  const problem = statusProblem(describeOneShot(oneShot, decision.reason));
   if (problem !== null) terminal.problem(problem);
   return exitCodeOf({ state: decision.reason, healthy: false });
 }

@@ -7,10 +7,10 @@ import type { PlainFinding } from "../findings.ts";
 import { locate } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
 import { openOneShot, describeOneShot } from "../one-shot.ts";
-import type { Registration } from "../registration/registration.ts";
+import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/registration.ts";
 import { exitCodeOf, OTHER_MACHINE_FIX, OTHER_NAME_FIX, statusProblem, summaryAboveFindings } from "../states.ts";
-import type { ConfirmationStatus, StatusDocument } from "../status.ts";
+import type { ConfirmationStatus, IdentityStatus, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { describeInvalid } from "./invalid-status.ts";
 import { readRunningAgent } from "./running-agent.ts";
@@ -32,7 +32,13 @@ export const status: Command<StatusOptions> = async (options, context) => {
   for (;;) {
     const found = await look(folders, options, context);
     if (typeof found === "number") return found;
-    const key = JSON.stringify({ ...found, daemon: found.daemon?.process_id, failure: found.failure?.detail });
+    const identity = found.identity === null ? null : { ...found.identity, last_heartbeat_at: null };
+    const key = JSON.stringify({
+      ...found,
+      identity,
+      daemon: found.daemon?.process_id,
+      failure: found.failure?.detail,
+    });
     if (key !== shown) await show(found, options, context);
     shown = key;
     if (options.watch !== true) return exitCodeOf(found);
@@ -64,7 +70,7 @@ async function fromDisk(
     case "invalid":
       return describeInvalid(opened.configuration, folders, context);
     case "opened":
-      return describeStopped(opened.one_shot, await opened.one_shot.collector.collect(false, context.signal));
+      return describeStopped(opened.oneShot, await opened.oneShot.collector.collect(false, context.signal));
   }
 }
 
@@ -74,19 +80,10 @@ function describeStopped(oneShot: OneShot, collected: Collection | Unsettled): S
   const { configuration } = collector.documents;
   const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
   const findings = refusal === null ? collector.findings : [...collector.findings, locate(configuration, refusal)];
-  return describeOneShot(oneShot, "stopped", {
-    registration,
-    failure: null,
-    findings,
-    confirmation: null,
-    stateProblem: null,
-  });
+  return describeOneShot(oneShot, "stopped", { findings });
 }
 
-function refusalOf(
-  { wanted, machine_id: machineId }: Collection,
-  registration: Registration | null,
-): PlainFinding | null {
+function refusalOf({ wanted, machineId }: Collection, registration: Registration | null): PlainFinding | null {
   if (registration === null) return null;
   const { name } = registration.request;
   if (isOtherMachine(registration, machineId)) {
@@ -135,6 +132,7 @@ function describe(document: StatusDocument, terminal: Terminal): void {
         registration === null ? "never" : `${registration.registered_at}  ${registration.configuration_digest}`,
       ],
       ...(document.confirmation === null ? [] : [["confirmed", describeConfirmation(document.confirmation, terminal)]]),
+      ...(document.identity === null ? [] : [["identity", describeIdentity(document.identity)]]),
       ["on disk", describeDisk(document, terminal)],
       ...(document.failure === null ? [] : [["next attempt", document.failure.next_attempt_at]]),
       ...(watching === null
@@ -161,6 +159,18 @@ function describeConfirmation(
   const when = confirmedAt ?? "not since the agent started";
   if (problem !== null) return terminal.style("warn", `${when}; since then: ${problem}; next check ${nextAt}`);
   return confirmedAt === null ? `${when}; next check ${nextAt}` : when;
+}
+
+function describeIdentity({
+  state,
+  user_code: code,
+  key_fingerprint: fingerprint,
+  ...identity
+}: IdentityStatus): string {
+  if (code !== null) return `waits for approval of the code ${code}, key ${fingerprint ?? "unknown"}`;
+  const { last_heartbeat_at: seenAt, problem } = identity;
+  const seen = state === "enrolled" ? `; last heartbeat ${seenAt ?? "not since the agent started"}` : "";
+  return `${state.replaceAll("-", " ")}${seen}${problem === null ? "" : `; ${problem}`}`;
 }
 
 function describeDisk(document: StatusDocument, terminal: Terminal): string {

@@ -70,7 +70,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
     try {
       const bytes = await readBounded(files, path, READ_LIMIT_BYTES);
       if (bytes === "too-large")
-        return told(unreadable("too_large", `${path} is ${view.stat.size_bytes} bytes; the limit is 1048576`));
+        return told(unreadable("too_large", `${path} is ${view.stat.sizeBytes} bytes; the limit is 1048576`));
       return told(await options.read(bytes));
     } catch (error) {
       const next = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missingFix);

@@ -33,8 +33,8 @@ export async function findExposure(files: Files, path: string, exposure: Exposur
   if ((own.mode & WRITABLE_BY_OTHERS) !== 0) {
     add(severity, `${path} has mode ${octal(own.mode)}`, `chmod o-w ${shellWord(path)}`);
   }
-  if (isReplaceable && own.user_id !== 0 && own.user_id !== around.user_id) {
-    add(severity, `${path} was put there by user ${own.user_id}`, `look at it, then: chown root ${shellWord(path)}`);
+  if (isReplaceable && own.userId !== 0 && own.userId !== around.userId) {
+    add(severity, `${path} was put there by user ${own.userId}`, `look at it, then: chown root ${shellWord(path)}`);
   }
   if (isReplaceable) add("warning", `${folder} has mode ${octal(around.mode)}`, `chmod o-w ${shellWord(folder)}`);
   return found;

@@ -2,8 +2,8 @@ import { join, resolve } from "node:path";
 
 /** The folders of the agent. */
 export interface Folders {
-  readonly config_path: string;
-  readonly state_directory: string;
+  readonly configPath: string;
+  readonly stateDirectory: string;
   readonly runtimeDirectory: string;
   /** systemd's $CREDENTIALS_DIRECTORY, null outside a unit that loads credentials. */
   readonly credentialsDirectory: string | null;
@@ -29,8 +29,8 @@ const STANDARD_STATE_DIRECTORY = `/var/lib/${NAME}`;
 export function resolveFolders(options: FolderOptions, environment: FolderEnvironment): Folders {
   const configuration = firstOf(environment["CONFIGURATION_DIRECTORY"]) ?? STANDARD_CONFIGURATION_DIRECTORY;
   return {
-    config_path: resolve(options.config ?? join(configuration, "config.yaml")),
-    state_directory: resolve(options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? STANDARD_STATE_DIRECTORY),
+    configPath: resolve(options.config ?? join(configuration, "config.yaml")),
+    stateDirectory: resolve(options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? STANDARD_STATE_DIRECTORY),
     runtimeDirectory: options.runtimeDir ?? firstOf(environment["RUNTIME_DIRECTORY"]) ?? `/run/${NAME}`,
     credentialsDirectory: firstOf(environment["CREDENTIALS_DIRECTORY"]) ?? null,
   };
@@ -43,7 +43,7 @@ export function imageAround(directory: string): string | null {
 }
 
 /** True for the folders of the installed service, false for an agent with other folders, run by hand. */
-export function hasStandardState({ state_directory: stateDirectory }: Pick<Folders, "state_directory">): boolean {
+export function hasStandardState({ stateDirectory }: Pick<Folders, "stateDirectory">): boolean {
   return stateDirectory === STANDARD_STATE_DIRECTORY;
 }
 

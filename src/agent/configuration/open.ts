@@ -4,7 +4,7 @@ import type { RobotManifest } from "../../manifest/manifest.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import type { Registration } from "../registration/registration.ts";
+import type { Registration } from "../registration/record.ts";
 import { loadRegistration, setAside } from "../registration/registration.ts";
 import type { AgentConfiguration } from "./configuration.ts";
 import { readConfiguration } from "./configuration.ts";
@@ -54,6 +54,20 @@ export function openManifest(machine: Machine, path: string, settleMs: () => num
       return { findings: [...exposures, ...findings], value: manifest, locate };
     },
   });
+}
+
+/** The configuration as it is on the disk now, for a command that does not wait for writers. */
+export async function readConfigurationNow(machine: Machine, path: string): Promise<DocumentInput<AgentConfiguration>> {
+  const document = openConfiguration(machine, path);
+  await document.refresh(false);
+  return document;
+}
+
+/** As `readConfigurationNow`, for a manifest. */
+export async function readManifestNow(machine: Machine, path: string): Promise<DocumentInput<RobotManifest>> {
+  const document = openManifest(machine, path, () => 0);
+  await document.refresh(false);
+  return document;
 }
 
 export type OpenedState =

@@ -2,7 +2,7 @@ import { parseProxy } from "../../client/transport/proxy.ts";
 import { isLoopback, parseServiceUrl } from "../../client/transport/service-url.ts";
 import { codePoints } from "../../manifest/code-points.ts";
 import type { Reader } from "../../manifest/fields.ts";
-import { fail, read, reportSecret, wrongType } from "../../manifest/fields.ts";
+import { described, fail, read, reportSecret, wrongType } from "../../manifest/fields.ts";
 import { below } from "../../manifest/path.ts";
 import { isText, normalText, string, text } from "../../manifest/readers.ts";
 import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";
@@ -11,9 +11,9 @@ import { shown } from "../../manifest/shown.ts";
 
 /** The value of `proxy` that disables proxies, including those of the environment. */
 export const NO_PROXY = "none";
-export const LABEL_LIMIT = 32;
-export const LABEL_KEY_LIMIT = 64;
-export const LABEL_VALUE_LIMIT = 256;
+const LABEL_LIMIT = 32;
+const LABEL_KEY_LIMIT = 64;
+const LABEL_VALUE_LIMIT = 256;
 export const NAME_LIMIT = 64;
 export const REGION_LIMIT = 256;
 
@@ -25,14 +25,13 @@ const PLACEHOLDER_LENGTHS: ReadonlyMap<string, number> = new Map([
 
 /** The base address of the service, without a slash at its end. */
 export function serviceUrl(allowInsecure: boolean): Reader<string> {
-  return (place) => {
+  return described({ type: "string", pattern: "^https?://[^/?#@]+(?:/[^?#]*)?$" }, (place) => {
     const written = string(place);
     if (written === undefined) return undefined;
     const parsed = parseServiceUrl(written.trim(), allowInsecure);
     switch (parsed.kind) {
       case "url-problem":
-        fail(place, urlFindingId(parsed.code), `${parsed.what}; ${parsed.fix}`);
-        return undefined;
+        return fail(place, urlFindingId(parsed.code), `${parsed.what}; ${parsed.fix}`);
       case "url": {
         const { url } = parsed;
         if (url.protocol === "http:" && !isLoopback(url.hostname)) {
@@ -42,7 +41,7 @@ export function serviceUrl(allowInsecure: boolean): Reader<string> {
         return url.href.replace(/\/+$/, "");
       }
     }
-  };
+  });
 }
 
 function urlFindingId(code: Extract<ReturnType<typeof parseServiceUrl>, { kind: "url-problem" }>["code"]): string {
@@ -60,66 +59,80 @@ function urlFindingId(code: Extract<ReturnType<typeof parseServiceUrl>, { kind: 
 }
 
 /** An http(s) address, with user name and password if the proxy requires them, or `none`. */
-export const proxyAddress: Reader<string> = (place) => {
+export const proxyAddress: Reader<string> = described({ type: "string", minLength: 1 }, (place) => {
   const written = string(place)?.trim();
   if (written === undefined || written === NO_PROXY) return written;
   const parsed = parseProxy(written);
   // Do not repeat the address, which may contain a password.
   if (written !== "" && parsed.kind === "proxy") return written;
-  fail(place, "url_format", "expected the address of a proxy, http://HOST:PORT, or none");
-  return undefined;
-};
+  return fail(place, "url_format", "expected the address of a proxy, http://HOST:PORT, or none");
+});
 
 /** A text that is registered, where every operator can read it. Refuses an address with a password. */
 export function registeredText(maximum: number, minimum = 1): Reader<string> {
-  return (place) => {
-    const written = text(maximum, minimum)(place);
+  const reader = text(maximum, minimum);
+  return described(reader.schema ?? {}, (place) => {
+    const written = reader(place);
     if (written === undefined || !holdsCredentials(written)) return written;
     const message = "this address contains a user name or password, and this value is registered; remove them";
-    fail(place, "secret_in_configuration", message);
-    return undefined;
-  };
+    return fail(place, "secret_in_configuration", message);
+  });
 }
 
 /** The code of a cloud region. The finding does not repeat the value, which may be a pasted address with a password. */
-export const region: Reader<string> = (place) => {
-  const written = text(REGION_LIMIT)(place);
-  if (written === undefined || REGION_FORM.test(written)) return written;
-  fail(place, "region_format", `expected ${REGION_EXPECTED}`);
-  return undefined;
+export const region: Reader<string> = described(
+  { type: "string", minLength: 1, maxLength: REGION_LIMIT, pattern: REGION_FORM.source },
+  (place) => {
+    const written = text(REGION_LIMIT)(place);
+    if (written === undefined || REGION_FORM.test(written)) return written;
+    return fail(place, "region_format", `expected ${REGION_EXPECTED}`);
+  },
+);
+
+/** Enough for every template whose name can be within the limit. */
+const LONGEST_TEMPLATE = NAME_LIMIT * "{hostname}".length;
+const NAME_SCHEMA = {
+  type: "string",
+  minLength: 1,
+  maxLength: LONGEST_TEMPLATE,
+  pattern: "^(?:[^{}]|\\{hostname\\}|\\{machine_id\\})*$",
 };
 
 /** The name of the robot with placeholders for what differs between robots. */
-export const nameTemplate: Reader<string> = (place) => {
+export const nameTemplate: Reader<string> = described(NAME_SCHEMA, (place) => {
   const template = registeredText(LONGEST_TEMPLATE)(place);
   if (template === undefined) return undefined;
   let shortest = codePoints(template);
   for (const [placeholder] of template.matchAll(/\{[^{}]*\}?|\}/g)) {
     const length = PLACEHOLDER_LENGTHS.get(placeholder);
     if (length === undefined) {
-      fail(place, "name_template", `${shown(placeholder)} is no placeholder; use {hostname} or {machine_id}`);
-      return undefined;
+      return fail(place, "name_template", `${shown(placeholder)} is no placeholder; use {hostname} or {machine_id}`);
     }
     shortest += length - placeholder.length;
   }
   if (shortest <= NAME_LIMIT) return template;
-  fail(place, "name_length", `the name has ${shortest} characters or more; the service takes 1 to ${NAME_LIMIT}`);
-  return undefined;
+  return fail(
+    place,
+    "name_length",
+    `the name has ${shortest} characters or more; the service takes 1 to ${NAME_LIMIT}`,
+  );
+});
+
+const LABELS_SCHEMA = {
+  type: "object",
+  maxProperties: LABEL_LIMIT,
+  propertyNames: { minLength: 1, maxLength: LABEL_KEY_LIMIT },
+  additionalProperties: { type: "string", maxLength: LABEL_VALUE_LIMIT },
 };
 
-/** Enough for every template whose name can be within the limit. */
-export const LONGEST_TEMPLATE = NAME_LIMIT * "{hostname}".length;
-
 /** Here names that start with `x-` are labels too. */
-export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
+export const labels: Reader<Readonly<Record<string, string>>> = described(LABELS_SCHEMA, (place) => {
   const { node, path, check } = place;
   if (node.kind !== "mapping") {
-    wrongType(place, "a mapping of texts");
-    return undefined;
+    return wrongType(place, "a mapping of texts");
   }
   if (node.entries.length > LABEL_LIMIT) {
-    fail(place, "list_length", `expected 0 to ${LABEL_LIMIT} labels, found ${node.entries.length}`);
-    return undefined;
+    return fail(place, "list_length", `expected 0 to ${LABEL_LIMIT} labels, found ${node.entries.length}`);
   }
   const values = new Map<string, string>();
   for (const entry of node.entries) {
@@ -139,4 +152,4 @@ export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
     if (value !== undefined) values.set(name, value);
   }
   return Object.fromEntries(values);
-};
+});

@@ -68,7 +68,7 @@ async function checkWritable(files: Files, directory: string, userId: number): P
     await access(directory, W_OK | X_OK);
   } catch (error) {
     // The agent also runs on a read-only disk, and in a directory of its own user with a mode that forbids writing.
-    if (errorCode(error) === "EROFS" || (await files.stat(directory)).user_id === userId) return;
+    if (errorCode(error) === "EROFS" || (await files.stat(directory)).userId === userId) return;
     throw error;
   }
 }

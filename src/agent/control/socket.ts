@@ -11,7 +11,7 @@ import type { Bucket } from "./bucket.ts";
 import { createBucket } from "./bucket.ts";
 import { renderMetrics } from "./metrics.ts";
 
-/** Owner and group may use the socket. Write access allows triggering a registration, nothing more (see `rebind`). */
+/** Owner and group may use the socket. Write access allows triggering a registration (see `rebind`), and an enrolment, which an operator decides. */
 const SOCKET_MODE = 0o660;
 /** A client that has not sent its request after this time is disconnected. */
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -22,10 +22,10 @@ const ASKED_REFILL_MS = 6000;
 /** Bounds the answers that wait for a run of the agent. A client that disconnects does not end its wait. */
 const WAITING_LIMIT = CONNECTION_LIMIT;
 
-export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "reload">;
+export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "enrol" | "reload">;
 
 /**
- * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind.
+ * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind /enroll.
  *
  * @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory.
  */
@@ -72,7 +72,7 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
  */
 async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServer> {
   const http = await import("node:http");
-  const desk = { agent, clock, asked: createBucket(ASKED_BURST, ASKED_REFILL_MS), waiting: 0 };
+  const control = { agent, clock, quota: createBucket(ASKED_BURST, ASKED_REFILL_MS), waiting: 0 };
   const served = new WeakSet<Socket>();
   const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
   const server = http.createServer((request, response) => {
@@ -84,7 +84,7 @@ async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServe
     }
     served.add(socket);
     clearTimeout(deadlines.get(socket));
-    void answer(desk, request, response);
+    void answer(control, request, response);
   });
   server.on("connection", (connection: Socket) => {
     const deadline = setTimeout(() => connection.destroy(), REQUEST_TIMEOUT_MS);
@@ -95,28 +95,28 @@ async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServe
 }
 
 /** The agent behind the socket, and the limits of its requests. */
-interface Desk {
+interface Control {
   readonly agent: ControlledAgent;
   readonly clock: Clock;
-  readonly asked: Bucket;
+  readonly quota: Bucket;
   waiting: number;
 }
 
-async function answer(desk: Desk, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(control: Control, request: IncomingMessage, response: ServerResponse): Promise<void> {
   request.resume();
   const { method = "", url = "" } = request;
-  if (method !== "POST") return tell(desk.agent, `${method} ${url}`, response);
-  if (desk.waiting >= WAITING_LIMIT) return refuse(response, "too many requests wait for the agent", 1);
-  desk.waiting += 1;
+  if (method !== "POST") return answerNow(control.agent, `${method} ${url}`, response);
+  if (control.waiting >= WAITING_LIMIT) return refuse(response, "too many requests wait for the agent", 1);
+  control.waiting += 1;
   try {
-    await work(desk, `${method} ${url}`, response);
+    await answerLater(control, `${method} ${url}`, response);
   } finally {
-    desk.waiting -= 1;
+    control.waiting -= 1;
   }
 }
 
 /** Answers GET requests from memory. */
-function tell(agent: ControlledAgent, asked: string, response: ServerResponse): void {
+function answerNow(agent: ControlledAgent, asked: string, response: ServerResponse): void {
   switch (asked) {
     case "GET /status":
       return json(response, 200, agent.status());
@@ -134,16 +134,16 @@ function tell(agent: ControlledAgent, asked: string, response: ServerResponse): 
 }
 
 /** These cause a request to the service each time. */
-const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /confirm", "POST /rebind"]);
+const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /confirm", "POST /rebind", "POST /enroll"]);
 
 /** Runs a POST request. */
-async function work({ agent, clock, asked }: Desk, wish: string, response: ServerResponse): Promise<void> {
-  if (REQUESTING.has(wish)) {
-    const waitMs = asked.untilMs() - clock.monotonicMs();
+async function answerLater({ agent, clock, quota }: Control, asked: string, response: ServerResponse): Promise<void> {
+  if (REQUESTING.has(asked)) {
+    const waitMs = quota.untilMs() - clock.monotonicMs();
     if (waitMs > 0) return refuse(response, "asked too often", Math.ceil(waitMs / 1000));
-    asked.take(clock.monotonicMs());
+    quota.take(clock.monotonicMs());
   }
-  switch (wish) {
+  switch (asked) {
     case "POST /register": {
       const status = await agent.register();
       return json(response, status.healthy ? 200 : 503, status);
@@ -157,12 +157,14 @@ async function work({ agent, clock, asked }: Desk, wish: string, response: Serve
       if (status === null) return json(response, 409, { detail: "the registration is still in the state directory" });
       return json(response, status.healthy ? 200 : 503, status);
     }
+    case "POST /enroll":
+      return json(response, 200, await agent.enrol());
     case "POST /reload": {
       const reload = await agent.reload();
       return json(response, reload.reloaded ? 200 : 422, reload);
     }
     default:
-      return unknown(response, wish);
+      return unknown(response, asked);
   }
 }
 

@@ -2,8 +2,8 @@ import { robotListSchema } from "../../api/robot-views.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { Credential } from "../../client/credentials.ts";
-import { refusalInWords } from "../../client/http-words.ts";
+import type { Credential, CredentialSource } from "../../client/credentials.ts";
+import { refusalText } from "../../client/refusal-text.ts";
 import { Secret } from "../../client/secret.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
 import { TransportError } from "../../client/transport/transport.ts";
@@ -13,7 +13,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { openNetwork, timeoutsOf } from "../registration/network.ts";
-import type { Registration } from "../registration/registration.ts";
+import type { Registration } from "../registration/record.ts";
 import type { Examined, Limit, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 import type { TimeService } from "./time-service.ts";
@@ -124,7 +124,7 @@ function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {
     case "refused":
       break;
   }
-  const what = refusalInWords(result);
+  const what = refusalText(result);
   switch (result.status) {
     case 401:
     case 403:
@@ -179,7 +179,7 @@ const LACKS_ONLY_LISTING = /\blacks the scope robots:read\b/;
 const MAY_REGISTER_ONLY = "the service knows the key, which may register robots only";
 
 /** @param registration this robot's registration at the service; a key with scope robots:setup may register but not list. */
-export function judgeKey({ result }: Answer, registration: Registration | null): Verdict {
+export function judgeKey({ result }: Answer, registration: Registration | null, source: CredentialSource): Verdict {
   switch (result.kind) {
     case "ok":
       return ok("the service accepts the key");
@@ -188,9 +188,14 @@ export function judgeKey({ result }: Answer, registration: Registration | null):
     case "refused":
       break;
   }
-  const what = refusalInWords(result);
+  const what = refusalText(result);
+  // With it a robot may register itself, and not list robots.
+  if (source === "enrolment" && result.status === 403 && result.reason === "scope")
+    return ok("the service accepts the robot's credential");
   switch (result.status) {
     case 401:
+      if (source === "enrolment")
+        return fail(EXIT.unauthorized, what, "the running agent renews it; if it cannot: robot-policy-agent enroll");
       return fail(
         EXIT.unauthorized,
         what,

@@ -11,6 +11,7 @@ export const CHECK_IDS = [
   "user",
   "files",
   "key",
+  "identity",
   "state",
   "disk",
   "inotify",

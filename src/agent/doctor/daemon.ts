@@ -2,7 +2,7 @@ import type { Environment } from "../../client/transport/proxy.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Vantage } from "../access/vantage.ts";
+import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { findOtherFolders } from "../commands/running-agent.ts";
 import type { Folders } from "../configuration/folders.ts";
@@ -21,7 +21,7 @@ import { howToStart } from "./unit.ts";
 export async function checkDaemon(
   { version, machine }: CommandContext,
   folders: Folders,
-  vantage: Vantage,
+  agentUser: AgentUser,
   signal: AbortSignal,
 ): Promise<Examined<StatusDocument>> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", signal);
@@ -29,11 +29,11 @@ export async function checkDaemon(
   const other = value === null ? null : await findOtherFolders(value, folders, machine.files);
   if (other !== null) return { verdict: warn(other.what, other.fix), value: null };
   const facts = await unitFacts(folders, machine.files);
-  return { verdict: judgeDaemon(answer, version, folders, vantage, facts), value };
+  return { verdict: judgeDaemon(answer, version, folders, agentUser, facts), value };
 }
 
 export async function unitFacts(folders: Folders, files: Files): Promise<UnitFacts> {
-  const hasConfiguration = await files.stat(folders.config_path).then(
+  const hasConfiguration = await files.stat(folders.configPath).then(
     () => true,
     () => false,
   );
@@ -73,7 +73,7 @@ function judgeDaemon(
   answer: ControlAnswer,
   version: string,
   folders: Folders,
-  { unit }: Vantage,
+  { unit }: AgentUser,
   facts: UnitFacts,
 ): Verdict {
   const path = controlSocketPath(folders);

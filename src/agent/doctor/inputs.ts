@@ -6,12 +6,12 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { lookAtKey } from "../access/check-access.ts";
-import type { Denial, Vantage } from "../access/vantage.ts";
-import { explainDenial } from "../access/vantage.ts";
+import type { Denial, AgentUser } from "../access/agent-user.ts";
+import { explainDenial } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import { openConfiguration, openManifest } from "../configuration/open.ts";
+import { readConfigurationNow, readManifestNow } from "../configuration/open.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings, locate } from "../findings.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
@@ -24,10 +24,9 @@ const ALL_FINDINGS = "show all findings: robot-policy-agent check";
 export async function checkConfiguration(
   { machine }: CommandContext,
   folders: Folders,
-  vantage: Vantage,
+  agentUser: AgentUser,
 ): Promise<Examined<AgentConfiguration>> {
-  const document = openConfiguration(machine, folders.config_path);
-  await document.refresh(false);
+  const document = await readConfigurationNow(machine, folders.configPath);
   const findings = documentFindings(document);
   const configuration = document.reading.value;
   if (configuration === null) return { verdict: judgeFindings(findings, ""), value: null };
@@ -35,32 +34,35 @@ export async function checkConfiguration(
   const name = checkName(configuration, { hostname, machine: await machine.identity.machine() });
   const all = name === null ? findings : [...findings, locate(document, name)];
   const { ca_file: caFile } = configuration.service;
-  const denied = await judgeAccess([folders.config_path, ...(caFile === null ? [] : [caFile])], machine, vantage);
-  return { verdict: denied ?? judgeFindings(all, folders.config_path), value: configuration };
+  const denied = await judgeAccess([folders.configPath, ...(caFile === null ? [] : [caFile])], machine, agentUser);
+  return { verdict: denied ?? judgeFindings(all, folders.configPath), value: configuration };
 }
 
 export async function checkManifest(
   { machine }: CommandContext,
   configuration: AgentConfiguration,
-  vantage: Vantage,
+  agentUser: AgentUser,
 ): Promise<Examined<RobotManifest>> {
-  const document = openManifest(machine, configuration.manifest, () => 0);
-  await document.refresh(false);
+  const document = await readManifestNow(machine, configuration.manifest);
   const manifest = document.reading.value;
   const what = `${configuration.manifest}: ${manifest?.robot_type_id ?? ""}`;
   if (manifest?.status === "draft") {
     return { verdict: warn(`${what}: a draft is not registered`, "set status: ready"), value: manifest };
   }
-  const denied = manifest === null ? null : await judgeAccess([configuration.manifest], machine, vantage);
+  const denied = manifest === null ? null : await judgeAccess([configuration.manifest], machine, agentUser);
   return { verdict: denied ?? judgeFindings(documentFindings(document), what), value: manifest };
 }
 
 /** @returns null when nothing is known to prevent the agent from reading these files. */
-async function judgeAccess(paths: readonly string[], { files }: Machine, vantage: Vantage): Promise<Verdict | null> {
-  const { judge } = vantage;
+async function judgeAccess(
+  paths: readonly string[],
+  { files }: Machine,
+  agentUser: AgentUser,
+): Promise<Verdict | null> {
+  const { judge } = agentUser;
   const accesses = judge === null ? new Map() : await explainAccess(files, judge, paths);
   for (const path of paths) {
-    const denial = explainDenial(path, accesses.get(path), vantage, "told");
+    const denial = explainDenial(path, accesses.get(path), agentUser, "told");
     if (denial !== null) return fail(EXIT.invalid, denial.what, denial.remedy);
   }
   return null;
@@ -76,15 +78,15 @@ function judgeFindings(findings: readonly LocatedFinding[], fine: string): Verdi
 }
 
 /** The user of this command, and whether it can check the permissions of the agent. */
-export function judgeUser({ standing, agent_name: agentName }: Vantage, userId: number): Verdict {
-  switch (standing) {
-    case "own":
+export function judgeUser({ relation, name: agentName }: AgentUser, userId: number): Verdict {
+  switch (relation) {
+    case "same":
       return ok(`${agentName}, as the agent`);
     case "root":
       return ok(`root, checking permissions for ${agentName}, the user of the agent`);
-    case "before":
+    case "absent":
       return skip(`user ${userId}; the user of the agent, ${agentName}, does not exist yet`);
-    case "stranger":
+    case "other":
       return warn(
         `user ${userId}, but the agent runs as ${agentName}: some checks are not possible`,
         "sudo robot-policy-agent doctor",
@@ -97,17 +99,17 @@ export async function checkFiles(
   context: CommandContext,
   configuration: AgentConfiguration,
   manifest: RobotManifest,
-  vantage: Vantage,
+  agentUser: AgentUser,
 ): Promise<Verdict> {
   const resolved = configurationFiles(configuration, manifest);
   if (resolved.kind === "finding") return fail(EXIT.invalid, resolved.finding.message, ALL_FINDINGS);
   const paths = resolved.files.map(({ path }) => path);
-  const { judge, standing, agent_name: agentName } = vantage;
+  const { judge, relation, name: agentName } = agentUser;
   const accesses = judge === null ? new Map() : await explainAccess(context.machine.files, judge, paths);
   const limitBytes = configuration.watch.file_limit_bytes;
   const looks = await Promise.all(
     paths.map(
-      async (path) => explainDenial(path, accesses.get(path), vantage) ?? examineFile(context, path, limitBytes),
+      async (path) => explainDenial(path, accesses.get(path), agentUser) ?? examineFile(context, path, limitBytes),
     ),
   );
   const hidden = looks.filter((look) => look === "hidden");
@@ -115,12 +117,12 @@ export async function checkFiles(
   const [first] = bad;
   if (first !== undefined)
     return fail(EXIT.invalid, `${bad.length} of ${paths.length} cannot be used: ${first.what}`, first.remedy);
-  if (hidden.length > 0 && standing === "stranger") {
+  if (hidden.length > 0 && relation === "other") {
     return skip(
-      `${hidden.length} of ${paths.length} cannot be accessed by user ${context.user_id}; perhaps by the agent`,
+      `${hidden.length} of ${paths.length} cannot be accessed by user ${context.userId}; perhaps by the agent`,
     );
   }
-  const reader = judge === null || standing === "before" ? `user ${context.user_id}` : agentName;
+  const reader = judge === null || relation === "absent" ? `user ${context.userId}` : agentName;
   return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
 }
 
@@ -153,15 +155,17 @@ export async function checkKey(
   context: CommandContext,
   folders: Folders,
   configuration: AgentConfiguration,
-  vantage: Vantage,
+  agentUser: AgentUser,
 ): Promise<Examined<Credential>> {
-  const found = await lookAtKey(context, folders, configuration.service.key_file, vantage);
+  const found = await lookAtKey(context, folders, configuration.service, agentUser);
   switch (found.kind) {
     case "credential":
+      if (found.source === "enrolment")
+        return { verdict: ok(`the robot's own credential, in ${found.where}`), value: found };
       return { verdict: ok(`found in ${found.where}, with a valid format`), value: found };
     case "closed":
       return {
-        verdict: skip(`user ${context.user_id} may not read ${found.where}, which is correct`),
+        verdict: skip(`user ${context.userId} may not read ${found.where}, which is correct`),
         value: null,
       };
     case "credential-problem":

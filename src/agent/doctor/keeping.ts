@@ -5,12 +5,12 @@ import { dirname, join } from "node:path";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Vantage } from "../access/vantage.ts";
+import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { openState } from "../configuration/open.ts";
-import type { Registration } from "../registration/registration.ts";
+import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/registration.ts";
 import { robotName } from "../robot-setup.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../states.ts";
@@ -29,13 +29,13 @@ const PROBE_NAME = ".doctor-probe";
 /** Checks that the saved registration is readable, valid, of this machine and under this name. */
 export async function checkState(
   { machine }: CommandContext,
-  { state_directory: stateDirectory }: Folders,
+  { stateDirectory }: Folders,
   configuration: AgentConfiguration | null,
-  { standing }: Vantage,
+  { relation }: AgentUser,
 ): Promise<Examined<Registration>> {
   const state = await openState(machine, stateDirectory, false);
   if (state.kind === "problem") {
-    if (standing === "stranger" && state.problem.code === "state-unreadable")
+    if (relation === "other" && state.problem.code === "state-unreadable")
       return { verdict: skip(`this user may not read ${stateDirectory}`), value: null };
     const { what, where, fix } = state.problem;
     return { verdict: fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix), value: null };
@@ -80,20 +80,20 @@ function judgeRegistration(
  * @param stateProblem why the running agent could not write: root may be able to where the agent is not.
  */
 export async function checkDisk(
-  { machine, process_id: processId }: CommandContext,
-  { state_directory: stateDirectory }: Folders,
-  { standing }: Vantage,
+  { machine, processId }: CommandContext,
+  { stateDirectory }: Folders,
+  { relation }: AgentUser,
   stateProblem: string | null,
 ): Promise<Verdict> {
   const { files } = machine;
   try {
     await files.stat(stateDirectory);
   } catch (error) {
-    if (standing === "stranger" && errorCode(error) === "EACCES")
+    if (relation === "other" && errorCode(error) === "EACCES")
       return skip(`this user may not access ${stateDirectory}`);
     if (errorCode(error) !== "ENOENT") throw error;
     const verdict = await checkAncestor(stateDirectory, dirname(stateDirectory));
-    return standing === "before" && verdict.status === "fail"
+    return relation === "absent" && verdict.status === "fail"
       ? skip(`${stateDirectory} does not exist yet; the installation creates it with the agent's user`)
       : verdict;
   }
@@ -107,7 +107,7 @@ export async function checkDisk(
       await file.close();
     }
   } catch (error) {
-    if (standing === "stranger" && errorCode(error) === "EACCES")
+    if (relation === "other" && errorCode(error) === "EACCES")
       return skip(`this user may not write to ${stateDirectory}, which is correct`);
     return unwritable(stateDirectory, error);
   } finally {

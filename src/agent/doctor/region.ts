@@ -1,7 +1,7 @@
 import type { Credential } from "../../client/credentials.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { REGION_FORM } from "../../manifest/registered-text.ts";
-import { serviceKeyOffset } from "../../platform/text/service-key.ts";
+import { serviceKeyOffset } from "../../api/wire/service-key.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import { REGION_LIMIT } from "../configuration/readers.ts";
@@ -12,11 +12,11 @@ import { ok, skip, warn } from "./check.ts";
 /** Bounds the list for a person to choose from. */
 const REGIONS_LIMIT = 100;
 
-const UNTOLD = skip("the service does not tell its regions");
+const UNKNOWN_REGIONS = skip("the service does not tell its regions");
 
 /** No other check depends on this one, so no answer means skip. */
 export function regionLimit({ service }: AgentConfiguration): Limit {
-  return { limitMs: service.request_timeout_s * 1000, late: UNTOLD };
+  return { limitMs: service.request_timeout_s * 1000, late: UNKNOWN_REGIONS };
 }
 
 /** Checks that the service has an endpoint in the robot's region. */
@@ -27,7 +27,7 @@ export async function checkRegion(
   signal: AbortSignal,
 ): Promise<Verdict> {
   const result = await askService(context, service, credential, (client) => client.listRegions(signal));
-  if (result.kind !== "ok") return UNTOLD;
+  if (result.kind !== "ok") return UNKNOWN_REGIONS;
   return judgeRegion(robot.region, result.value.regions);
 }
 

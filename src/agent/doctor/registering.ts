@@ -3,9 +3,9 @@ import type { Credential } from "../../client/credentials.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { Verdict as Told } from "../registration/confirmation.ts";
+import type { Verdict as Confirmation } from "../registration/confirmation.ts";
 import { askWhetherHeld } from "../registration/confirmation.ts";
-import type { Registration } from "../registration/registration.ts";
+import type { Registration } from "../registration/record.ts";
 import { askService } from "./asking.ts";
 import type { Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
@@ -21,7 +21,7 @@ export async function checkRegistration(
   if (registration === null) return skip("nothing is registered yet");
   if (registration.service_url !== service.url) return skip(`registered at ${registration.service_url}`);
   const ask = (client: ServiceClient) => askWhetherHeld(client, registration, signal);
-  return judgeTold(await askService(context, service, credential, ask), registration.request.name);
+  return judgeConfirmation(await askService(context, service, credential, ask), registration.request.name);
 }
 
 const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";
@@ -30,23 +30,23 @@ function renameOne(name: string): string {
   return `if two computers have the name ${name}, give one of them another`;
 }
 
-function judgeTold(told: Told, name: string): Verdict {
-  switch (told.kind) {
+function judgeConfirmation(confirmation: Confirmation, name: string): Verdict {
+  switch (confirmation.kind) {
     case "held":
-      if (told.contestedSince !== null) {
-        const what = `computers take turns registering ${name} since ${told.contestedSince}`;
+      if (confirmation.contestedSince !== null) {
+        const what = `computers take turns registering ${name} since ${confirmation.contestedSince}`;
         return warn(what, renameOne(name));
       }
       return ok(`the service has the registration of ${name}`);
     case "lost":
-      return fail(EXIT.failed, `the service lost the registration of ${name}: ${told.detail}`, REGISTER);
+      return fail(EXIT.failed, `the service lost the registration of ${name}: ${confirmation.detail}`, REGISTER);
     case "replaced": {
-      const what = `another registration replaced this robot's at ${told.at}`;
+      const what = `another registration replaced this robot's at ${confirmation.at}`;
       return fail(EXIT.conflict, what, `${renameOne(name)}; ${REGISTER}`);
     }
-    case "untold":
-      return warn(`the service does not confirm the registration: ${told.detail}`, REGISTER);
+    case "unknown":
+      return warn(`the service does not confirm the registration: ${confirmation.detail}`, REGISTER);
     case "unanswered":
-      return warn(`the service could not be asked: ${told.detail}`, "ask again in a minute");
+      return warn(`the service could not be asked: ${confirmation.detail}`, "ask again in a minute");
   }
 }

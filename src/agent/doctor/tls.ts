@@ -18,16 +18,16 @@ import type { Examined, Limit, Verdict } from "./check.ts";
 import { fail, ok, warn } from "./check.ts";
 
 /** The route to the service. */
-export interface Way {
+export interface Route {
   readonly url: URL;
   readonly proxy: Proxy | null;
   readonly caFile: string | null;
 }
 
 /** The result of connecting. */
-export type Trip =
-  | { readonly kind: "arrived"; readonly socket: Socket }
-  | { readonly kind: "stopped"; readonly error: TransportError };
+export type Attempt =
+  | { readonly kind: "connected"; readonly socket: Socket }
+  | { readonly kind: "failed"; readonly error: TransportError };
 
 const DAY_MS = 86_400_000;
 /** Automatic renewal happens earlier than this. */
@@ -39,29 +39,29 @@ const NAME_LIMIT = 100;
  *
  * @throws the signal's reason.
  */
-export async function travel(way: Way, files: Files, signal: AbortSignal): Promise<Trip> {
-  const extra = await readAuthorities(way, files);
-  if (!Array.isArray(extra)) return { kind: "stopped", error: extra };
-  const attempt = async (withSystem: boolean): Promise<Trip> => {
+export async function attemptConnection(route: Route, files: Files, signal: AbortSignal): Promise<Attempt> {
+  const extra = await readAuthorities(route, files);
+  if (!Array.isArray(extra)) return { kind: "failed", error: extra };
+  const connect = async (withSystem: boolean): Promise<Attempt> => {
     try {
-      const route = { url: way.url, proxy: way.proxy, certificates: trustedCertificates(extra, withSystem) };
-      return { kind: "arrived", socket: await openConnection(route, signal) };
+      const certificates = trustedCertificates(extra, withSystem);
+      return { kind: "connected", socket: await openConnection({ ...route, certificates }, signal) };
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
-      return { kind: "stopped", error };
+      return { kind: "failed", error };
     }
   };
-  const trip = await attempt(false);
-  return trip.kind === "stopped" && isUnknownIssuer(trip.error.code) ? attempt(true) : trip;
+  const attempt = await connect(false);
+  return attempt.kind === "failed" && isUnknownIssuer(attempt.error.code) ? connect(true) : attempt;
 }
 
-async function readAuthorities({ caFile }: Way, files: Files): Promise<string[] | TransportError> {
+async function readAuthorities({ caFile }: Route, files: Files): Promise<string[] | TransportError> {
   if (caFile === null) return [];
   const read = await readCaFile(files, caFile);
   return read.kind === "certificates" ? [...read.certificates] : new TransportError("tls", read.code, read.what);
 }
 
-export function travelLimit({ url, proxy }: Way, limitMs: number): Limit {
+export function connectionLimit({ url, proxy }: Route, limitMs: number): Limit {
   const through = proxy === null ? "" : ` through proxy ${proxy.url.host}`;
   const what = `no connection to ${url.host}${through} within ${limitMs / 1000} s`;
   return {
@@ -71,26 +71,32 @@ export function travelLimit({ url, proxy }: Way, limitMs: number): Limit {
 }
 
 /** Checks that the proxy opens the connection; later errors belong to the TLS check. */
-export function judgeProxy(proxy: Proxy, url: URL, trip: Trip): Verdict {
+export function judgeProxy(proxy: Proxy, url: URL, attempt: Attempt): Verdict {
   const { host } = proxy.url;
-  if (trip.kind === "arrived" || trip.error.reason !== "proxy") return ok(`${host} lets us through to ${url.host}`);
+  if (attempt.kind === "connected" || attempt.error.reason !== "proxy")
+    return ok(`${host} lets us through to ${url.host}`);
   const remedy =
-    trip.error.code === "HTTP_407"
+    attempt.error.code === "HTTP_407"
       ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
       : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` disables proxies";
-  return fail(EXIT.unreachable, trip.error.message, remedy);
+  return fail(EXIT.unreachable, attempt.error.message, remedy);
 }
 
 /** Checks the service's certificate: chain, dates, name. */
-export async function examineTls(way: Way, trip: Trip, clock: Clock, signal: AbortSignal): Promise<Examined<true>> {
-  if (trip.kind === "arrived") {
-    const verdict = judgeCertificate(trip.socket, clock);
-    trip.socket.destroy();
+export async function examineTls(
+  route: Route,
+  attempt: Attempt,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Examined<true>> {
+  if (attempt.kind === "connected") {
+    const verdict = judgeCertificate(attempt.socket, clock);
+    attempt.socket.destroy();
     return { verdict, value: true };
   }
-  const { error } = trip;
-  const refused = error.reason === "tls" && !isOwnMistake(error) ? await lookAtCertificate(way, signal) : null;
-  return { verdict: explainRefusal(way, error, refused, clock), value: null };
+  const { error } = attempt;
+  const refused = error.reason === "tls" && !isOwnMistake(error) ? await lookAtCertificate(route, signal) : null;
+  return { verdict: explainRefusal(route, error, refused, clock), value: null };
 }
 
 function judgeCertificate(socket: Socket, clock: Clock): Verdict {
@@ -103,7 +109,7 @@ function judgeCertificate(socket: Socket, clock: Clock): Verdict {
 }
 
 function explainRefusal(
-  { url }: Way,
+  { url }: Route,
   error: TransportError,
   certificate: X509Certificate | null,
   clock: Clock,
@@ -144,7 +150,7 @@ function isOwnMistake({ code }: TransportError): boolean {
  *
  * This connection is made without verification. Nothing is written to it, and it ends with the handshake.
  */
-async function lookAtCertificate({ url, proxy }: Way, signal: AbortSignal): Promise<X509Certificate | null> {
+async function lookAtCertificate({ url, proxy }: Route, signal: AbortSignal): Promise<X509Certificate | null> {
   if (proxy !== null) return null;
   const plain = new URL(`http://${url.hostname}:${portOf(url)}`);
   const tcp = await openConnection({ url: plain, proxy: null, certificates: undefined }, signal).catch(() => null);

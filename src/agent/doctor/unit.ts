@@ -38,11 +38,7 @@ export function howToStart(found: FoundUnit, facts: UnitFacts): string {
 }
 
 /** @returns null for a unit that systemd can start. */
-function judgeLoaded({
-  load_state: loadState,
-  unit_file_state: unitFileState,
-  needsReload,
-}: ServiceUnit): Verdict | null {
+function judgeLoaded({ loadState, unitFileState, needsReload }: ServiceUnit): Verdict | null {
   switch (loadState) {
     case "loaded":
       break;
@@ -66,7 +62,7 @@ function judgeLoaded({
 }
 
 function judgeActive(unit: ServiceUnit, { hasConfiguration }: UnitFacts): Verdict {
-  const { active_state: activeState, sub_state: subState, restarts, unit_file_state: unitFileState } = unit;
+  const { activeState, subState, restarts, unitFileState } = unit;
   const isEnabled = unitFileState !== "disabled";
   switch (activeState) {
     case "failed":

@@ -1,11 +1,11 @@
 import { explainAccess } from "../../access/access.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import type { Machine } from "../../platform/machine.ts";
-import type { Vantage } from "../access/vantage.ts";
+import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import { configurationFiles } from "../robot-setup.ts";
+import { listedFiles } from "../robot-setup.ts";
 import type { StatusDocument } from "../status.ts";
 import type { PlannedDirectory } from "../watching/watch-plan.ts";
 import { planWatches } from "../watching/watch-plan.ts";
@@ -27,20 +27,20 @@ export async function checkInotify(
   folders: Folders,
   configuration: AgentConfiguration | null,
   manifest: RobotManifest | null,
-  vantage: Vantage,
+  agentUser: AgentUser,
   watching: StatusDocument["watching"],
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { directories } = await planWatches(machine.files, watchedPaths(folders, configuration, manifest));
   const limits = await describeLimits(machine);
-  const silent = [...directories].find(([, { reports_changes: reportsChanges }]) => !reportsChanges);
+  const silent = [...directories].find(([, { reportsChanges }]) => !reportsChanges);
   if (silent !== undefined) {
     const what = `${silent[0]} is on a filesystem that reports no changes; the agent polls instead`;
     return warn(what, "nothing, or move the files to a local disk; changes are seen within watch.poll_s");
   }
-  const unlisted = await unlistedFolder(machine, configuration, manifest, vantage);
+  const unlisted = await unlistedFolder(machine, configuration, manifest, agentUser);
   if (unlisted !== null) {
-    const what = `${vantage.agent_name} may not list ${unlisted}, which inotify requires; the agent polls instead`;
+    const what = `${agentUser.name} may not list ${unlisted}, which inotify requires; the agent polls instead`;
     return warn(what, "sudo robot-policy-agent grant");
   }
   const tried = await Promise.all(
@@ -54,7 +54,7 @@ export async function checkInotify(
     );
   if (failure === undefined)
     return ok(`${directories.size} folder${directories.size === 1 ? "" : "s"} can be watched (${limits})`);
-  if (vantage.standing === "stranger" && failure.code === "EACCES")
+  if (agentUser.relation === "other" && failure.code === "EACCES")
     return skip(`this user may not list ${failure.directory}; perhaps the agent may`);
   const what = `${failure.directory} cannot be watched: ${explain(failure.code)} (${limits}); the agent polls instead`;
   return warn(what, remedyFor(failure.code));
@@ -65,10 +65,9 @@ function watchedPaths(
   configuration: AgentConfiguration | null,
   manifest: RobotManifest | null,
 ): readonly string[] {
-  if (configuration === null) return [folders.config_path];
-  const resolved = manifest === null ? null : configurationFiles(configuration, manifest);
-  const files = resolved?.kind === "files" ? resolved.files.map(({ path }) => path) : [];
-  return [folders.config_path, configuration.manifest, ...files];
+  if (configuration === null) return [folders.configPath];
+  const files = listedFiles(configuration, manifest);
+  return [folders.configPath, configuration.manifest, ...files.map(({ path }) => path)];
 }
 
 /** The folder of a configuration file that the agent's user may enter but not list, checked as that user. */
@@ -76,16 +75,11 @@ async function unlistedFolder(
   { files }: Machine,
   configuration: AgentConfiguration | null,
   manifest: RobotManifest | null,
-  { judge, standing }: Vantage,
+  { judge, relation }: AgentUser,
 ): Promise<string | null> {
-  if (configuration === null || manifest === null || judge === null || standing !== "root") return null;
-  const resolved = configurationFiles(configuration, manifest);
-  if (resolved.kind === "finding") return null;
-  const accesses = await explainAccess(
-    files,
-    judge,
-    resolved.files.map(({ path }) => path),
-  );
+  if (configuration === null || judge === null || relation !== "root") return null;
+  const paths = listedFiles(configuration, manifest).map(({ path }) => path);
+  const accesses = await explainAccess(files, judge, paths);
   for (const access of accesses.values()) {
     if (access.kind === "readable" && access.unlisted !== null) return access.unlisted.path;
   }

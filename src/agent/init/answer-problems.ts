@@ -4,11 +4,12 @@ import { isAbsolute, resolve } from "node:path";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { readManifest } from "../../manifest/manifest.ts";
-import { DEFAULTS, readConfiguration } from "../configuration/configuration.ts";
+import { readConfiguration } from "../configuration/configuration.ts";
+import { DEFAULTS } from "../configuration/keys.ts";
 import { configurationText } from "./configuration-text.ts";
 import { manifestText } from "./manifest-text.ts";
 
-const NOTHING_KNOWN = { url: null, region: null, ca_file: null, name: DEFAULTS.name, site: null, labels: {} };
+const NOTHING_KNOWN = { url: null, region: null, ca_file: null, name: DEFAULTS.name, labels: {} };
 
 export function urlProblem(answer: string): string | null {
   const parsed = parseServiceUrl(answer, false);

@@ -1,14 +1,15 @@
-import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration/configuration.ts";
+import type { RobotTextName } from "../../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES, ROBOT_TEXTS } from "../../api/robot-texts.ts";
+import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration/keys.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /** The values for a configuration; null for unknown ones. */
-export interface ConfigurationAnswers {
+export interface ConfigurationAnswers extends Readonly<Partial<Record<RobotTextName, string | null>>> {
   readonly url: string | null;
   readonly region: string | null;
   readonly key_file: string;
   readonly ca_file: string | null;
   readonly name: string;
-  readonly site: string | null;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +25,7 @@ const REMARK_COLUMN = 32;
  * @param hint the second line: the path of the file and what to do with it.
  */
 export function configurationText(answers: ConfigurationAnswers, hint: string): string {
-  const { url, region, key_file: keyFile, ca_file: caFile, name, site, labels } = answers;
+  const { url, region, key_file: keyFile, ca_file: caFile, name, labels } = answers;
   return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
 # ${hint}
 # Lines that start with # are switched off; those below show the defaults.
@@ -36,6 +37,17 @@ service:
   # File that holds the API key, and nothing else: chmod 600, owned by the agent's user.
   # Not needed where systemd hands the key over (LoadCredential=api-key:...). Never write the key itself into this file.
   key_file: ${yamlText(keyFile)}
+
+  # With "enrolled" the robot gets a credential of its own, approved once by an operator, and uses no API key.
+  # With "key" it uses the API key, until somebody runs: robot-policy-agent enroll
+  # identity: ${DEFAULTS.identity}
+
+  # File that holds a key for enrolment only (robot-policy keys create --enroll): with it no operator has to approve.
+  # The agent removes the file once the robot is enrolled, so it lies where the agent may write.
+  # enrolment_key_file: /var/lib/robot-policy-agent/enrolment-key
+
+  # How often an enrolled robot tells the service that it is alive, in seconds.
+  # heartbeat_s: ${DEFAULTS.heartbeatS}
 
   # Certificate of your own CA (PEM), if the service has one that the system does not know.
   ${caFile === null ? "# ca_file: /etc/ssl/certs/factory-ca.pem" : `ca_file: ${yamlText(caFile)}`}
@@ -57,9 +69,7 @@ robot:
   # Cloud region nearest to the robot. Ask whoever runs the service for its regions.
   region: ${yamlText(region ?? REGION_PLACEHOLDER)}
 
-  # Where the robot stands; 1 to 128 characters.
-  ${site === null ? "# site: plant-1" : `site: ${yamlText(site)}`}
-
+${ROBOT_TEXT_NAMES.map((text) => textLines(text, answers[text] ?? null)).join("\n")}
   # Your own names and values, to select robots by. Write numbers in quotes.
 ${labelLines(labels)}
 
@@ -78,6 +88,13 @@ ${switchedOff("file_limit_bytes", DEFAULTS.fileLimitBytes, "larger configuration
 # log:
 ${switchedOff("level", DEFAULTS.level, LOG_LEVELS.join(", ").replace(/, (\w+)$/, " or $1"))}
 ${switchedOff("format", DEFAULTS.format, LOG_FORMATS.join(" or "))}
+`;
+}
+
+function textLines(name: RobotTextName, value: string | null): string {
+  const { comment, example, length } = ROBOT_TEXTS[name];
+  return `  # ${comment}; ${length.minimum} to ${length.maximum} characters.
+  ${value === null ? `# ${name}: ${example}` : `${name}: ${yamlText(value)}`}
 `;
 }
 

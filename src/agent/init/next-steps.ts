@@ -15,8 +15,12 @@ export interface Paths {
 export function stepsHere(paths: Paths, isStandard: boolean, hasKey: boolean): readonly string[] {
   const program = isStandard ? "sudo robot-policy-agent" : "robot-policy-agent";
   const named = isStandard ? "" : ` --config ${paths.configuration}`;
+  if (isStandard && !hasKey) {
+    const instead = `with an API key instead: ${program} set-key, then --setup, and systemctl start robot-policy-agent`;
+    return [`${program} check`, `${program} enroll  # also registers the robot and starts the agent; ${instead}`];
+  }
   return [
-    ...(hasKey ? [] : [`${program} set-key${named}`]),
+    ...(hasKey ? [] : [`${program} enroll${named}  # or, with an API key: ${program} set-key${named}`]),
     `${program} check${named}`,
     `${program} --setup${named}`,
     // `--setup` registers once; the service watches.

@@ -7,14 +7,15 @@
  */
 import { isDeepStrictEqual } from "node:util";
 
+import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { isPathParameter } from "../../client/address.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { ServiceClient } from "../../client/client.ts";
 import type { HeldRegistration } from "../../client/held-registration.ts";
-import { refusalInWords } from "../../client/http-words.ts";
+import { refusalText } from "../../client/refusal-text.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { createBackoff } from "../../platform/retry.ts";
-import type { Registration } from "./registration.ts";
+import type { Registration } from "./record.ts";
 
 /** The result of asking the service. */
 export type Verdict =
@@ -28,7 +29,7 @@ export type Verdict =
    * The service gives no answer to the question: the robot is unknown, the key is not accepted, or the service has no such operation. The
    * agent then registers again, which every service supports, the key allows, and which changes nothing when nothing is different.
    */
-  | { readonly kind: "untold"; readonly detail: string }
+  | { readonly kind: "unknown"; readonly detail: string }
   /** There was no answer; a retry may succeed. */
   | { readonly kind: "unanswered"; readonly detail: string; readonly retryAfterMs: number | null };
 
@@ -38,7 +39,7 @@ export async function askWhetherHeld(
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { name } = registration.request;
-  if (!isPathParameter(name)) return { kind: "untold", detail: `no address can hold the name ${name}` };
+  if (!isPathParameter(name)) return { kind: "unknown", detail: `no address can hold the name ${name}` };
   return judgeHeld(await client.getRegistration(name, signal), registration);
 }
 
@@ -50,12 +51,12 @@ export function judgeHeld(result: CallResult<HeldRegistration>, registration: Re
     case "undecodable":
       return { kind: "unanswered", detail: result.detail, retryAfterMs: null };
     case "no-credential":
-      return { kind: "untold", detail: result.problem.what };
+      return { kind: "unknown", detail: result.problem.what };
     case "refused": {
-      const detail = refusalInWords(result);
+      const detail = refusalText(result);
       return isPassing(result.status)
-        ? { kind: "unanswered", detail, retryAfterMs: result.retry_after_ms }
-        : { kind: "untold", detail };
+        ? { kind: "unanswered", detail, retryAfterMs: result.retryAfterMs }
+        : { kind: "unknown", detail };
     }
   }
 }
@@ -68,19 +69,12 @@ function compare(view: HeldRegistration, { request, robot, registered_at: regist
   if (view.robot !== request.name)
     return { kind: "unanswered", detail: "the answer is about another robot", retryAfterMs: null };
   if (view.robot_id !== robot.id) return { kind: "lost", detail: "the robot of this name is another one now" };
-  const {
-    configuration_digest: configurationDigest,
-    robot_type_id: robotTypeId,
-    region,
-    site,
-    labels,
-    contract,
-  } = view;
+  const { configuration_digest: configurationDigest, robot_type_id: robotTypeId, region, labels, contract } = view;
   const isEqual =
     configurationDigest === request.configuration_digest &&
     robotTypeId === request.robot_type_id &&
     region === request.region &&
-    site === (request.site ?? null) &&
+    ROBOT_TEXT_NAMES.every((name) => view[name] === undefined || view[name] === (request[name] ?? null)) &&
     isDeepStrictEqual(labels, request.labels ?? {}) &&
     isDeepStrictEqual(contract, request.contract ?? null);
   if (isEqual) return { kind: "held", contestedSince: view.contested_since };
@@ -170,7 +164,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
           return;
         }
         case "lost":
-        case "untold":
+        case "unknown":
           current = { ...current, problem: null, dueMs: nextDayMs() };
           return;
         case "unanswered": {

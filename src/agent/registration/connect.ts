@@ -1,55 +1,85 @@
 import { join } from "node:path";
 
-import { createClient } from "../../client/client.ts";
+import type { Credential, CredentialProblem } from "../../client/credentials.ts";
 import { loadCredential } from "../../client/credentials.ts";
 import type { Transport } from "../../client/transport/transport.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { ServiceConfiguration } from "../configuration/keys.ts";
 import type { Folders } from "../configuration/folders.ts";
+import { identityCredentialPath, readRobotCredential } from "../identity/identity-files.ts";
 import type { Connection } from "../reconciler.ts";
-import { openNetwork, timeoutsOf } from "./network.ts";
+import { accessTo, openClient, openNetwork } from "./network.ts";
 
 export interface ConnectOptions {
   readonly machine: Machine;
   readonly folders: Folders;
   /** For proxies, and for the key at provisioning. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly user_id: number;
+  readonly userId: number;
   readonly version: string;
   /** The network of a simulated machine; the real network when absent. */
   openTransport?(configuration: AgentConfiguration): Transport;
 }
 
-/** The client for a configuration: service, route and key. Opens nothing yet. */
-export function connect(configuration: AgentConfiguration, options: ConnectOptions): Connection {
+/** The robot's own credential for a service; null for a robot that uses its API key. */
+export type OwnCredential = (serviceUrl: string) => Credential | CredentialProblem | null;
+
+/**
+ * The client for a configuration: service, route and credential. Opens nothing yet.
+ *
+ * @param ownCredential what the running agent holds; without it the credential is read from the state directory.
+ */
+export function connect(
+  configuration: AgentConfiguration,
+  options: ConnectOptions,
+  ownCredential?: OwnCredential,
+): Connection {
   const { machine, folders, environment } = options;
   const { url, key_file: keyFile } = configuration.service;
   const transport = options.openTransport?.(configuration) ?? openNetwork(configuration.service, environment, machine);
-  const client = createClient({
-    baseUrl: url,
-    transport,
-    clock: machine.clock,
-    userAgent: `robot-policy-agent/${options.version}`,
-    timeouts: timeoutsOf(configuration.service),
-    credential: () =>
-      loadCredential(
-        {
-          credentialsDirectory: folders.credentialsDirectory ?? undefined,
-          keyFile: keyFile ?? undefined,
-          environmentKey: environment["ROBOT_POLICY_API_KEY"],
-          serviceUserId: options.user_id,
-        },
-        machine.files,
-      ),
-  });
+  const apiKey = () =>
+    loadCredential(
+      {
+        credentialsDirectory: folders.credentialsDirectory ?? undefined,
+        keyFile: keyFile ?? undefined,
+        environmentKey: environment["ROBOT_POLICY_API_KEY"],
+        serviceUserId: options.userId,
+      },
+      machine.files,
+    );
+  const own = ownCredential ?? (() => storedCredential(configuration.service, machine, folders.stateDirectory));
+  const network = { ...options, transport };
   return {
-    client,
-    service_url: url,
-    credential_paths: [
+    client: openClient(configuration.service, { ...network, credential: async () => (await own(url)) ?? apiKey() }),
+    access: accessTo(configuration.service, network),
+    hasApiKey: async () => (await apiKey()).kind === "credential",
+    userId: options.userId,
+    serviceUrl: url,
+    credentialPaths: [
       ...(folders.credentialsDirectory === null ? [] : [join(folders.credentialsDirectory, "api-key")]),
       ...(keyFile === null ? [] : [keyFile]),
     ],
     prepare: () => transport.prepare(),
     close: () => transport.close(),
+  };
+}
+
+/** As `OwnCredential`, from the state directory. @throws Node system errors, such as EACCES: only the agent's user and root may read it. */
+export async function storedCredential(
+  { url, identity }: ServiceConfiguration,
+  machine: Pick<Machine, "files" | "identity">,
+  stateDirectory: string,
+): Promise<Credential | CredentialProblem | null> {
+  const machineId = await machine.identity.machine();
+  const stored = await readRobotCredential(machine.files, stateDirectory, url, machineId);
+  if (stored !== null) return { kind: "credential", secret: stored.secret, source: "enrolment", where: stored.path };
+  if (identity !== "enrolled") return null;
+  return {
+    kind: "credential-problem",
+    code: "not-enrolled",
+    what: "this robot is not enrolled",
+    where: identityCredentialPath(stateDirectory),
+    fix: "enrol it: sudo robot-policy-agent enroll",
   };
 }

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
-
 import type { View } from "../../fingerprint/observations.ts";
 import { createObservations, sameView, viewNow } from "../../fingerprint/observations.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { sha256Hex } from "../../platform/crypto.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
@@ -63,7 +62,7 @@ export function createCredentialVersions(options: {
 
 function describe(view: View): string {
   if (view.kind === "hidden") return view.code;
-  const { device, inode, size_bytes: sizeBytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = view.stat;
+  const { device, inode, sizeBytes, mtimeNs, ctimeNs } = view.stat;
   return `${device}:${inode}:${sizeBytes}:${mtimeNs}:${ctimeNs}`;
 }
 
@@ -73,7 +72,7 @@ async function contentWord(files: Files, path: string, view: View): Promise<stri
   if (view.kind === "hidden" || view.stat.kind !== "file") return "";
   try {
     const bytes = await readBounded(files, path, READ_LIMIT_BYTES);
-    return bytes === "too-large" ? ":too-large" : `:${createHash("sha256").update(bytes).digest("hex")}`;
+    return bytes === "too-large" ? ":too-large" : `:${sha256Hex(bytes)}`;
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;

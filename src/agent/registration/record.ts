@@ -1,28 +1,38 @@
+import type { RobotTextName } from "../../api/robot-texts.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import type { RobotSetup } from "../../api/robots.ts";
+import type { FileFingerprint } from "../../fingerprint/snapshot.ts";
 import type { FileStat } from "../../platform/files/files.ts";
 import { isObject } from "../../platform/is-object.ts";
 
-/** A registration in the state file. JSON has no 64-bit integers, so those are strings of digits. */
-export interface RegistrationRecord {
+/** What the robot is registered as, and what that was made of. */
+export interface Registration {
   readonly service_url: string;
+  /** The machine that registered, as `Identity.machine` names it; null where it had no id. */
   readonly machine: string | null;
+  /** The request body that the service accepted. */
   readonly request: RobotSetup;
+  /** Another request was sent since, and whether the service took it is unknown. */
   readonly in_doubt: boolean;
-  readonly files: readonly FileRecord[];
+  /** What was hashed for it. */
+  readonly files: readonly FileFingerprint[];
+  /** The robot as the service answered. */
   readonly robot: RobotView;
+  /** ISO 8601, by this machine's clock. */
   readonly registered_at: string;
 }
 
-export interface FileRecord {
-  readonly label: string;
-  readonly path: string;
-  readonly sha256: string;
-  readonly bytes: number;
-  readonly trusted: boolean;
-  readonly suspect: boolean;
-  readonly stat: StatRecord;
-}
+/** A registration in the state file. JSON has no 64-bit integers, so those are strings of digits. */
+export type RegistrationRecord = Omit<Registration, "files" | "robot"> & {
+  readonly files: readonly FileRecord[];
+  readonly robot: RobotRecord;
+};
+
+/** A file of an earlier agent lacks the texts that were not known then. */
+type RobotRecord = Omit<RobotView, RobotTextName> & Partial<Record<RobotTextName, string | null | undefined>>;
+
+export type FileRecord = Omit<FileFingerprint, "stat"> & { readonly stat: StatRecord };
 
 interface StatRecord {
   readonly kind: FileStat["kind"];
@@ -41,20 +51,6 @@ export interface Envelope {
   readonly schema_version: number;
   readonly checksum: unknown;
   readonly registration: unknown;
-}
-
-/**
- * True for what `saveRegistration` writes.
- *
- * Checked without zod: every start reads the state, and loading the schemas would add 9 ms and 2 MB to a start with nothing to do (a
- * quarter of it).
- */
-export function isRegistrationRecord(value: unknown): value is RegistrationRecord {
-  return isRecord(value);
-}
-
-export function isEnvelope(value: unknown): value is Envelope {
-  return isEnvelopeShape(value);
 }
 
 type Guard<T> = (value: unknown) => value is T;
@@ -94,22 +90,28 @@ const isRequest = isShape<RobotSetup>({
   robot_type_id: isText,
   region: isText,
   configuration_digest: isText,
-  site: isMissingOr(isText),
+  ...eachOf(ROBOT_TEXT_NAMES, () => isMissingOr(isText)),
   labels: isMissingOr(isMap(isText)),
   contract: isMissingOr(isMap(isAnything)),
 });
 
-const isView = isShape<RobotView>({
+const isView = isShape<RobotRecord>({
   id: isText,
   name: isText,
   robot_type_id: isText,
   region: isText,
   created_at: isText,
-  site: isNullOr(isText),
+  ...eachOf(ROBOT_TEXT_NAMES, () => isMissingOr(isText)),
   labels: isMap(isText),
 });
 
-const isRecord = isShape<RegistrationRecord>({
+/**
+ * True for what `saveRegistration` writes.
+ *
+ * Checked without zod: every start reads the state, and loading the schemas would add 9 ms and 2 MB to a start with nothing to do (a
+ * quarter of it).
+ */
+export const isRegistrationRecord = isShape<RegistrationRecord>({
   service_url: isText,
   machine: isNullOr(isText),
   request: isRequest,
@@ -119,7 +121,11 @@ const isRecord = isShape<RegistrationRecord>({
   registered_at: isText,
 });
 
-const isEnvelopeShape = isShape<Envelope>({ schema_version: isCount, checksum: isAnything, registration: isAnything });
+export const isEnvelope = isShape<Envelope>({
+  schema_version: isCount,
+  checksum: isAnything,
+  registration: isAnything,
+});
 
 /** An object with these members; others are ignored. */
 function isShape<T>(members: { readonly [K in keyof T]-?: Guard<T[K]> }): Guard<T> {

@@ -1,32 +1,14 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 
-import type { RobotView } from "../../api/robot-views.ts";
-import type { RobotSetup } from "../../api/robots.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { FileFingerprint } from "../../fingerprint/snapshot.ts";
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import type { FileOwner, Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
-import type { Envelope, FileRecord, RegistrationRecord } from "./record.ts";
+import type { Envelope, FileRecord, Registration, RegistrationRecord } from "./record.ts";
 import { isEnvelope, isRegistrationRecord } from "./record.ts";
-
-/** What the robot is registered as, and what that was made of. */
-export interface Registration {
-  readonly service_url: string;
-  /** The machine that registered, as `Identity.machine` names it; null where it had no id. */
-  readonly machine: string | null;
-  /** The request body that the service accepted. */
-  readonly request: RobotSetup;
-  /** Another request was sent since, and whether the service took it is unknown. */
-  readonly in_doubt: boolean;
-  /** What was hashed for it. */
-  readonly files: readonly FileFingerprint[];
-  /** The robot as the service answered. */
-  readonly robot: RobotView;
-  /** ISO 8601, by this machine's clock. */
-  readonly registered_at: string;
-}
 
 export type LoadedRegistration =
   | { readonly kind: "none" }
@@ -77,7 +59,12 @@ export async function loadRegistration(files: Files, stateDirectory: string): Pr
   if (checksum(schemaVersion, registration) !== envelope.checksum) return damaged("its checksum does not match");
   if (schemaVersion > SCHEMA_VERSION) return { kind: "newer", path, version: schemaVersion };
   if (!isRegistrationRecord(registration)) return damaged("it does not decode");
-  return { kind: "registration", registration: { ...registration, files: registration.files.map(decodeFile) } };
+  const { robot, files: hashed } = registration;
+  const texts = eachOf(ROBOT_TEXT_NAMES, (name) => robot[name] ?? null);
+  return {
+    kind: "registration",
+    registration: { ...registration, robot: { ...robot, ...texts }, files: hashed.map(decodeFile) },
+  };
 }
 
 /** False only when the registration file is known to be missing. */
@@ -133,20 +120,28 @@ export async function setAside(files: Files, path: string): Promise<string> {
   return aside;
 }
 
-/** Detects torn writes and failing flash. Not a protection against tampering. */
+/** CRC-32 as 8 hex digits. Detects torn writes and failing flash. Not a protection against tampering. */
 export function checksum(schemaVersion: number, registration: unknown): string {
-  return createHash("sha256")
-    .update(JSON.stringify({ schema_version: schemaVersion, registration }))
-    .digest("hex");
+  const crc = crc32(JSON.stringify({ schema_version: schemaVersion, registration }));
+  return crc.toString(16).padStart(8, "0");
 }
 
 /** JSON has no 64-bit integers. */
 function encodeFile(file: FileFingerprint): FileRecord {
-  const { stat } = file;
-  const { device, inode, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = stat;
+  const { kind, device, inode, sizeBytes, mtimeNs, ctimeNs, mode, userId, groupId } = file.stat;
   return {
     ...file,
-    stat: { ...stat, device: `${device}`, inode: `${inode}`, mtime_ns: `${mtimeNs}`, ctime_ns: `${ctimeNs}` },
+    stat: {
+      kind,
+      device: `${device}`,
+      inode: `${inode}`,
+      size_bytes: sizeBytes,
+      mtime_ns: `${mtimeNs}`,
+      ctime_ns: `${ctimeNs}`,
+      mode,
+      user_id: userId,
+      group_id: groupId,
+    },
   };
 }
 
@@ -155,11 +150,15 @@ function decodeFile(file: FileRecord): FileFingerprint {
   return {
     ...file,
     stat: {
-      ...stat,
+      kind: stat.kind,
       device: BigInt(stat.device),
       inode: BigInt(stat.inode),
-      mtime_ns: BigInt(stat.mtime_ns),
-      ctime_ns: BigInt(stat.ctime_ns),
+      sizeBytes: stat.size_bytes,
+      mtimeNs: BigInt(stat.mtime_ns),
+      ctimeNs: BigInt(stat.ctime_ns),
+      mode: stat.mode,
+      userId: stat.user_id,
+      groupId: stat.group_id,
     },
   };
 }

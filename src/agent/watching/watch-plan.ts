@@ -27,7 +27,7 @@ export interface PlannedDirectory {
    */
   readonly holdsTarget: boolean;
   /** False when it, or a file in it, is on a network or user-space filesystem: inotify does not report remote changes. */
-  readonly reports_changes: boolean;
+  readonly reportsChanges: boolean;
 }
 
 /** The kernel's limit on links in one path walk (path_resolution(7)). */
@@ -168,7 +168,7 @@ async function planDirectory(
     const stat = isLocalDirectory ? files.statNow(directory) : await files.stat(directory);
     if (!holdsTarget && (stat.mode & STICKY) !== 0) return null;
     const id = isLocalDirectory ? files.directoryIdNow(directory) : await files.directoryId(directory);
-    return { id, names, holdsTarget, reports_changes: reportsChanges };
+    return { id, names, holdsTarget, reportsChanges };
   } catch (error) {
     // Removed since the walk: the folder above is watched too and reports its return.
     if (errorCode(error) === undefined) throw error;

@@ -87,7 +87,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
       for (const [directory, planned] of plan.directories) {
         const current = watched.get(directory);
         if (current !== undefined) current.planned = planned;
-        else if (!planned.reports_changes)
+        else if (!planned.reportsChanges)
           failures.set(directory, `${directory} is on a filesystem that reports no changes`);
         else if (!failures.has(directory) && unlisted.get(directory) !== planned.id) start(directory, planned);
       }
@@ -103,7 +103,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
     retry() {
       for (const directory of failures.keys()) {
         const planned = latest.directories.get(directory);
-        if (planned?.reports_changes === true && !watched.has(directory)) start(directory, planned);
+        if (planned?.reportsChanges === true && !watched.has(directory)) start(directory, planned);
       }
     },
     close() {

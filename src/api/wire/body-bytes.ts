@@ -7,6 +7,8 @@ export const BODY_BYTES = {
   login: 4 * KIBIBYTE,
   /** A few names. */
   names: 16 * KIBIBYTE,
+  /** Labels of a robot and its contract, before anyone has approved it. */
+  enrolment: 32 * KIBIBYTE,
   /** A thousand names, and operating windows for a year. */
   fleet: 256 * KIBIBYTE,
   /** All labels, and a contract with the maximum of axes. */

@@ -40,6 +40,26 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** Why robot identities are refused, for programs; other refusals have none. */
+export const REFUSAL_REASONS = [
+  "credential_unknown",
+  "credential_expired",
+  "credential_superseded",
+  "installation_revoked",
+  "proof_invalid",
+  "nonce_used",
+  "installation_frozen",
+  "recovery_window_over",
+  "recovery_budget_spent",
+  "robot_online",
+  "already_approved",
+  "key_in_use",
+  "uses_spent",
+  "scope",
+] as const;
+
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
 /**
  * Body of every error other than 422. Our service sends `detail`, `message` (the same sentence) and `code`; other services may send only
  * `detail`, or codes of their own.
@@ -54,6 +74,10 @@ export const errorBodySchema = z
       .describe(
         "Unauthorized, Forbidden, NotFound, MethodNotAllowed, Conflict, PayloadTooLarge, RateLimited or Unavailable.",
       ),
+    reason: z
+      .string()
+      .optional()
+      .describe(`More precise than code, where programs can act on it: ${REFUSAL_REASONS.join(", ")}.`),
   })
   .meta({
     id: "Error",

@@ -1,17 +1,23 @@
 import type * as z from "zod";
 
-import type { ApiKeyScope } from "./scopes.ts";
+import type { Scope } from "./scopes.ts";
 
 export type Operation = Address & (WithBody | WithoutBody);
 
 /** Path parameters are written `{like_this}`. */
 interface Address {
   readonly summary: string;
-  readonly tag: "robots" | "fleets" | "customer-auth" | "catalog";
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly tag: "robots" | "fleets" | "customer-auth" | "catalog" | "webhooks";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: `/v1/${string}`;
-  /** A key with scopes needs one of these. `any`: every credential is allowed. `public`: no credential is needed. */
-  readonly scopes: readonly [ApiKeyScope, ...ApiKeyScope[]] | "any" | "public";
+  /**
+   * A key with scopes needs one of these. `any`: every credential of a person or a program, but not those made for one purpose (a
+   * robot's own, a key for enrolments). `public`: no credential is needed. `signed`: none either, because robot computers sign the body
+   * with their key, or because the answer tells nothing; it has rate limits of its own, for a site full of robots behind one address.
+   */
+  readonly scopes: readonly [Scope, ...Scope[]] | "any" | "public" | "signed";
+  /** Also without a credential; a credential that is sent must be valid and have one of the scopes. */
+  readonly isOpen?: true;
   /** Query parameters; unknown ones are ignored. */
   readonly query?: z.ZodObject;
   readonly response: z.ZodType;

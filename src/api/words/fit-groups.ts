@@ -1,3 +1,4 @@
+import { groupBy } from "./group-by.ts";
 import type { PreviewedRobot } from "../fleet-details.ts";
 
 /** Robots with the same answer: they lack the same requirements, or would wait for the same endpoint. */
@@ -13,13 +14,7 @@ const ORDER: readonly FitGroup["fit"][] = ["lacks", "waits", "runs"];
 
 /** Incompatible groups first, larger groups first. Robots that were not checked form one group that runs. */
 export function fitGroups(robots: readonly PreviewedRobot[]): readonly FitGroup[] {
-  const groups = new Map<string, PreviewedRobot[]>();
-  for (const robot of robots) {
-    const key = JSON.stringify([robot.fits, robot.reason]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [robot]);
-    else group.push(robot);
-  }
+  const groups = groupBy(robots, ({ fits, reason }) => JSON.stringify([fits, reason]));
   return [...groups.values()]
     .flatMap((group) => {
       const [first] = group;

@@ -10,33 +10,26 @@ import { describeCompletion } from "./description.ts";
 import { fishCompletion } from "./fish.ts";
 import { zshCompletion } from "./zsh.ts";
 
-/** The script of every shell that has one. */
+const RENDERERS = [
+  ["bash", bashCompletion],
+  ["zsh", zshCompletion],
+  ["fish", fishCompletion],
+] as const;
+
+/** The script of every shell. */
 export function completionScripts(table: ProgramTable<never, never>): ReadonlyMap<"bash" | "zsh" | "fish", string> {
   const completion = describeCompletion(table);
-  return new Map([
-    ["bash", `${bashCompletion(completion)}\n`],
-    ["zsh", `${zshCompletion(completion)}\n`],
-    ["fish", `${fishCompletion(completion)}\n`],
-  ]);
+  return new Map(RENDERERS.map(([shell, render]) => [shell, `${render(completion)}\n`]));
 }
 
-/** The command `completion SHELL`: the shell's script, on stdout. */
+/** The command `completion SHELL`: prints the shell's script. */
 export async function printCompletion(
   table: ProgramTable<never, never>,
   shell: string | undefined,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const completion = describeCompletion(table);
-  switch (shell) {
-    case "bash":
-      terminal.print(bashCompletion(completion));
-      return EXIT.ok;
-    case "zsh":
-      terminal.print(zshCompletion(completion));
-      return EXIT.ok;
-    case "fish":
-      terminal.print(fishCompletion(completion));
-      return EXIT.ok;
-  }
-  return EXIT.usage;
+  const render = RENDERERS.find(([each]) => each === shell)?.[1];
+  if (render === undefined) return EXIT.usage;
+  terminal.print(render(describeCompletion(table)));
+  return EXIT.ok;
 }

@@ -5,7 +5,7 @@ import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 
-/** A whole distribution's bundle is about 250 KiB. */
+/** The bundle of a whole distribution has about 250 KiB. */
 const CA_FILE_LIMIT_BYTES = 1_048_576;
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -22,7 +22,7 @@ export type CaFileProblem =
   | "CA_FILE_PRIVATE_KEY"
   | "CA_FILE_BAD_CERTIFICATE";
 
-/** Reads a PEM file of certificate authorities to trust beside the usual ones. Every problem names the path. */
+/** Reads a PEM file of certificate authorities to trust in addition to the usual ones. Every problem names the path. */
 export async function readCaFile(files: Files, path: string): Promise<CaFile> {
   let bytes: Uint8Array | "too-large";
   try {
@@ -40,11 +40,11 @@ export async function readCaFile(files: Files, path: string): Promise<CaFile> {
 
 function parse(text: string, path: string): CaFile {
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    return problem("CA_FILE_PRIVATE_KEY", path, "it holds a private key; give the certificate alone");
+    return problem("CA_FILE_PRIVATE_KEY", path, "it contains a private key; give only the certificate");
   }
   const certificates = text.match(PEM_CERTIFICATE) ?? [];
   const begun = text.split("-----BEGIN CERTIFICATE-----").length - 1;
-  if (begun === 0) return problem("CA_FILE_NOT_PEM", path, "it holds no PEM certificate");
+  if (begun === 0) return problem("CA_FILE_NOT_PEM", path, "it contains no PEM certificate");
   if (begun !== certificates.length) return problem("CA_FILE_BAD_CERTIFICATE", path, "a certificate in it is cut off");
   const bad = certificates.findIndex((pem) => !isCertificate(pem));
   if (bad !== -1) return problem("CA_FILE_BAD_CERTIFICATE", path, `certificate ${bad + 1} in it is damaged`);
@@ -64,8 +64,8 @@ function problem(code: CaFileProblem, path: string, why: string): CaFile {
 }
 
 /**
- * What to trust: Node's own certificates (and NODE_EXTRA_CA_CERTS), those of `ca_file`, and, when asked, those of the
- * machine. Undefined stands for Node's own alone, which Node keeps parsed.
+ * The trusted certificates: Node's own (with NODE_EXTRA_CA_CERTS), those of the CA file, and with `withSystem` those of the system. Undefined
+ * means only Node's own, which Node keeps parsed.
  */
 export function trustedCertificates(extra: readonly string[], withSystem: boolean): string[] | undefined {
   if (extra.length === 0 && !withSystem) return undefined;

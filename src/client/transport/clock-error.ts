@@ -1,7 +1,6 @@
 /**
  * True for the TLS failures that a wrong clock of this machine causes: a certificate that is not valid yet, or no longer.
- * They may also be the service's fault; which one it is shows by comparing the clock with something, for example the
- * build date.
+ * The service may also be the cause: compare the clock with another time, such as the build date.
  *
  * @param code the `code` of a result with reason `tls`.
  */

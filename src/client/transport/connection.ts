@@ -10,12 +10,12 @@ import { isUnknownIssuer, TransportError } from "./transport.ts";
 import { openTunnel } from "./tunnel.ts";
 
 /**
- * How long one address of a host may take before the next is tried. Node's 250 ms fail on mobile and satellite links
+ * How long one address of a host may take before the next is tried. Node's 250 ms are too short for mobile and satellite links
  * (https://github.com/nodejs/node/issues/54359).
  */
 const ADDRESS_ATTEMPT_MS = 1_000;
 
-/** How to get to where requests for one service go. */
+/** The route of requests to one service. */
 export interface Route {
   /** The service. */
   readonly url: URL;
@@ -26,9 +26,9 @@ export interface Route {
 }
 
 /**
- * Opens the connection a request can be written to: TCP, tunnel, TLS, as the route asks.
+ * Opens a connection for a request: TCP, tunnel and TLS, as the route requires.
  *
- * @throws TransportError; what goes wrong with a proxy always has the reason `proxy`.
+ * @throws TransportError; failures of a proxy have the reason `proxy`.
  */
 export async function openConnection(route: Route, signal: AbortSignal): Promise<Socket> {
   const { url, proxy, certificates } = route;
@@ -36,7 +36,7 @@ export async function openConnection(route: Route, signal: AbortSignal): Promise
     const socket = await openTcp(url, signal);
     return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
   }
-  const socket = await blamingProxy(proxy, signal, () => openProxy(proxy, url, certificates, signal));
+  const socket = await withProxyReason(proxy, signal, () => openProxy(proxy, url, certificates, signal));
   return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
 }
 
@@ -51,12 +51,12 @@ async function openProxy(
   return target.protocol === "https:" ? openTunnel(socket, proxy, target, signal) : socket;
 }
 
-async function blamingProxy<T>(proxy: Proxy, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function withProxyReason<T>(proxy: Proxy, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof TransportError) || error.reason === "aborted" || error.reason === "proxy") throw error;
-    // The signal's own error is shared with others; the blame is not.
+    // The signal's error has other readers, so it is not changed.
     const message =
       error === signal.reason ? `${error.message} through proxy ${proxy.url.host}` : `proxy: ${error.message}`;
     throw new TransportError("proxy", error.code, message);
@@ -85,7 +85,7 @@ const LOOPBACK_ADDRESSES = [
   { address: "::1", family: 6 },
 ];
 
-/** Plain http to `localhost` is allowed because it stays on this machine: no resolver may say otherwise (RFC 6761 section 6.3). */
+/** Plain http to `localhost` is allowed because it stays on this machine, so no resolver is asked (RFC 6761 section 6.3). */
 const lookUpLoopback: LookupFunction = (_host, { all }, callback) => {
   if (all === true) callback(null, LOOPBACK_ADDRESSES);
   else callback(null, "127.0.0.1", 4);
@@ -96,8 +96,8 @@ function isLookup(error: Error): boolean {
 }
 
 /**
- * Puts TLS on a connection. `rejectUnauthorized` is spelled out so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment
- * changes nothing; there is no way to turn verification off.
+ * Starts TLS on a connection. `rejectUnauthorized` is explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment has no effect:
+ * verification cannot be turned off.
  */
 async function secure(
   tcp: Socket,
@@ -113,13 +113,13 @@ async function secure(
   return connect(options, to, signal, (error) => {
     const code = errorCode(error) ?? null;
     if (code === "ECONNRESET" || code === "EPIPE") {
-      return new TransportError("reset", code, `${url.host} broke off the TLS handshake (${code})`);
+      return new TransportError("reset", code, `${url.host} closed the connection during the TLS handshake (${code})`);
     }
     return new TransportError("tls", code, `cannot trust ${url.host}: ${explain(code)} (${code})`);
   });
 }
 
-/** What OpenSSL makes of an answer in plain HTTP. */
+/** OpenSSL's errors for an answer in plain HTTP. */
 const NO_TLS: ReadonlySet<string> = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
 function explain(code: string | null): string {
@@ -131,7 +131,7 @@ function explain(code: string | null): string {
   return "the TLS handshake failed";
 }
 
-/** Opens a connection; an abort ends it, whatever it is used for by then. */
+/** Opens a connection. An abort closes it, also later. */
 function connect(
   options: buildConnector.BuildOptions,
   to: buildConnector.Options,

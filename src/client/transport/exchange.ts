@@ -9,10 +9,10 @@ import type { HttpAnswer, HttpRequest } from "./transport.ts";
 import { TransportError } from "./transport.ts";
 
 /**
- * Writes one request to a connection and reads its answer, the body up to the limit. The connection is of no use
- * afterwards: registrations are weeks apart, an idle one would only cost.
+ * Writes one request to a connection and reads its answer, the body up to the limit. The connection is
+ * closed afterwards, because registrations are weeks apart.
  *
- * @param proxy the proxy at the other end of the connection when the request is for it to forward, else null.
+ * @param proxy the proxy at the other end of the connection if it forwards the request, else null.
  * @throws TransportError
  */
 export async function exchange(
@@ -46,7 +46,7 @@ export async function exchange(
   }
 }
 
-/** The body, or as much of it as is allowed. */
+/** Reads the body up to the limit. */
 async function readUpTo(
   limitBytes: number,
   body: AsyncIterable<Uint8Array>,
@@ -61,7 +61,7 @@ async function readUpTo(
   return { body: Buffer.concat(chunks), complete: true };
 }
 
-/** Repeated headers become one, as RFC 9110 section 5.3 allows. */
+/** Joins repeated headers, as RFC 9110 section 5.3 allows. */
 function singleValues(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const single: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -70,17 +70,17 @@ function singleValues(headers: Record<string, string | string[] | undefined>): R
   return single;
 }
 
-/** Says what broke in our own words: undici's errors carry the bytes they stumbled over. */
+/** Describes a failure without undici's message, which may contain received bytes. */
 function describe(error: unknown, url: URL, proxy: Proxy | null, inBody: boolean): unknown {
   // undici leaves out the code of some of its parser's errors.
   const code = errorCode(error) ?? (error instanceof Error && error.name === "HTTPParserError" ? "HPE_INVALID" : null);
-  // Without a code it is no failure of the network but a bug; let it be seen as one.
+  // An error without a code is a bug.
   if (code === null) return error;
   // To plain HTTP a TLS port answers with an alert, or not at all.
   const hint = !inBody && proxy === null && url.protocol === "http:" ? "; was https:// meant?" : "";
   if (code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW") {
-    return new TransportError("other", code, `${url.host} does not speak HTTP as it should (${code})${hint}`);
+    return new TransportError("other", code, `${url.host} does not answer with valid HTTP (${code})${hint}`);
   }
-  const when = inBody ? "in the middle of its answer" : "without an answer";
-  return new TransportError("reset", code, `${url.host} broke off ${when} (${code})${hint}`);
+  const when = inBody ? "during its answer" : "without an answer";
+  return new TransportError("reset", code, `${url.host} closed the connection ${when} (${code})${hint}`);
 }

@@ -2,24 +2,24 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Timeouts } from "./transport.ts";
 import { TransportError } from "./transport.ts";
 
-/** The time one exchange has, phase by phase, and the caller's wish to stop, as one signal. */
+/** The time limits of one exchange and the caller's signal, as one signal. */
 export interface Limits extends Disposable {
   /** Aborts with a TransportError: `timeout` or `aborted`. */
   readonly signal: AbortSignal;
-  /** The connection stands: what counts now is the time to the answer's headers. */
+  /** To be called once connected: starts the limit for the answer's headers. */
   connected(): void;
-  /** The headers are there: only the time for everything is left. */
+  /** To be called when the headers have arrived: only the limit for the whole exchange remains. */
   answered(): void;
 }
 
-/** Starts the time. Disposing of it stops every timer: a finished exchange never wakes the process again. */
+/** Starts the limits. Dispose of them after the exchange: a timer would wake the process later. */
 export function startLimits(timeouts: Timeouts, clock: Clock, signal: AbortSignal): Limits {
   const limits = new AbortController();
   const onAbort = () => limits.abort(new TransportError("aborted", "ABORTED", "the request was aborted"));
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
 
-  /** Returns what stops the timer. */
+  /** @returns a function that stops the timer. */
   const timer = (durationMs: number, code: string, what: string): (() => void) => {
     const stop = new AbortController();
     clock.sleep(durationMs, stop.signal).then(
@@ -29,13 +29,13 @@ export function startLimits(timeouts: Timeouts, clock: Clock, signal: AbortSigna
     return () => stop.abort();
   };
 
-  const stopTotal = timer(timeouts.total_ms, "TOTAL_TIMEOUT", "no whole answer");
+  const stopTotal = timer(timeouts.totalMs, "TOTAL_TIMEOUT", "no whole answer");
   let stopPhase = timer(timeouts.connectMs, "CONNECT_TIMEOUT", "no connection");
   return {
     signal: limits.signal,
     connected() {
       stopPhase();
-      stopPhase = timer(timeouts.headers_ms, "HEADERS_TIMEOUT", "no answer");
+      stopPhase = timer(timeouts.headersMs, "HEADERS_TIMEOUT", "no answer");
     },
     answered() {
       stopPhase();

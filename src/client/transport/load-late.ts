@@ -2,8 +2,8 @@ import { errorCode } from "../../platform/files/files.ts";
 import { TransportError } from "./transport.ts";
 
 /**
- * Reads a package that lies in a file of its own. Alone, before the modules that need it: without a descriptor to read it by (EMFILE,
- * ENFILE) a package may be tried again later, a module that was begun may not.
+ * Imports a package from its own file, before the modules that need it: if it cannot be opened for lack of file descriptors (EMFILE, ENFILE),
+ * this import can be repeated later, but not that of a module that depends on it.
  *
  * @throws TransportError, so that the request fails and not the program.
  */

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** Entries of NO_PROXY that are looked at; more is not a list a person wrote. */
+/** The number of entries of NO_PROXY that are read. */
 const MOST_ENTRIES = 1024;
 
 /**
@@ -31,7 +31,7 @@ function matches(entry: string, host: string, port: number): boolean {
   return domain !== "" && (host === domain || host.endsWith(`.${domain}`));
 }
 
-/** Takes `host:port` and `[address]:port` apart; an IPv6 address without brackets has colons and no port. */
+/** Splits `host:port` and `[address]:port`; an IPv6 address without brackets has colons and no port. */
 function split(entry: string): { name: string; onlyPort: number | null } {
   const parts = /^(?:\[(?<address>[^\]]+)\]|(?<name>[^:]+))(?::(?<port>\d{1,5}))?$/.exec(entry)?.groups;
   if (parts === undefined) return { name: entry, onlyPort: null };
@@ -39,7 +39,7 @@ function split(entry: string): { name: string; onlyPort: number | null } {
   return { name: parts["address"] ?? parts["name"] ?? entry, onlyPort: port === undefined ? null : Number(port) };
 }
 
-/** Compares addresses by value, so that every way of writing one is the same. */
+/** Compares addresses by value, so that their notation does not matter. */
 function isInNetwork(host: string, address: string, bits: number): boolean {
   const family = isIP(address);
   if (family === 0 || isIP(host) !== family || bits > (family === 4 ? 32 : 128)) return false;

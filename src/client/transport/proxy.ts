@@ -3,7 +3,7 @@ import { isExempt } from "./no-proxy.ts";
 import { hostOf, isLoopback, portOf } from "./service-url.ts";
 import { TransportError } from "./transport.ts";
 
-/** Written as `proxy` to say: none, whatever the environment says. */
+/** The value of `proxy` for no proxy, even if the environment names one. */
 export const DIRECT = "none";
 
 /** Environment variables by name; undefined where one is not set. */
@@ -12,7 +12,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ProxySettings {
   /** Address of a proxy, `none`, or null for what the environment says (HTTPS_PROXY, HTTP_PROXY, either case). */
   readonly proxy: string | null;
-  /** Also holds NO_PROXY, which exempts hosts from `proxy` too, as with curl and git. */
+  /** Also has NO_PROXY, which exempts hosts from `proxy` too, as with curl and git. */
   readonly environment: Environment;
   readonly allow_insecure: boolean;
 }
@@ -28,15 +28,15 @@ export interface Proxy {
 export interface ProxyProblem {
   readonly kind: "proxy-problem";
   readonly code: "PROXY_URL" | "PROXY_SCHEME" | "PROXY_INSECURE";
-  /** Never repeats the address: it may hold a password. */
+  /** Does not contain the address, which may have a password. */
   readonly what: string;
 }
 
-/** Which way a request to `url` goes. Decided anew for each request; nothing is looked up. */
+/** Chooses the proxy of a request to `url`, without looking up names. */
 export function chooseProxy(settings: ProxySettings, url: URL): Proxy | ProxyProblem | { readonly kind: "direct" } {
   const { environment, proxy } = settings;
   const unprotected = url.protocol === "http:" && !settings.allow_insecure;
-  // Plain HTTP to this machine is allowed because nothing leaves it; an ambient proxy must not change that.
+  // Plain HTTP to this machine is allowed because nothing leaves it; a proxy from the environment must not change that.
   if (proxy === null && unprotected && isLoopback(url.hostname)) return { kind: "direct" };
 
   const address = proxy ?? fromEnvironment(environment, url.protocol === "https:" ? "https_proxy" : "http_proxy");
@@ -50,7 +50,7 @@ export function chooseProxy(settings: ProxySettings, url: URL): Proxy | ProxyPro
   return parsed;
 }
 
-/** Reads the address of a proxy; one without a scheme is http, as with curl. */
+/** Parses the address of a proxy; one without a scheme is http, as with curl. */
 export function parseProxy(address: string): Proxy | ProxyProblem {
   const text = address.trim();
   const url = URL.parse(text.includes("://") ? text : `http://${text}`);
@@ -66,18 +66,18 @@ export function parseProxy(address: string): Proxy | ProxyProblem {
   return { kind: "proxy", url, authorization };
 }
 
-/** What a request brings along for the proxy itself. */
+/** The headers for the proxy itself. */
 export function proxyHeaders({ authorization }: Proxy): Readonly<Record<string, string>> {
   return authorization === null ? {} : { "proxy-authorization": authorization.reveal() };
 }
 
-/** What a status that is not of the service means. */
+/** The error for a status with which the proxy refuses a request. */
 export function refusal({ url }: Proxy, status: number): TransportError {
   return new TransportError("proxy", `HTTP_${status}`, `proxy ${url.host} ${explain(status)}`);
 }
 
 function explain(status: number): string {
-  if (status === 407) return "wants a user name and password, or other ones (407)";
+  if (status === 407) return "requires a valid user name and password (407)";
   if (status === 403) return "does not allow connections to this service (403)";
   return `cannot reach the service (${status})`;
 }

@@ -14,7 +14,7 @@ import type { Transport } from "./transport.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
 
 export interface UndiciTransportOptions {
-  /** PEM file of certificate authorities to trust beside the usual ones; null for none. Read anew for each connection. */
+  /** PEM file of certificate authorities to trust in addition to the usual ones; null for none. Read for each connection. */
   readonly caFile: string | null;
   /** See `ProxySettings`. */
   readonly proxy: string | null;
@@ -26,11 +26,11 @@ export interface UndiciTransportOptions {
   readonly clock: Clock;
 }
 
-/** The working half of undici-transport.ts, behind its lazy import. */
+/** The part of undici-transport.ts that is imported lazily. */
 export function createSender(options: UndiciTransportOptions): Transport["send"] {
   let trustSystem = false;
 
-  /** Opens the connection; asks the machine's own certificate store only where Node's does not know the issuer. */
+  /** Opens the connection; reads the system's certificate store only if Node's does not know the issuer. */
   async function connect(url: URL, proxy: Proxy | null, signal: AbortSignal): Promise<Socket> {
     const extra = usesTls(url, proxy) ? await readAuthorities(options) : [];
     const open = (withSystem: boolean) => {
@@ -58,10 +58,10 @@ export function createSender(options: UndiciTransportOptions): Transport["send"]
   };
 }
 
-/** The last gate before the wire: whatever the configuration let through, no key leaves this machine unencrypted. */
+/** Checks the URL of each request, so that no key is sent unencrypted whatever the configuration allows. */
 function safeUrl(text: string, allowInsecure: boolean): URL {
   const url = new URL(text);
-  // What may follow the origin is the business of operations, not of this gate.
+  // Only the origin: operations have paths and queries.
   const checked = parseServiceUrl(url.origin, allowInsecure);
   if (checked.kind === "url") return url;
   throw new TransportError("other", "SERVICE_URL", `${checked.what}; ${checked.fix}`);

@@ -1,7 +1,7 @@
 /** Longer addresses are mistakes; the limit keeps them out of messages and logs. */
 const LONGEST_URL = 2048;
 
-/** The one name that stands for this machine. */
+/** The name of this machine. */
 export const LOCALHOST = "localhost";
 
 export type ServiceUrl =
@@ -17,8 +17,8 @@ export type ServiceUrlProblem =
   | "url-versioned";
 
 /**
- * The base address of a service, checked: https, or http where the key cannot leave the machine (loopback) or
- * `allowInsecure` says that it may. A path is kept as a prefix; the messages never repeat a credential.
+ * Checks the base address of a service: https, or http where the key stays on this machine (loopback) or `allowInsecure` permits it. A path
+ * is kept as a prefix. The messages contain no credential.
  */
 export function parseServiceUrl(text: string, allowInsecure: boolean): ServiceUrl {
   const url = text.length > LONGEST_URL ? null : URL.parse(text);
@@ -29,15 +29,15 @@ export function parseServiceUrl(text: string, allowInsecure: boolean): ServiceUr
   if (url.username !== "" || url.password !== "") {
     return problem(
       "url-credentials",
-      "holds a user name or password",
-      "take it out; the API key goes into the key file",
+      "contains a user name or password",
+      "remove it; the API key belongs in the key file",
     );
   }
   if (url.search !== "" || url.hash !== "") {
     return problem("url-query", "has a query or fragment", `write it as ${url.origin}${url.pathname}`);
   }
   if (/\/v1\/?$/.test(url.pathname)) {
-    return problem("url-versioned", "ends in /v1, which every request adds", "leave the /v1 out");
+    return problem("url-versioned", "ends in /v1, which every request adds", "leave out the /v1");
   }
   if (url.protocol === "http:" && !allowInsecure && !isLoopback(url.hostname)) {
     return problem("url-insecure", "would send the API key unencrypted", "use https, or set service.allow_insecure");
@@ -46,13 +46,13 @@ export function parseServiceUrl(text: string, allowInsecure: boolean): ServiceUr
 }
 
 /**
- * True for addresses of this machine (RFC 1122, RFC 4291) and for `localhost`, in the form `URL.hostname` gives. What a resolver makes of
- * `NAME.localhost` need not be this machine (RFC 6761 section 6.3 is only a "should"); `localhost` itself is never looked up (connection.ts).
+ * True for addresses of this machine (RFC 1122, RFC 4291) and for `localhost`, in the form `URL.hostname` gives. A resolver may give
+ * `NAME.localhost` another address (RFC 6761 section 6.3 is only a "should"); `localhost` itself is never looked up (connection.ts).
  */
 export function isLoopback(hostname: string): boolean {
   const name = hostname.replace(/\.$/, "");
   if (name === LOCALHOST || name === "[::1]") return true;
-  // URL has brought every way of writing an IPv4 address (127.1, 0x7f000001) into this one.
+  // URL normalizes every notation of an IPv4 address (127.1, 0x7f000001) to this one.
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 

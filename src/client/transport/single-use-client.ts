@@ -2,20 +2,19 @@ import type { Socket } from "node:net";
 
 import { Client } from "undici";
 
-/** Bytes of an answer's headers; undici ends the connection beyond it. */
+/** The maximum size of an answer's headers; undici closes the connection beyond it. */
 const HEADERS_LIMIT_BYTES = 16_384;
 
 /**
- * An undici client for one exchange over a connection that is already there. It never opens another: undici would
- * otherwise connect again by itself, past proxy and TLS.
+ * An undici client for one exchange over an open connection. It never connects again, because undici would do so without proxy and TLS.
  *
- * Its own timers are off. They tick twice a second for as long as they live; limits.ts has better ones.
+ * undici's timers are off, because they wake the process twice a second; limits.ts sets the limits.
  */
 export function clientOn(socket: Socket, origin: URL): Client {
   let used = false;
   return new Client(origin.origin, {
     connect(_options, callback) {
-      // Not at once: undici calls this in the middle of its own bookkeeping.
+      // Deferred, because undici calls this before it has updated its own state.
       queueMicrotask(() => {
         if (used) {
           callback(Object.assign(new Error("connection lost"), { code: "ECONNRESET" }), null);

@@ -1,14 +1,14 @@
-/** One exchange with a service, whatever carries it: the real one is undici-transport.ts, a simulated machine has its own. */
+/** Sends requests to a service. undici-transport.ts is the real one; the simulation has its own. */
 export interface Transport {
   /**
    * Sends one request and reads the whole answer. Never follows a redirect.
    *
-   * @throws TransportError when there is no whole answer, promptly when `signal` aborts; nothing else but bugs.
+   * @throws TransportError if there is no complete answer, at once when `signal` aborts. Other errors are bugs.
    */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
-  /** Loads what a request needs, ahead of one that is likely soon. Opens nothing. */
+  /** Loads the modules for a request that is likely soon. Opens no connection. */
   prepare(): void;
-  /** Aborts what is under way and lets go of every socket. */
+  /** Aborts running requests and closes every socket. */
   close(): Promise<void>;
 }
 
@@ -19,20 +19,20 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly timeouts: Timeouts;
-  /** Bytes of the answer's body to read at most. */
+  /** The maximum size of the answer's body. */
   readonly answerLimitBytes: number;
 }
 
 export interface Timeouts {
-  /** Finding the host, connecting, proxy and TLS handshake together. */
+  /** Name lookup, connection, proxy and TLS handshake together. */
   readonly connectMs: number;
   /** From the connection to the end of the answer's headers. */
-  readonly headers_ms: number;
-  /** Everything. */
-  readonly total_ms: number;
+  readonly headersMs: number;
+  /** The whole exchange. */
+  readonly totalMs: number;
 }
 
-export const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headers_ms: 15_000, total_ms: 30_000 };
+export const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 15_000, totalMs: 30_000 };
 
 export interface HttpAnswer {
   readonly status: number;
@@ -40,7 +40,7 @@ export interface HttpAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** As much of the body as the request allowed. */
   readonly body: Uint8Array;
-  /** False when the body went on beyond the limit. */
+  /** False if the body is larger than the limit. */
   readonly complete: boolean;
 }
 
@@ -48,21 +48,21 @@ export interface HttpAnswer {
 export type UnreachableReason =
   /** The host's name has no address. */
   | "dns"
-  /** Nobody accepts connections there, or no route leads there. */
+  /** The host refuses connections, or there is no route to it. */
   | "connect"
-  /** The other side cannot prove that it is the service, or does not speak TLS. */
+  /** The certificate is not trusted, or the server does not speak TLS. */
   | "tls"
   | "timeout"
-  /** The proxy is not there, refuses us, or cannot reach the service. */
+  /** The proxy is unreachable, refuses the request, or cannot reach the service. */
   | "proxy"
   /** The connection broke. */
   | "reset"
-  /** We gave up because we were told to. */
+  /** The caller aborted the request. */
   | "aborted"
-  /** What came back is not HTTP, and the rest. */
+  /** The answer is not HTTP, or another failure. */
   | "other";
 
-/** There is no answer. Holds nothing of the request and nothing of what caused it: both may hold a credential. */
+/** There is no answer. Contains neither the request nor the cause, because both may contain a credential. */
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly reason: UnreachableReason;
@@ -77,8 +77,8 @@ export class TransportError extends Error {
 }
 
 /**
- * True for the ways OpenSSL says "I do not know who issued this", where the machine's own certificate store may help.
- * That store is asked only then: reading it costs 20 ms and several MB, and nearly no robot needs it.
+ * True for OpenSSL's errors about an unknown issuer. Only then is the system's certificate store read, which takes 20 ms and several MB, and
+ * which few robots need.
  */
 export function isUnknownIssuer(code: string | null): boolean {
   return code !== null && UNKNOWN_ISSUER.has(code);

@@ -9,8 +9,8 @@ import { TransportError } from "./transport.ts";
 /**
  * Asks the proxy at the other end of `socket` for a connection to `target` (CONNECT, RFC 9110 section 9.3.6).
  *
- * undici's ProxyAgent would do the same, but tells the status that refused it in words only, and gives the connection to nobody: `doctor`
- * looks at its certificate.
+ * undici's ProxyAgent does the same, but reports the proxy's status only in its message, and does not return the connection, whose
+ * certificate `doctor` examines.
  *
  * @throws TransportError with reason `proxy`, or the signal's.
  */
@@ -19,12 +19,16 @@ export async function openTunnel(socket: Socket, proxy: Proxy, target: URL, sign
   const headers = { host: authority, ...proxyHeaders(proxy) };
   try {
     const { statusCode } = await clientOn(socket, proxy.url).connect({ path: authority, headers, signal });
-    // undici has let go of the socket; what follows on it is the service's.
+    // undici has released the socket, which now leads to the service.
     if (statusCode >= 200 && statusCode <= 299) return socket;
     throw refusal(proxy, statusCode);
   } catch (error) {
     socket.destroy();
     if (error instanceof TransportError) throw error;
-    throw new TransportError("proxy", "PROXY_NO_ANSWER", `proxy ${proxy.url.host} broke off or is not an HTTP proxy`);
+    throw new TransportError(
+      "proxy",
+      "PROXY_NO_ANSWER",
+      `proxy ${proxy.url.host} closed the connection, or is not an HTTP proxy`,
+    );
   }
 }

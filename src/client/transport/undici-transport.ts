@@ -3,10 +3,9 @@ import type { UndiciTransportOptions } from "./sender.ts";
 import type { Transport } from "./transport.ts";
 
 /**
- * The transport over undici, sockets and TLS. All of it is loaded by the first request: a robot whose configuration did
- * not change never makes one.
+ * The transport over undici, which the first request loads: a robot whose configuration did not change sends none.
  *
- * Each request has a connection of its own, gone when the answer is read.
+ * Each request has its own connection, which is closed after the answer.
  */
 export function createUndiciTransport(options: UndiciTransportOptions): Transport {
   const closing = new AbortController();
@@ -26,7 +25,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): Transpor
       return send(request, AbortSignal.any([signal, closing.signal]));
     },
     prepare() {
-      // The caller sets a timer first, which this would make 10 ms late. What fails now is told by the request.
+      // Deferred, because loading would delay the caller's timer by 10 ms. A failure is reported by the request.
       setImmediate(() => void loaded().catch(() => {}));
     },
     async close() {

@@ -1,6 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value that components share. */
 export interface Store<T> {
   get(): T;
   /** Notifies the listeners, unless the value is the same. */

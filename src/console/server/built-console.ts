@@ -53,7 +53,7 @@ export function createConsoleReader(
   return createFresh(
     async () => {
       try {
-        const { inode, mtime_ns: mtimeNs, size_bytes: sizeBytes } = await files.stat(join(folder, PAGE));
+        const { inode, mtimeNs, sizeBytes } = await files.stat(join(folder, PAGE));
         const version = `${inode} ${mtimeNs} ${sizeBytes}`;
         if (version !== heldVersion) {
           held = await readBuilt(folder, files);

@@ -1,12 +1,12 @@
 import type { ServiceMachine, Store } from "../../service/console-door.ts";
 import { StoreUnavailableError } from "../../service/console-door.ts";
-import { CHANGE_TOPICS } from "./change-topics.ts";
-import type { ChangeTopic } from "./change-topics.ts";
+import { TOPICS } from "../topics.ts";
+import type { Topic } from "../topics.ts";
 import { changedTopics, readMarks } from "./marks.ts";
 import type { Marks } from "./marks.ts";
 
-/** Called with the changed topics, in the order of `CHANGE_TOPICS`. */
-export type Listener = (topics: readonly ChangeTopic[]) => void;
+/** Called with the changed topics, in the order of `TOPICS`. */
+export type Listener = (topics: readonly Topic[]) => void;
 
 /** Reports changes in an organization to its listeners within about a second, whichever replica made them. */
 export interface ChangeFeed {
@@ -24,10 +24,15 @@ const REST_RATIO = 19;
 /** How often every topic is reported as changed: two changes may cancel out in a mark, and the clocks of replicas differ. */
 export const FULL_REFRESH_MS = 60_000;
 
-/** Polls the store once a second while there are listeners. */
+/**
+ * Polls the store once a second while there are listeners.
+ *
+ * @param onlineWindowMs how long after its last heartbeat a robot is online.
+ */
 export function createChangeFeed(
   store: Pick<Store, "reader" | "version">,
   { clock, log }: Pick<ServiceMachine, "clock" | "log">,
+  onlineWindowMs: number,
   stopping: AbortSignal,
 ): ChangeFeed {
   const listeners = new Map<Listener, string>();
@@ -43,7 +48,10 @@ export function createChangeFeed(
 
   async function compare(): Promise<void> {
     const before = marks;
-    const now = await readMarks(store, new Set(listeners.values()), before, clock.wallMs());
+    const now = await readMarks(store, new Set(listeners.values()), before, {
+      nowMs: clock.wallMs(),
+      onlineWindowMs,
+    });
     marks = now;
     if (before === null) return;
     for (const [listener, organizationId] of listeners) {
@@ -60,7 +68,7 @@ export function createChangeFeed(
       const endedMs = clock.monotonicMs();
       if (endedMs >= fullRefreshAtMs) {
         fullRefreshAtMs = endedMs + FULL_REFRESH_MS;
-        for (const listener of listeners.keys()) listener(CHANGE_TOPICS);
+        for (const listener of listeners.keys()) listener(TOPICS);
       }
       const restMs = Math.max(INTERVAL_MS, REST_RATIO * (endedMs - startedMs));
       await clock.sleep(restMs, stopping).catch(() => {});

@@ -1,10 +1,13 @@
-/** Pages that have subpages, such as /robots/NAME. */
-const SECTIONS = ["robots", "fleets", "models", "deployments", "keys", "usage", "audit"] as const;
+import { SECTIONS } from "../sections.ts";
+
+/** Existing clients send the operator who approves a robot computer to this path. */
+const ENROLMENTS_OF_CLIENTS = "/account/robot";
 
 /** Every path that answers with the page's HTML, as Fastify route patterns. The page reads the path and renders accordingly. */
 export const PAGE_PATHS: readonly string[] = [
   "/",
   "/login",
+  ENROLMENTS_OF_CLIENTS,
   ...SECTIONS.flatMap((section) => [`/${section}`, `/${section}/*`]),
 ];
 
@@ -16,6 +19,7 @@ export const LOGIN_PATH = "/console/logins/{exchange_id}";
 /** Methods by path; the first match counts. */
 const METHODS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\/(?:login)?$/, ["GET", "HEAD"]],
+  [/^\/account\/robot$/, ["GET", "HEAD"]],
   [new RegExp(`^/(?:${SECTIONS.join("|")})(?:/|$)`), ["GET", "HEAD"]],
   [/^\/console\/assets\/[^/]+$/, ["GET", "HEAD"]],
   [/^\/console\/logins\/[^/]+$/, ["GET", "HEAD"]],

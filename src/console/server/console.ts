@@ -18,6 +18,8 @@ export interface ConsoleOptions {
   readonly files: ConsoleFiles;
   readonly metrics: Metrics;
   readonly streams: StreamLimits;
+  /** How long after its last heartbeat a robot is online. */
+  readonly onlineWindowMs: number;
   /** Aborted when the service shuts down. */
   readonly stopping: AbortSignal;
 }
@@ -25,10 +27,10 @@ export interface ConsoleOptions {
 export function mountConsole(
   app: FastifyInstance,
   context: MountContext,
-  { files, metrics, streams, stopping }: ConsoleOptions,
+  { files, metrics, streams, onlineWindowMs, stopping }: ConsoleOptions,
 ): void {
   files.mount(app);
   mountSessions(app, context, metrics);
   mountLogins(app, context);
-  mountEvents(app, context, streams, stopping);
+  mountEvents(app, context, streams, onlineWindowMs, stopping);
 }

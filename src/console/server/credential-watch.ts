@@ -2,23 +2,22 @@ import type { Principal, ServiceMachine, Store } from "../../service/console-doo
 import { StoreUnavailableError, workingCredentials } from "../../service/console-door.ts";
 
 /** A stream that must end with its credential. */
-export interface Watched {
+interface Watched {
   readonly principal: Principal;
 }
 
-/** Finds streams whose credential was revoked or has expired. */
-export interface CredentialWatch {
-  /** Calls `onEnded` for each stream whose credential no longer works. Does nothing while another check runs. */
-  check(): Promise<void>;
-}
-
-/** @param watched the open streams; read at each check. */
+/**
+ * Finds streams whose credential was revoked or has expired.
+ *
+ * @param watched the open streams; read at each check.
+ * @returns a check that calls `onEnded` for each of them. It does nothing while another one runs.
+ */
 export function createCredentialWatch<T extends Watched>(
   { reader, version }: Pick<Store, "reader" | "version">,
   { clock, log }: Pick<ServiceMachine, "clock" | "log">,
   watched: ReadonlySet<T>,
   onEnded: (stream: T) => void,
-): CredentialWatch {
+): () => Promise<void> {
   let seen: string | null = null;
   let known: ReadonlySet<T> = new Set();
   let isChecking = false;
@@ -29,29 +28,27 @@ export function createCredentialWatch<T extends Watched>(
     const isSame = now === seen && [...watched].every((stream) => known.has(stream) && !hasExpired(stream, at));
     if (isSame) return;
     const current = new Set(watched);
-    const ids = new Set([...current].map(({ principal }) => principal.credential_id));
+    const ids = new Set([...current].map(({ principal }) => principal.credentialId));
     const working = await workingCredentials(reader, [...ids], at);
-    for (const stream of current) if (!working.has(stream.principal.credential_id)) onEnded(stream);
+    for (const stream of current) if (!working.has(stream.principal.credentialId)) onEnded(stream);
     [seen, known] = [now, current];
   }
 
-  return {
-    async check() {
-      if (isChecking || watched.size === 0) return;
-      isChecking = true;
-      try {
-        await compare();
-      } catch (error) {
-        // The next check tries again. Requests already report an unavailable store.
-        if (error instanceof StoreUnavailableError) return;
-        log.error("credential_watch_failed", { error: error instanceof Error ? (error.stack ?? "") : String(error) });
-      } finally {
-        isChecking = false;
-      }
-    },
+  return async () => {
+    if (isChecking || watched.size === 0) return;
+    isChecking = true;
+    try {
+      await compare();
+    } catch (error) {
+      // The next check tries again. Requests already report an unavailable store.
+      if (error instanceof StoreUnavailableError) return;
+      log.error("credential_watch_failed", { error: error instanceof Error ? (error.stack ?? "") : String(error) });
+    } finally {
+      isChecking = false;
+    }
   };
 }
 
-function hasExpired({ principal: { expires_at: expiresAt } }: Watched, at: string): boolean {
+function hasExpired({ principal: { expiresAt } }: Watched, at: string): boolean {
   return expiresAt !== null && expiresAt <= at;
 }

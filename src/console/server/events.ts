@@ -5,8 +5,9 @@ import type { FastifyInstance } from "fastify";
 import { authenticate, listenerArrivalOf, refuseUnavailable, send, storeTag } from "../../service/console-door.ts";
 import type { Credential, MountContext, Principal } from "../../service/console-door.ts";
 import { createChangeFeed } from "./change-feed.ts";
-import { CHANGE_TOPICS, readableTopics } from "./change-topics.ts";
-import type { ChangeTopic } from "./change-topics.ts";
+import { TOPICS } from "../topics.ts";
+import type { Topic } from "../topics.ts";
+import { readableTopics } from "./change-topics.ts";
 import { EVENTS_PATH } from "./console-paths.ts";
 import { createCredentialWatch } from "./credential-watch.ts";
 import { streamToClose } from "./stream-limits.ts";
@@ -52,13 +53,14 @@ export function mountEvents(
   app: FastifyInstance,
   context: MountContext,
   limits: StreamLimits,
+  onlineWindowMs: number,
   stopping: AbortSignal,
 ): void {
   const { gate, store, machine, lastUsed, limitsMet } = context;
   const { clock } = machine;
-  const feed = createChangeFeed(store, machine, stopping);
+  const feed = createChangeFeed(store, machine, onlineWindowMs, stopping);
   const streams = new Set<EventStream>();
-  const credentials = createCredentialWatch(store, machine, streams, end);
+  const checkCredentials = createCredentialWatch(store, machine, streams, end);
   let isTicking = false;
   let isAuthenticating = false;
 
@@ -69,7 +71,7 @@ export function mountEvents(
     exposeHeadRoute: false,
     handler: async (request, reply) => {
       const arrival = listenerArrivalOf(request);
-      const admission = await gate.admit("any", arrival);
+      const admission = await gate.admit({ scopes: "any" }, arrival);
       if (admission.state === "refused") return send(reply, admission.answer);
       const { principal, headers } = admission;
       const { credential } = arrival;
@@ -81,7 +83,7 @@ export function mountEvents(
       const stream: EventStream = { principal, credential, response: reply.raw, isOpen: false };
       const replaced = streamToClose([...streams], stream, limits);
       if (replaced !== null) {
-        const { organization_id: organizationId, credential_id: party } = replaced.principal;
+        const { organizationId, credentialId: party } = replaced.principal;
         limitsMet.note("limits.streams", { organizationId, party });
         close(replaced);
       }
@@ -94,7 +96,7 @@ export function mountEvents(
         stream.response.writeHead(200, { ...headers, ...HEADERS, "x-request-id": request.id });
         write(stream, `retry: ${RETRY_MS}\n\n`);
       };
-      const sendChanged = (changed: readonly ChangeTopic[]) => {
+      const sendChanged = (changed: readonly Topic[]) => {
         const topics = readableTopics(changed, principal);
         if (topics.length === 0) return;
         // The feed may report a change before `listen` resolves.
@@ -102,7 +104,7 @@ export function mountEvents(
         write(stream, `event: changed\ndata: ${JSON.stringify({ topics })}\n\n`);
       };
       try {
-        const stop = await feed.listen(principal.organization_id, sendChanged);
+        const stop = await feed.listen(principal.organizationId, sendChanged);
         if (stream.response.destroyed) stop();
         else stream.response.once("close", stop);
       } catch (error) {
@@ -111,7 +113,7 @@ export function mountEvents(
       }
       open();
       const since = new URL(request.url, "http://service").searchParams.get("since");
-      if (since !== null && since !== (await storeTag(store, principal).catch(() => null))) sendChanged(CHANGE_TOPICS);
+      if (since !== null && since !== (await storeTag(store, principal).catch(() => null))) sendChanged(TOPICS);
       if (stopping.aborted || !streams.has(stream)) stream.response.end();
       else if (!isTicking) void runTicks();
       return reply;
@@ -141,7 +143,7 @@ export function mountEvents(
     for (let ticks = 1; streams.size > 0 && !stopping.aborted; ticks += 1) {
       await clock.sleep(TICK_MS, stopping).catch(() => {});
       // Neither check is awaited: a slow store must not delay heartbeats.
-      void credentials.check();
+      void checkCredentials();
       if (ticks % TICKS_PER_BEAT === 0) sendBeat();
       if (ticks % TICKS_PER_AUTHENTICATION === 0) void authenticateAll();
     }

@@ -12,6 +12,7 @@ import {
   userCode,
 } from "../../service/console-door.ts";
 import type { MountContext } from "../../service/console-door.ts";
+import type { WaitingLogin } from "../waiting-login.ts";
 import { LOGIN_PATH } from "./console-paths.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -29,19 +30,17 @@ export function mountLogins(app: FastifyInstance, context: MountContext): void {
     if (login === undefined) return refuse("NotFound", "There is no such login, or it is over; start it again");
     const { state, client_address: startedFrom } = login;
     const isExpired = isOver(login, machine.clock.wallMs()) && (state === "pending" || state === "approved");
-    return answerJson(
-      JSON.stringify({
-        exchange_id: id,
-        state: isExpired ? "expired" : state,
-        user_code: userCode(id),
-        callback_url: login.callback_url,
-        client_address: startedFrom,
-        client_program: login.client_program,
-        is_own_address: startedFrom === clientAddress(request),
-        session_days: SESSION_LIFETIME_MS / DAY_MS,
-        created_at: login.created_at,
-        expires_at: login.expires_at,
-      }),
-    );
+    const waiting: WaitingLogin = {
+      state: isExpired ? "expired" : state,
+      user_code: userCode(id),
+      callback_url: login.callback_url,
+      client_address: startedFrom,
+      client_program: login.client_program,
+      is_own_address: startedFrom === clientAddress(request),
+      session_days: SESSION_LIFETIME_MS / DAY_MS,
+      created_at: login.created_at,
+      expires_at: login.expires_at,
+    };
+    return answerJson(JSON.stringify({ exchange_id: id, ...waiting }));
   });
 }

@@ -2,14 +2,18 @@ import {
   countChangesSince,
   deploymentsMark,
   endpointsMark,
+  enrolmentsMark,
   fleetsMark,
   newestChanges,
   NEWEST_CHANGES_MAXIMUM,
+  presenceMark,
   usageMark,
+  webhooksMark,
 } from "../../service/console-door.ts";
 import type { AuditedChange, Reader, Store } from "../../service/console-door.ts";
-import { CHANGE_TOPICS, topicsOfAction } from "./change-topics.ts";
-import type { ChangeTopic } from "./change-topics.ts";
+import { TOPICS } from "../topics.ts";
+import type { Topic } from "../topics.ts";
+import { topicsOfAction } from "./change-topics.ts";
 
 /** The result of one poll, to compare with the next. A mark is a text that differs when the data behind it differs. */
 export interface Marks {
@@ -20,15 +24,18 @@ export interface Marks {
   readonly done: readonly Omit<AuditedChange, "id">[] | null;
   readonly endpoints: string;
   readonly organizations: ReadonlyMap<string, OrganizationMarks>;
-  /** When the next operating window opens or closes, in milliseconds since the epoch. */
+  /** When the next operating window opens or closes, or the next robot goes offline, in milliseconds since the epoch. */
   readonly nextEdgeMs: number;
 }
 
 /** Data that the service's tasks change, or that changes with time: none of it is audited. */
 interface OrganizationMarks {
+  readonly enrolments: string;
+  readonly presence: string;
   readonly fleets: string;
   readonly deployments: string;
   readonly usage: string;
+  readonly webhooks: string;
 }
 
 /** Reads the marks of these organizations. Returns `before` if nothing can have changed since. */
@@ -36,7 +43,7 @@ export async function readMarks(
   { reader, version: readVersion }: Pick<Store, "reader" | "version">,
   organizationIds: ReadonlySet<string>,
   before: Marks | null,
-  nowMs: number,
+  { nowMs, onlineWindowMs }: { readonly nowMs: number; readonly onlineWindowMs: number },
 ): Promise<Marks> {
   // The version comes first: a commit during the reads below then shows up in the next poll too.
   const version = await readVersion();
@@ -45,11 +52,17 @@ export async function readMarks(
   let nextEdgeMs = Number.POSITIVE_INFINITY;
   for (const organizationId of organizationIds) {
     const fleets = await fleetsMark(reader, organizationId, nowMs);
+    const presence = await presenceMark(reader, organizationId, new Date(nowMs - onlineWindowMs).toISOString());
     nextEdgeMs = Math.min(nextEdgeMs, fleets.nextEdgeMs);
+    const { firstSeenAt } = presence;
+    if (firstSeenAt !== null) nextEdgeMs = Math.min(nextEdgeMs, Date.parse(firstSeenAt) + onlineWindowMs + 1);
     organizations.set(organizationId, {
+      enrolments: await enrolmentsMark(reader, organizationId),
+      presence: presence.mark,
       fleets: fleets.mark,
       deployments: await deploymentsMark(reader, organizationId),
       usage: await usageMark(reader, organizationId),
+      webhooks: await webhooksMark(reader, organizationId),
     });
   }
   const changes = await newestChanges(reader);
@@ -57,20 +70,23 @@ export async function readMarks(
   return { version, changes, done, endpoints: await endpointsMark(reader), organizations, nextEdgeMs };
 }
 
-/** What changed in an organization between two looks, in the order of `CHANGE_TOPICS`; nothing where it was not looked at before. */
-export function changedTopics(before: Marks, now: Marks, organizationId: string): readonly ChangeTopic[] {
+/** What changed in an organization between two looks, in the order of `TOPICS`; nothing where it was not looked at before. */
+export function changedTopics(before: Marks, now: Marks, organizationId: string): readonly Topic[] {
   const [was, is] = [before.organizations.get(organizationId), now.organizations.get(organizationId)];
   if (before === now || was === undefined || is === undefined) return [];
-  if (now.done === null) return CHANGE_TOPICS;
+  if (now.done === null) return TOPICS;
   const own = now.done.filter((each) => each.organization_id === null || each.organization_id === organizationId);
   const changed = new Set(own.flatMap(({ action }) => topicsOfAction(action)));
   if (now.endpoints !== before.endpoints) add("models", "fleets", "deployments");
+  if (is.enrolments !== was.enrolments) add("enrolments");
+  if (is.presence !== was.presence) add("robots");
   if (is.fleets !== was.fleets) add("fleets");
   if (is.deployments !== was.deployments) add("deployments", "fleets", "usage");
   if (is.usage !== was.usage) add("usage");
-  return CHANGE_TOPICS.filter((topic) => changed.has(topic));
+  if (is.webhooks !== was.webhooks) add("webhooks");
+  return TOPICS.filter((topic) => changed.has(topic));
 
-  function add(...topics: readonly ChangeTopic[]): void {
+  function add(...topics: readonly Topic[]): void {
     for (const topic of topics) changed.add(topic);
   }
 }

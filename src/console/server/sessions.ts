@@ -14,6 +14,7 @@ import {
   dropConsoleCookie,
   endSession,
   hashSecret,
+  isForOnePurpose,
   isFromConsole,
   keepConsoleCookie,
   readRequest,
@@ -54,13 +55,14 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     if (names !== null || maximum !== null) {
       return refuse("Forbidden", "An API key that is bound to robots cannot sign in to the console");
     }
+    if (isForOnePurpose(principal)) return refuse("Forbidden", "A key for enrolments cannot sign in to the console");
     const nowMs = machine.clock.wallMs();
-    const author = authorship({ principal, request_id: request.id }, newId, new Date(nowMs).toISOString());
+    const author = authorship({ principal, requestId: request.id }, newId, new Date(nowMs).toISOString());
     const sessionToken = createConsoleToken(machine.random);
     const session = { id: newId("ses"), token_sha256: hashSecret(sessionToken) };
     const expiresAt = await store.write((transaction) => signIn(transaction, principal, session, author));
     if (expiresAt === null) return refuse("Unauthorized", "The API key ended while the request was under way");
-    const own = { ...principal, credential: "session", credential_id: session.id, expires_at: expiresAt } as const;
+    const own = { ...principal, credential: "session", credentialId: session.id, expiresAt } as const;
     const maxAgeS = Math.floor((Date.parse(expiresAt) - nowMs) / 1000);
     return withCookie(await answerSession(store, own), keepConsoleCookie(request, sessionToken, maxAgeS));
   });
@@ -72,9 +74,9 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
       const authentication = await authenticate(store.lookup, machine.clock, credential);
       if (authentication.state === "authenticated") {
         const { principal } = authentication;
-        const { organization_id: organizationId, credential_id: id } = principal;
+        const { organizationId, credentialId: id } = principal;
         const at = new Date(machine.clock.wallMs()).toISOString();
-        const author = authorship({ principal, request_id: request.id }, newId, at);
+        const author = authorship({ principal, requestId: request.id }, newId, at);
         await store.write(async (transaction) => {
           if (!(await endSession(transaction, organizationId, id, at))) return;
           await audit(transaction, author, { action: "session.end", subjectId: id, details: {} });

@@ -8,7 +8,7 @@ export interface StreamLimits {
 }
 
 export interface OpenStream {
-  readonly principal: Pick<Principal, "organization_id" | "credential_id" | "key_id">;
+  readonly principal: Pick<Principal, "organizationId" | "credentialId" | "keyId">;
 }
 
 /**
@@ -22,17 +22,17 @@ export function streamToClose<T extends OpenStream>(
   { principal }: OpenStream,
   limits: StreamLimits,
 ): T | null {
-  const { organization_id: organizationId, credential_id: credentialId } = principal;
-  const ofCredential = open.filter((stream) => stream.principal.credential_id === credentialId);
+  const { organizationId, credentialId } = principal;
+  const ofCredential = open.filter((stream) => stream.principal.credentialId === credentialId);
   if (ofCredential.length >= limits.credential) return ofCredential[0] ?? null;
-  const ofOrganization = open.filter((stream) => stream.principal.organization_id === organizationId);
+  const ofOrganization = open.filter((stream) => stream.principal.organizationId === organizationId);
   if (ofOrganization.length >= limits.organization) return largestGroup(ofOrganization, keyOf)[0] ?? null;
   if (open.length < limits.all) return null;
   return largestGroup(largestGroup(open, organizationOf), keyOf)[0] ?? null;
 }
 
-const keyOf = ({ principal }: OpenStream) => principal.key_id;
-const organizationOf = ({ principal }: OpenStream) => principal.organization_id;
+const keyOf = ({ principal }: OpenStream) => principal.keyId;
+const organizationOf = ({ principal }: OpenStream) => principal.organizationId;
 
 function largestGroup<T>(streams: readonly T[], groupOf: (stream: T) => string): readonly T[] {
   const groups = [...Map.groupBy(streams, groupOf).values()];

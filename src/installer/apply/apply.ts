@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { measure, piecesOf } from "../disk/content.ts";
 import type { Access, Disk } from "../disk/disk.ts";
 import { DiskError } from "../disk/disk.ts";
-import { replaceLink, temporaryPath, removeIfPresent } from "../disk/durable.ts";
+import { replaceFile, replaceLink } from "../disk/durable.ts";
 import type { Owner, Step } from "../plan/step.ts";
 import type { System } from "./system.ts";
 import { reasonOfError } from "./system.ts";
@@ -93,12 +93,8 @@ async function change(step: Exclude<Step, { readonly kind: "start" | "restart" }
 /** Atomic: readers see either the old content or the new. */
 async function writeFile(step: Extract<Step, { readonly kind: "write-file" }>, site: Site): Promise<void> {
   const { disk, host } = site;
-  const temporary = temporaryPath(step.path);
-  await removeIfPresent(disk, temporary);
-  await disk.create(temporary, piecesOf(step.content, host), await accessFor(step, site));
-  await checkCopy(step, disk, temporary);
-  await disk.rename(temporary, step.path);
-  await disk.syncDirectory(dirname(step.path));
+  const content = piecesOf(step.content, host);
+  await replaceFile(disk, step.path, content, await accessFor(step, site), (copy) => checkCopy(step, disk, copy));
 }
 
 /** Later runs identify the file by its digest, so a source that changed since it was measured must not be installed. */
@@ -119,7 +115,7 @@ async function accessFor(
   if (owner === "root") return { mode, userId: 0, groupId: 0 };
   const account = await system.findUser();
   if (account === null) throw new DiskError("the service user does not exist", "/etc/passwd");
-  return { mode, userId: account.user_id, groupId: account.group_id };
+  return { mode, userId: account.userId, groupId: account.groupId };
 }
 
 async function startIfConfigured(unit: string, system: System): Promise<ServiceOutcome> {

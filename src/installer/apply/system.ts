@@ -1,11 +1,10 @@
 import { basename } from "node:path";
 
-import { lookUpAccount } from "../../access/account.ts";
+import { DATABASE_LIMIT_BYTES, lookUpAccount, parseUsers } from "../../access/account.ts";
 import { parseUnit } from "../../access/unit.ts";
+import type { FileOwner } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { ProgramResult } from "../../platform/programs.ts";
-import type { Account } from "../accounts.ts";
-import { findAccount } from "../accounts.ts";
 import type { Disk } from "../disk/disk.ts";
 import { readText } from "../disk/disk.ts";
 import type { GrantMachine } from "../grant/machine.ts";
@@ -30,7 +29,7 @@ export interface System {
   addUser(): Promise<void>;
   removeUser(): Promise<void>;
   /** Null where there is no such user. */
-  findUser(): Promise<Account | null>;
+  findUser(): Promise<FileOwner | null>;
   /** Whether `grant` gave the service user access to files. */
   hasGrants(): Promise<boolean>;
   revokeGrants(): Promise<void>;
@@ -99,7 +98,7 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
         ["show", unit, "--property=LoadState,ActiveState,UnitFileState"],
         SYSTEMCTL_LIMIT_MS,
       );
-      const { load_state: loadState, active_state: activeState, unit_file_state: unitFileState } = parseUnit(shown);
+      const { loadState, activeState, unitFileState } = parseUnit(shown);
       return { loadState, activeState, unitFileState };
     },
     reloadUnits: async () => void (await systemctl(["daemon-reload"], JOB_LIMIT_MS)),
@@ -155,11 +154,10 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
   };
 }
 
-const PASSWD_LIMIT_BYTES = 4 * 1024 * 1024;
-
-async function findUserOf(disk: Disk): Promise<Account | null> {
-  const passwd = await readText(disk, "/etc/passwd", PASSWD_LIMIT_BYTES);
-  return passwd === null || passwd === "too-large" ? null : findAccount(passwd, SERVICE_USER);
+async function findUserOf(disk: Disk): Promise<FileOwner | null> {
+  const passwd = await readText(disk, "/etc/passwd", DATABASE_LIMIT_BYTES);
+  const users = passwd === null || passwd === "too-large" ? [] : parseUsers(passwd);
+  return users.find(({ name }) => name === SERVICE_USER) ?? null;
 }
 
 /** The message of a failed program or system call. Any other error is a bug, and is thrown again. */

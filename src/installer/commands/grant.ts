@@ -28,7 +28,7 @@ export interface GrantInputs {
 export interface GrantContext {
   readonly terminal: Terminal;
   readonly machine: { readonly files: Files };
-  readonly user_id: number;
+  readonly userId: number;
   /** Not called for `--revoke`, which works without a valid configuration. */
   readInputs(): Promise<GrantInputs | Problem>;
   /** The folder of the grant record; tests use their own. */
@@ -44,7 +44,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
     directory: context.recordDirectory ?? GRANT_RECORD_DIRECTORY,
     unit: await readServiceUnit(context.machine.files, systemPrograms),
   };
-  if (context.user_id !== 0) return showRefusal(run, NOT_ROOT);
+  if (context.userId !== 0) return showRefusal(run, NOT_ROOT);
   if (!(await hasProc(context.machine.files))) return showRefusal(run, NO_PROC);
   const record = await readGrantRecord(run.machine.files, run.directory);
   if (record === null) return showRefusal(run, unknownRecord(run.directory));
@@ -55,13 +55,13 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   const found = await findServiceAccount({
     ...run.machine,
     unit: run.unit,
-    state_directory: inputs.stateDirectory,
-    user_id: context.user_id,
+    stateDirectory: inputs.stateDirectory,
+    userId: context.userId,
   });
   if (found.kind === "absent") return showRefusal(run, noUser(found.name));
   const { account } = found;
   const paths = file === undefined ? inputs.paths : [resolve(file)];
-  if (account.user_id === 0) return showGrant(run, { account, paths, changes: [], applied: false, unreadable: [] });
+  if (account.userId === 0) return showGrant(run, { account, paths, changes: [], applied: false, unreadable: [] });
   if (paths.length > FILE_LIMIT) return showRefusal(run, tooMany(paths.length));
   const asked = { ...run, record, account, paths, keyFile: inputs.keyFile };
   switch (options.method) {

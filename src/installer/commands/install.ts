@@ -10,7 +10,7 @@ import type { Disk } from "../disk/disk.ts";
 import { DiskError } from "../disk/disk.ts";
 import { removeEmptyDirectory, removeIfPresent, temporaryPath } from "../disk/durable.ts";
 import type { InstallerContext, InstallerMachine, InstallerProblem } from "../installer.ts";
-import { systemInstallerMachine } from "../installer.ts";
+import { fail, systemInstallerMachine } from "../installer.ts";
 import { NAME, SERVICE_UNIT } from "../layout.ts";
 import { tryNode } from "../node-runtime.ts";
 import type { OpenSite } from "../open-site.ts";
@@ -195,9 +195,4 @@ function findMisuse({ keyFile, keyStdin, config, stateDir, runtimeDir }: Install
     what: "an installed agent has its files in the standard places",
     fix: "leave out --config, --state-dir and --runtime-dir; for other places: systemctl edit robot-policy-agent",
   };
-}
-
-function fail(problem: Problem, { terminal }: InstallerContext): ExitCode {
-  terminal.problem(problem);
-  return EXIT.failed;
 }

@@ -1,4 +1,4 @@
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { applyRemoval, describeRemoval } from "../apply/removal.ts";
 import type { System, UnitSeen } from "../apply/system.ts";
@@ -6,7 +6,7 @@ import { reasonOfError } from "../apply/system.ts";
 import type { Disk } from "../disk/disk.ts";
 import { replaceFile } from "../disk/durable.ts";
 import type { InstallerContext, InstallerMachine } from "../installer.ts";
-import { systemInstallerMachine } from "../installer.ts";
+import { fail, systemInstallerMachine } from "../installer.ts";
 import { FIRST_BOOT_UNIT, MADE_FOLDERS_FILE, SERVICE_UNIT } from "../layout.ts";
 import type { OpenSite } from "../open-site.ts";
 import { openSite } from "../open-site.ts";
@@ -98,9 +98,4 @@ async function unitsOf(system: System): Promise<ReadonlyMap<string, UnitSeen>> {
   const units = new Map<string, UnitSeen>();
   for (const unit of [FIRST_BOOT_UNIT, SERVICE_UNIT]) units.set(unit, await system.readUnit(unit));
   return units;
-}
-
-function fail(problem: Problem, { terminal }: InstallerContext): ExitCode {
-  terminal.problem(problem);
-  return EXIT.failed;
 }

@@ -14,10 +14,21 @@ export function isTemporary(path: string): boolean {
   return path.endsWith(TEMPORARY_SUFFIX);
 }
 
-/** After a power cut the file has either the old content or the new. */
-export async function replaceFile(disk: Disk, path: string, content: Pieces, access: Access): Promise<void> {
+/**
+ * After a power cut the file has either the old content or the new.
+ *
+ * @param check of the temporary file, before it takes the place of the old one.
+ */
+export async function replaceFile(
+  disk: Disk,
+  path: string,
+  content: Pieces,
+  access: Access,
+  check: (temporary: string) => Promise<void> = async () => {},
+): Promise<void> {
   await removeIfPresent(disk, temporaryPath(path));
   await disk.create(temporaryPath(path), content, access);
+  await check(temporaryPath(path));
   await disk.rename(temporaryPath(path), path);
   await disk.syncDirectory(dirname(path));
 }

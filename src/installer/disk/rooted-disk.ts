@@ -4,10 +4,10 @@ import type { FileHandle } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 
-import { errorCode } from "../../platform/files/files.ts";
+import { components, errorCode, LINK_LIMIT } from "../../platform/files/files.ts";
 import type { Access, Disk, Sight } from "./disk.ts";
 import { DiskError } from "./disk.ts";
-import { components, LINK_LIMIT, Trail } from "./trail.ts";
+import { Trail } from "./trail.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 

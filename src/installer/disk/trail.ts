@@ -1,13 +1,10 @@
 import { constants } from "node:fs";
 import * as fs from "node:fs";
 
-import { errorCode } from "../../platform/files/files.ts";
+import { components, errorCode, LINK_LIMIT } from "../../platform/files/files.ts";
 import { DiskError } from "./disk.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-
-/** The kernel's limit (path_resolution(7)). */
-export const LINK_LIMIT = 40;
 
 /**
  * The open folders between the root of a tree and the current position in it.
@@ -73,8 +70,4 @@ export class Trail implements Disposable {
   [Symbol.dispose](): void {
     this.#leave();
   }
-}
-
-export function components(path: string): string[] {
-  return path.split("/").filter((name) => name !== "");
 }

@@ -21,7 +21,7 @@ export async function applyGrant(
   directory: string,
 ): Promise<Problem | null> {
   const planned = steps.map(({ entry, before }): GrantedEntry => {
-    return { path: entry.path, user_id: account.user_id, before, after: before };
+    return { path: entry.path, user_id: account.userId, before, after: before };
   });
   await writeGrantRecord(machine.files, directory, addEntries(record, planned));
   const done: GrantedEntry[] = [];
@@ -34,7 +34,7 @@ export async function applyGrant(
       if (problem !== null) return { ...problem, what: `${problem.what}; the command was: ${commandOf(step)}` };
       const lists = await readLists(machine.runProgram, [step.entry]);
       const after = lists.kind === "lists" ? (lists.of.get(step.entry.path)?.text ?? "") : "";
-      done.push({ path: step.entry.path, user_id: account.user_id, before: step.before, after });
+      done.push({ path: step.entry.path, user_id: account.userId, before: step.before, after });
     }
     return null;
   } finally {

@@ -23,7 +23,7 @@ const ENTRY_LIMIT = 4096;
 export async function isCommonFolder(folder: EntryHandle, file: EntryHandle, machine: GrantMachine): Promise<boolean> {
   const { path, stat } = folder;
   if (SYSTEM_FOLDERS.has(path) || (stat.mode & STICKY) !== 0 || holdsUnlike(folder, file)) return true;
-  const home = await findHome(machine, stat.user_id);
+  const home = await findHome(machine, stat.userId);
   if (home === null) return false;
   const personal = await Promise.all(
     PERSONAL_FOLDERS.map((name) => machine.files.stat(join(home, name)).catch(() => null)),

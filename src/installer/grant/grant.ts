@@ -100,8 +100,8 @@ function joined(known: Wish | undefined, wish: Wish): Wish {
 
 function stepOf({ entry, right, newFilesLike, listed }: Wish, account: Account): GrantStep {
   const { access, default: preset } = listed.lists;
-  const now = right === 0 ? [] : grantEntries(access, account.user_id, right);
-  const later = newFilesLike === null ? [] : defaultEntries(preset, account.user_id, newFilesLike);
+  const now = right === 0 ? [] : grantEntries(access, account.userId, right);
+  const later = newFilesLike === null ? [] : defaultEntries(preset, account.userId, newFilesLike);
   return { entry, right, forNewFiles: later.length > 0, before: listed.text, entries: [...now, ...later] };
 }
 
@@ -136,7 +136,7 @@ async function planFile(
   // By path, not the last of the list: a link may lead back to an earlier folder.
   const folder = handles.find(({ path: each }) => each === dirname(file.path));
   const isFileClosed = rights.get(file.path)?.reads === false;
-  const isPrepared = lists.of.get(folder?.path ?? "")?.lists.default?.named.has(`u:${account.user_id}`) === true;
+  const isPrepared = lists.of.get(folder?.path ?? "")?.lists.default?.named.has(`u:${account.userId}`) === true;
   const isCommon = isFileClosed && !isPrepared && folder !== undefined && (await isCommonFolder(folder, file, machine));
   const wishes: Wish[] = [];
   for (const { handle, controlledBy } of passed) {
@@ -156,8 +156,8 @@ async function planFile(
     const missing = missingRight(right, handle === file ? "file" : handle === folder ? "own-folder" : "folder");
     const newFilesLike = handle === folder && isFileClosed && !isCommon ? file.stat.mode : null;
     if (missing === 0 && newFilesLike === null) continue;
-    if (controlledBy !== null && handle.stat.user_id !== controlledBy) {
-      const what = `${path}: user ${controlledBy} leads to ${handle.path}, which belongs to user ${handle.stat.user_id}`;
+    if (controlledBy !== null && handle.stat.userId !== controlledBy) {
+      const what = `${path}: user ${controlledBy} leads to ${handle.path}, which belongs to user ${handle.stat.userId}`;
       return refused(what, "use a path without folders and links of other users");
     }
     wishes.push({ entry: handle, right: missing, newFilesLike, listed });
@@ -186,7 +186,7 @@ function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" |
 function sharedWith({ stat }: EntryHandle, controlledBy: number | null, { access }: EntryLists): string | null {
   if (stat.kind !== "directory" || (stat.mode & 0o1000) !== 0) return null;
   const writer = [...access.named].find(([key, permissions]) => {
-    const isOwner = key === `u:${stat.user_id}` || key === "u:0" || key === `u:${controlledBy}`;
+    const isOwner = key === `u:${stat.userId}` || key === "u:0" || key === `u:${controlledBy}`;
     return !isOwner && (permissions & (access.mask ?? 7) & PERMISSIONS.write) !== 0;
   });
   return writer?.[0] ?? null;

@@ -19,14 +19,14 @@ export interface KeyToGive {
  * @returns null where the file keeps its owner, for example because somebody besides root could have placed it there.
  */
 export function planKey(keyFile: string | null, account: Account, next: Account, people: People): KeyToGive | null {
-  if (keyFile === null || next.user_id === account.user_id) return null;
+  if (keyFile === null || next.userId === account.userId) return null;
   using stack = new DisposableStack();
   const key = openKey(keyFile, people, stack);
   if (key === null) return null;
   const { stat, path } = key;
   // Another user's file is not the agent's key.
-  if (stat.user_id !== 0 && stat.user_id !== account.user_id) return null;
-  return { path, given: { path, from_user_id: stat.user_id, from_group_id: stat.group_id, to_user_id: next.user_id } };
+  if (stat.userId !== 0 && stat.userId !== account.userId) return null;
+  return { path, given: { path, from_user_id: stat.userId, from_group_id: stat.groupId, to_user_id: next.userId } };
 }
 
 /** After several changes of the owner, a revocation returns the file to the first one. */

@@ -54,7 +54,7 @@ function undone({ steps }: GrantPlan, record: GrantRecord): readonly string[] {
 
 /** A reload makes the agent read the files now instead of at the next resync. Whether it succeeds does not matter here. */
 async function lookAgain({ machine, unit }: GrantRun): Promise<void> {
-  if (unit.kind !== "unit" || unit.unit.active_state !== "active") return;
+  if (unit.kind !== "unit" || unit.unit.activeState !== "active") return;
   await machine.runProgram(["systemctl", "reload", "robot-policy-agent.service"], { limitMs: RELOAD_LIMIT_MS });
 }
 

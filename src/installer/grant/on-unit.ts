@@ -27,7 +27,7 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
   ];
   const name = accountName(dropIn.account);
   if (key !== null) {
-    const command = `chown ${dropIn.account.user_id} ${shellWord(key.path)}`;
+    const command = `chown ${dropIn.account.userId} ${shellWord(key.path)}`;
     changes.push({ path: key.path, what: `given to ${name}`, command });
   }
   if (options.json !== true) {
@@ -40,7 +40,7 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
     if (options.json !== true) terminal.note(note);
   };
   for (const note of dropIn.notes) tell(note);
-  if (key === null && asked.keyFile !== null && dropIn.account.user_id !== asked.account.user_id) {
+  if (key === null && asked.keyFile !== null && dropIn.account.userId !== asked.account.userId) {
     tell(`${asked.keyFile} keeps its owner; make sure that ${name} can read the key`);
   }
   const result = { account: dropIn.account, paths, changes };

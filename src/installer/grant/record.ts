@@ -11,46 +11,30 @@ const RECORD_NAME = "grants.json";
 const RECORD_LIMIT_BYTES = 4 * 1024 * 1024;
 const ENTRY_LIMIT = 4096;
 
-/** An access list that `grant` changed, as getfacl printed it before and after. */
-export interface GrantedEntry {
-  readonly path: string;
-  readonly user_id: number;
-  readonly before: string;
-  readonly after: string;
-}
-
-/** What was granted and not revoked yet. Written before the first change. */
-export interface GrantRecord {
-  readonly schema_version: 1;
-  readonly entries: readonly GrantedEntry[];
-  readonly drop_in: { readonly path: string; readonly text: string } | null;
-  /** A file whose owner became the user of the drop-in. */
-  readonly given: {
-    readonly path: string;
-    readonly from_user_id: number;
-    readonly from_group_id: number;
-    readonly to_user_id: number;
-  } | null;
-}
-
-export const EMPTY_RECORD: GrantRecord = { schema_version: 1, entries: [], drop_in: null, given: null };
-
 const pathSchema = z
   .string()
   .max(4096)
   .regex(/^\/[^\0]*$/);
 const idSchema = z.int().min(0).max(0xff_ff_ff_fe);
 const textSchema = z.string().max(65_536);
+/** An access list that `grant` changed, as getfacl printed it before and after. */
+const entrySchema = z.object({ path: pathSchema, user_id: idSchema, before: textSchema, after: textSchema });
+
+/** What was granted and not revoked yet. Written before the first change. */
 const recordSchema = z.object({
   schema_version: z.literal(1),
-  entries: z
-    .array(z.object({ path: pathSchema, user_id: idSchema, before: textSchema, after: textSchema }))
-    .max(ENTRY_LIMIT),
+  entries: z.array(entrySchema).max(ENTRY_LIMIT).readonly(),
   drop_in: z.object({ path: pathSchema, text: textSchema }).nullable(),
+  /** A file whose owner became the user of the drop-in. */
   given: z
     .object({ path: pathSchema, from_user_id: idSchema, from_group_id: idSchema, to_user_id: idSchema })
     .nullable(),
 });
+
+export type GrantedEntry = Readonly<z.output<typeof entrySchema>>;
+export type GrantRecord = Readonly<z.output<typeof recordSchema>>;
+
+export const EMPTY_RECORD: GrantRecord = { schema_version: 1, entries: [], drop_in: null, given: null };
 
 export function grantRecordPath(directory: string): string {
   return `${directory}/${RECORD_NAME}`;

@@ -125,7 +125,7 @@ async function cleanFolder(machine: GrantMachine, folder: EntryHandle, userId: n
   for (const name of names) {
     try {
       using entry = openBelow(folder, name);
-      if (entry.stat.kind === "link" || entry.stat.user_id !== folder.stat.user_id) continue;
+      if (entry.stat.kind === "link" || entry.stat.userId !== folder.stat.userId) continue;
       const read = await readLists(machine.runProgram, [entry]);
       const lists = read.kind === "lists" ? read.of.get(entry.path)?.lists : undefined;
       for (const words of lists === undefined ? [] : withoutUser(lists.access, userId, "")) {
@@ -144,7 +144,7 @@ function takeBack(given: NonNullable<GrantRecord["given"]>, people: People, prob
   const { path, from_user_id: fromUserId, from_group_id: fromGroupId, to_user_id: toUserId } = given;
   const way = walkToEntry(path, people, stack);
   if (way.kind === "missing") return true;
-  if (way.kind === "way" && way.file.handle.stat.user_id !== toUserId) return true;
+  if (way.kind === "way" && way.file.handle.stat.userId !== toUserId) return true;
   const fix = `chown ${fromUserId}:${fromGroupId} ${shellWord(path)}`;
   if (way.kind === "refused") {
     problems.push({ code: "revoke-refused", what: way.what, where: path, fix });

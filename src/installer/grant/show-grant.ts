@@ -25,7 +25,7 @@ export interface GrantResult {
 export function showGrant({ options, terminal }: GrantShown, result: GrantResult): ExitCode {
   const { account, paths, changes, applied, unreadable, problems = [], notes = [] } = result;
   if (options.json === true) {
-    const user = { name: account.name, user_id: account.user_id };
+    const user = { name: account.name, user_id: account.userId };
     terminal.json({
       schema_version: SCHEMA_VERSION,
       user,

@@ -64,14 +64,14 @@ export async function planGroups(
     for (const { path: closed, isDirectory, stat } of access.obstacles) {
       const letter = isDirectory ? "x" : "r";
       if ((stat.mode & (isDirectory ? 0o010 : 0o040)) === 0) {
-        const what = `group ${nameOf(stat.group_id)} may not ${isDirectory ? "enter" : "read"} ${closed} itself`;
+        const what = `group ${nameOf(stat.groupId)} may not ${isDirectory ? "enter" : "read"} ${closed} itself`;
         return refuse(
           what,
           path,
           `chmod g+${letter} ${shellWord(closed)}, or another method: --method acl, --method owner`,
         );
       }
-      wanted.add(stat.group_id);
+      wanted.add(stat.groupId);
     }
   }
   if ([...accesses.values()].every(({ kind }) => kind === "readable")) return { kind: "nothing" };
@@ -81,7 +81,7 @@ export async function planGroups(
     const what = `group ${powerful} can do much more than read these files`;
     return refuse(what, paths[0] ?? "", "another method: --method acl");
   }
-  const joined = { ...account, group_ids: [...new Set([...account.group_ids, ...wanted])] };
+  const joined = { ...account, groupIds: [...new Set([...account.groupIds, ...wanted])] };
   const notes = [`the agent can then read whatever group ${names.join(", ")} can`];
   return confirm(machine, joined, paths, dropIn(`SupplementaryGroups=${names.join(" ")}`, "group", joined, notes));
 }
@@ -91,7 +91,7 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
   const owners = new Set<number>();
   for (const path of paths) {
     try {
-      owners.add((await machine.files.stat(path)).user_id);
+      owners.add((await machine.files.stat(path)).userId);
     } catch (error) {
       return refuse(
         `it cannot be read (${errorCode(error) ?? "unknown error"})`,
@@ -112,7 +112,7 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
     return refuse(what, paths[0] ?? "", "another method: --method acl");
   }
   const users = await readUsers(machine.files);
-  const name = users.find(({ user_id: userId }) => userId === ownerId)?.name ?? String(ownerId);
+  const name = users.find(({ userId }) => userId === ownerId)?.name ?? String(ownerId);
   const account = await lookUpAccount(machine.runProgram, name);
   if (account === null)
     return refuse(`user ${name} is in no user database`, paths[0] ?? "", "another method: --method acl");
@@ -133,7 +133,7 @@ async function confirm(
   const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
   for (const [path, access] of accesses) {
     if (access.kind === "readable") continue;
-    const what = `${accountName(account)} still could not read it with groups ${account.group_ids.join(", ")}`;
+    const what = `${accountName(account)} still could not read it with groups ${account.groupIds.join(", ")}`;
     return refuse(what, path, "another method: --method acl");
   }
   return { kind: "drop-in", planned };

@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import type { Group } from "../../access/account.ts";
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";
 import { openBelow, openEntry, readLinkBelow } from "../../platform/files/entry-handle.ts";
-import { errorCode } from "../../platform/files/files.ts";
-import { components, LINK_LIMIT } from "../disk/trail.ts";
+import { components, errorCode, LINK_LIMIT } from "../../platform/files/files.ts";
 
 /** The entries of the path to a file. Each is open, so that what was checked is what is changed. */
 export type GrantWalk =
@@ -21,7 +20,7 @@ export interface Passed {
 /** All users and groups, to see who may write to a folder by its mode. */
 export interface People {
   readonly groups: readonly Group[];
-  readonly users: readonly { readonly name: string; readonly user_id: number; readonly group_id: number }[];
+  readonly users: readonly { readonly name: string; readonly userId: number; readonly groupId: number }[];
 }
 
 const COMPONENT_LIMIT = 256;
@@ -55,12 +54,12 @@ export function walkToEntry(path: string, people: People, stack: DisposableStack
 
   /** The owner of an entry can change where it leads. @returns a refusal where a second user could, else null. */
   function refuseSecondUser({ path: owned, stat }: EntryHandle): GrantWalk | null {
-    if (stat.user_id === 0 || stat.user_id === controller) return null;
+    if (stat.userId === 0 || stat.userId === controller) return null;
     if (controller === null) {
-      controller = stat.user_id;
+      controller = stat.userId;
       return null;
     }
-    const what = `${path}: the path goes through entries of user ${controller} to ${owned}, which belongs to user ${stat.user_id}`;
+    const what = `${path}: the path goes through entries of user ${controller} to ${owned}, which belongs to user ${stat.userId}`;
     return refuse(what, "use a path whose folders and links all belong to root or to one user");
   }
 
@@ -112,18 +111,18 @@ function refuseSharedFolder(
   if ((stat.mode & STICKY) !== 0) return null;
   const fix = "let only its owner write there (chmod go-w), or grant it to the group: --method group";
   if ((stat.mode & 0o002) !== 0) return refuse(`${path}: any user can replace entries of ${folder}`, fix);
-  if ((stat.mode & 0o020) === 0 || isPrivate(stat.group_id, controller, people)) return null;
-  return refuse(`${path}: group ${stat.group_id} can replace entries of ${folder}`, fix);
+  if ((stat.mode & 0o020) === 0 || isPrivate(stat.groupId, controller, people)) return null;
+  return refuse(`${path}: group ${stat.groupId} can replace entries of ${folder}`, fix);
 }
 
 /** A group without members besides root and the user, such as the one that most distributions create for each user. */
 function isPrivate(groupId: number, controller: number | null, { groups, users }: People): boolean {
   const members = groups.filter((group) => group.groupId === groupId).flatMap((group) => group.members);
-  const insiders = users.filter((user) => user.group_id === groupId || members.includes(user.name));
+  const insiders = users.filter((user) => user.groupId === groupId || members.includes(user.name));
   const known = new Set(users.map(({ name }) => name));
   // A member from a directory service (LDAP) is unknown here.
   if (members.some((member) => !known.has(member))) return false;
-  return insiders.every(({ user_id: userId }) => userId === 0 || userId === controller);
+  return insiders.every(({ userId }) => userId === 0 || userId === controller);
 }
 
 function refuse(what: string, fix: string): GrantWalk {

@@ -1,4 +1,4 @@
-import type { Account } from "../accounts.ts";
+import type { FileOwner } from "../../platform/files/files.ts";
 import type { Removal } from "../apply/removal.ts";
 import { dropInFolder } from "../apply/removal.ts";
 import type { System, UnitSeen } from "../apply/system.ts";
@@ -31,7 +31,7 @@ export interface RemovalQuestion {
   readonly seen: Observation;
   readonly system: Pick<System, "isRunning">;
   readonly units: ReadonlyMap<string, UnitSeen>;
-  readonly account: Account | null;
+  readonly account: FileOwner | null;
   /** `grant` gave the service user access to files. */
   readonly hasGrants: boolean;
   readonly purges: boolean;

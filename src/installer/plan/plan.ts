@@ -1,4 +1,4 @@
-import type { Account } from "../accounts.ts";
+import type { FileOwner } from "../../platform/files/files.ts";
 import type { Measured } from "../disk/content.ts";
 import type { Access } from "../disk/disk.ts";
 import {
@@ -22,7 +22,7 @@ export interface Machine {
   readonly observation: Observation;
   readonly installed: Installed;
   /** The service user; null before it is created. */
-  readonly account: Account | null;
+  readonly account: FileOwner | null;
 }
 
 export interface FilePlan {
@@ -130,7 +130,7 @@ function planItem(
   }
 }
 
-function planOwn(item: FileItem, seen: Seen, account: Account | null): FilePlan {
+function planOwn(item: FileItem, seen: Seen, account: FileOwner | null): FilePlan {
   if (seen.kind === "directory" || seen.kind === "other") return { ...NOTHING, inTheWay: [item.path] };
   if (seen.kind !== "file" || seen.sha256 !== item.sha256) return { ...NOTHING, steps: [writing(item, seen)] };
   return hasAccess(seen, item, account) ? NOTHING : { ...NOTHING, steps: [settingAccess(item, seen)] };
@@ -181,7 +181,7 @@ function settingAccess({ path, mode, owner }: FileItem, { mode: wasMode, userId,
   return { kind: "set-access", path, mode, owner, was: { mode: wasMode, userId, groupId } };
 }
 
-function hasAccess(seen: Access, { mode, owner }: FileItem, account: Account | null): boolean {
-  const wanted = owner === "root" ? { user_id: 0, group_id: 0 } : account;
-  return seen.mode === mode && wanted?.user_id === seen.userId && wanted.group_id === seen.groupId;
+function hasAccess(seen: Access, { mode, owner }: FileItem, account: FileOwner | null): boolean {
+  const wanted = owner === "root" ? { userId: 0, groupId: 0 } : account;
+  return seen.mode === mode && wanted?.userId === seen.userId && wanted.groupId === seen.groupId;
 }

@@ -1,8 +1,7 @@
-import type { Account } from "../accounts.ts";
+import type { FileOwner } from "../../platform/files/files.ts";
 import type { Site } from "../apply/apply.ts";
 import type { Content, Measured } from "../disk/content.ts";
 import { measure } from "../disk/content.ts";
-import type { Distribution } from "../distribution.ts";
 import { findDistribution } from "../distribution.ts";
 import type { InstallerMachine, InstallerProblem } from "../installer.ts";
 import { refusal } from "../installer.ts";
@@ -79,14 +78,17 @@ export async function prepareInstallation(
   const measureContent = (content: Content) => measure(content, host);
   const measureText: MeasureText = (text) => measureContent({ kind: "text", text });
   const installed = await readInstalled(disk);
+  const completions = new Map<keyof typeof COMPLETION_FILES, Measured>();
+  for (const [shell, text] of wishes.completions) completions.set(shell, await measureText(text));
+  const { service, firstBoot } = distribution.units;
   const wanted = await wantItems(
     {
       version: wishes.version,
       distribution,
       node,
       key: key === null ? null : await measureContent(key.content),
-      completions: await measureAll(wishes.completions, measureText),
-      units: await installedUnits(distribution, measureText),
+      completions,
+      units: { service: await measureText(unitText(service)), firstBoot: await measureText(unitText(firstBoot)) },
       systemdVersion: await findSystemdVersion(disk),
     },
     measureText,
@@ -146,7 +148,7 @@ interface PlannedFiles {
 async function planFiles(
   wanted: Wanted,
   installed: Installed,
-  account: Account | null,
+  account: FileOwner | null,
   { disk }: Site,
   measureText: MeasureText,
 ): Promise<PlannedFiles> {
@@ -185,25 +187,6 @@ function previousOf(id: string, { current, versions, switching }: Installed): st
   if (current !== null && current !== id) return current;
   if (switching !== null) return switching.previous;
   return versions.find((version) => version.id !== id)?.id ?? null;
-}
-
-async function installedUnits(
-  { units }: Distribution,
-  measureText: MeasureText,
-): Promise<Readonly<Record<"service" | "firstBoot", Measured>>> {
-  return {
-    service: await measureText(unitText(units.service)),
-    firstBoot: await measureText(unitText(units.firstBoot)),
-  };
-}
-
-async function measureAll(
-  texts: InstallWishes["completions"],
-  measureText: MeasureText,
-): Promise<ReadonlyMap<keyof typeof COMPLETION_FILES, Measured>> {
-  const measured = new Map<keyof typeof COMPLETION_FILES, Measured>();
-  for (const [shell, text] of texts) measured.set(shell, await measureText(text));
-  return measured;
 }
 
 function inTheWay(paths: readonly string[]): InstallerProblem {

@@ -61,59 +61,41 @@ export function describeStep(step: Step): string {
   }
 }
 
-/**
- * For people, during the installation: only steps that change what the machine does. `--dry-run` lists the files.
- *
- * @returns null for other steps.
- */
+const NOTABLE: ReadonlySet<Step["kind"]> = new Set(["add-user", "enable", "start", "restart"]);
+
+/** For people, during the installation: only steps that change what the machine does. `--dry-run` lists the files. Null for other steps. */
 export function describeNotable(step: Step): string | null {
-  switch (step.kind) {
-    case "add-user":
-    case "enable":
-    case "start":
-    case "restart":
-      return describeStep(step);
-    case "write-file":
-    case "make-directory":
-    case "set-access":
-    case "make-link":
-    case "remove":
-    case "reload-units":
-      return null;
-  }
+  return NOTABLE.has(step.kind) ? describeStep(step) : null;
 }
 
 /** For `--json`: without content, so never with a key. */
 export function stepForJson(step: Step): Readonly<Record<string, unknown>> {
+  const action = step.kind;
   switch (step.kind) {
     case "make-directory":
-      return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
+    case "set-access":
+      return { action, path: step.path, ...accessForJson(step) };
     case "write-file": {
       const { path, replaces, sizeBytes } = step;
-      return {
-        action: step.kind,
-        path,
-        mode: octal(step.mode),
-        owner: ownerText(step.owner),
-        size_bytes: sizeBytes,
-        replaces,
-      };
+      return { action, path, ...accessForJson(step), size_bytes: sizeBytes, replaces };
     }
-    case "set-access":
-      return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
     case "make-link":
-      return { action: step.kind, path: step.path, target: step.target };
+      return { action, path: step.path, target: step.target };
     case "remove":
-      return { action: step.kind, path: step.path };
+      return { action, path: step.path };
     case "add-user":
-      return { action: step.kind, user: SERVICE_USER };
+      return { action, user: SERVICE_USER };
     case "reload-units":
-      return { action: step.kind };
+      return { action };
     case "enable":
     case "start":
     case "restart":
-      return { action: step.kind, unit: step.unit };
+      return { action, unit: step.unit };
   }
+}
+
+function accessForJson({ mode, owner }: { readonly mode: number; readonly owner: Owner }) {
+  return { mode: octal(mode), owner: ownerText(owner) };
 }
 
 function accessText({ mode, owner }: { readonly mode: number; readonly owner: Owner }): string {

@@ -1,6 +1,87 @@
 /* oxlint-disable approx-constant -- limits are written as their sources print them */
 import type { CatalogRow } from "./catalog.ts";
 
+const SO101_ARM = {
+  kind: "arm",
+  elements: ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"],
+  unit: "deg",
+  zero: "calibrated_mid",
+  limits: {
+    unit: "rad",
+    position: [
+      [-1.91986, 1.91986],
+      [-1.74533, 1.74533],
+      [-1.69, 1.69],
+      [-1.65806, 1.65806],
+      [-2.79253, 2.79253],
+    ],
+    velocity: 3.15,
+  },
+} as const;
+
+const VIPERX_ARM = {
+  kind: "arm",
+  elements: ["waist", "shoulder", "elbow", "forearm_roll", "wrist_angle", "wrist_rotate"],
+  unit: "rad",
+  zero: "driver",
+  limits: {
+    position: [
+      [-3.14159, 3.14159],
+      [-1.85, 1.25],
+      [-1.76, 1.6],
+      [-3.14159, 3.14159],
+      [-1.8, 2.2],
+      [-3.14159, 3.14159],
+    ],
+    velocity: 1.5,
+  },
+} as const;
+
+const YAM_ARM = {
+  kind: "arm",
+  elements: ["joint1", "joint2", "joint3", "joint4", "joint5", "joint6"],
+  unit: "rad",
+  zero: "driver",
+} as const;
+
+const G1_LEFT_ARM = {
+  name: "left_arm",
+  kind: "arm",
+  elements: ["shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw"],
+  unit: "rad",
+  zero: "urdf",
+  limits: {
+    position: [
+      [-3.0892, 2.6704],
+      [-1.5882, 2.2515],
+      [-2.618, 2.618],
+      [-1.0472, 2.0944],
+      [-1.972222054, 1.972222054],
+      [-1.614429558, 1.614429558],
+      [-1.614429558, 1.614429558],
+    ],
+  },
+} as const;
+
+const G1_RIGHT_ARM = {
+  name: "right_arm",
+  kind: "arm",
+  elements: ["shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw"],
+  unit: "rad",
+  zero: "urdf",
+  limits: {
+    position: [
+      [-3.0892, 2.6704],
+      [-2.2515, 1.5882],
+      [-2.618, 2.618],
+      [-1.0472, 2.0944],
+      [-1.972222054, 1.972222054],
+      [-1.614429558, 1.614429558],
+      [-1.614429558, 1.614429558],
+    ],
+  },
+} as const;
+
 /**
  * The ready catalog, version 1. Rows are immutable: a correction is a new .vN id, so that an update of the agent never changes what a
  * robot is taken for. `source` says where the facts of a row come from; none was compared with hardware.
@@ -16,24 +97,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     action_semantics: "joint_position",
     control_rate_hz: 30,
     groups: [
-      {
-        name: "arm",
-        kind: "arm",
-        elements: ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"],
-        unit: "deg",
-        zero: "calibrated_mid",
-        limits: {
-          unit: "rad",
-          position: [
-            [-1.91986, 1.91986],
-            [-1.74533, 1.74533],
-            [-1.69, 1.69],
-            [-1.65806, 1.65806],
-            [-2.79253, 2.79253],
-          ],
-          velocity: 3.15,
-        },
-      },
+      { name: "arm", ...SO101_ARM },
       { name: "gripper", kind: "gripper", unit: "percent", aperture: { closed: 0, open: 100 } },
     ],
     cameras: "user",
@@ -48,43 +112,9 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     action_semantics: "joint_position",
     control_rate_hz: 30,
     groups: [
-      {
-        name: "left_arm",
-        kind: "arm",
-        elements: ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"],
-        unit: "deg",
-        zero: "calibrated_mid",
-        limits: {
-          unit: "rad",
-          position: [
-            [-1.91986, 1.91986],
-            [-1.74533, 1.74533],
-            [-1.69, 1.69],
-            [-1.65806, 1.65806],
-            [-2.79253, 2.79253],
-          ],
-          velocity: 3.15,
-        },
-      },
+      { name: "left_arm", ...SO101_ARM },
       { name: "left_gripper", kind: "gripper", unit: "percent", aperture: { closed: 0, open: 100 } },
-      {
-        name: "right_arm",
-        kind: "arm",
-        elements: ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll"],
-        unit: "deg",
-        zero: "calibrated_mid",
-        limits: {
-          unit: "rad",
-          position: [
-            [-1.91986, 1.91986],
-            [-1.74533, 1.74533],
-            [-1.69, 1.69],
-            [-1.65806, 1.65806],
-            [-2.79253, 2.79253],
-          ],
-          velocity: 3.15,
-        },
-      },
+      { name: "right_arm", ...SO101_ARM },
       { name: "right_gripper", kind: "gripper", unit: "percent", aperture: { closed: 0, open: 100 } },
     ],
     cameras: "user",
@@ -126,43 +156,9 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     action_semantics: "joint_position",
     control_rate_hz: 50,
     groups: [
-      {
-        name: "left_arm",
-        kind: "arm",
-        elements: ["waist", "shoulder", "elbow", "forearm_roll", "wrist_angle", "wrist_rotate"],
-        unit: "rad",
-        zero: "driver",
-        limits: {
-          position: [
-            [-3.14159, 3.14159],
-            [-1.85, 1.25],
-            [-1.76, 1.6],
-            [-3.14159, 3.14159],
-            [-1.8, 2.2],
-            [-3.14159, 3.14159],
-          ],
-          velocity: 1.5,
-        },
-      },
+      { name: "left_arm", ...VIPERX_ARM },
       { name: "left_gripper", kind: "gripper", unit: "ratio", aperture: { closed: 0, open: 1 } },
-      {
-        name: "right_arm",
-        kind: "arm",
-        elements: ["waist", "shoulder", "elbow", "forearm_roll", "wrist_angle", "wrist_rotate"],
-        unit: "rad",
-        zero: "driver",
-        limits: {
-          position: [
-            [-3.14159, 3.14159],
-            [-1.85, 1.25],
-            [-1.76, 1.6],
-            [-3.14159, 3.14159],
-            [-1.8, 2.2],
-            [-3.14159, 3.14159],
-          ],
-          velocity: 1.5,
-        },
-      },
+      { name: "right_arm", ...VIPERX_ARM },
       { name: "right_gripper", kind: "gripper", unit: "ratio", aperture: { closed: 0, open: 1 } },
     ],
     cameras: [
@@ -220,21 +216,9 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     action_semantics: "joint_position",
     control_rate_hz: 30,
     groups: [
-      {
-        name: "left_arm",
-        kind: "arm",
-        elements: ["joint1", "joint2", "joint3", "joint4", "joint5", "joint6"],
-        unit: "rad",
-        zero: "driver",
-      },
+      { name: "left_arm", ...YAM_ARM },
       { name: "left_gripper", kind: "gripper", unit: "ratio", aperture: { closed: 0, open: 1 } },
-      {
-        name: "right_arm",
-        kind: "arm",
-        elements: ["joint1", "joint2", "joint3", "joint4", "joint5", "joint6"],
-        unit: "rad",
-        zero: "driver",
-      },
+      { name: "right_arm", ...YAM_ARM },
       { name: "right_gripper", kind: "gripper", unit: "ratio", aperture: { closed: 0, open: 1 } },
     ],
     cameras: [
@@ -253,58 +237,8 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     action_semantics: "joint_position",
     control_rate_hz: 30,
     groups: [
-      {
-        name: "left_arm",
-        kind: "arm",
-        elements: [
-          "shoulder_pitch",
-          "shoulder_roll",
-          "shoulder_yaw",
-          "elbow",
-          "wrist_roll",
-          "wrist_pitch",
-          "wrist_yaw",
-        ],
-        unit: "rad",
-        zero: "urdf",
-        limits: {
-          position: [
-            [-3.0892, 2.6704],
-            [-1.5882, 2.2515],
-            [-2.618, 2.618],
-            [-1.0472, 2.0944],
-            [-1.972222054, 1.972222054],
-            [-1.614429558, 1.614429558],
-            [-1.614429558, 1.614429558],
-          ],
-        },
-      },
-      {
-        name: "right_arm",
-        kind: "arm",
-        elements: [
-          "shoulder_pitch",
-          "shoulder_roll",
-          "shoulder_yaw",
-          "elbow",
-          "wrist_roll",
-          "wrist_pitch",
-          "wrist_yaw",
-        ],
-        unit: "rad",
-        zero: "urdf",
-        limits: {
-          position: [
-            [-3.0892, 2.6704],
-            [-2.2515, 1.5882],
-            [-2.618, 2.618],
-            [-1.0472, 2.0944],
-            [-1.972222054, 1.972222054],
-            [-1.614429558, 1.614429558],
-            [-1.614429558, 1.614429558],
-          ],
-        },
-      },
+      G1_LEFT_ARM,
+      G1_RIGHT_ARM,
       {
         name: "left_hand",
         kind: "hand",
@@ -354,58 +288,8 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     action_semantics: "joint_position",
     control_rate_hz: 30,
     groups: [
-      {
-        name: "left_arm",
-        kind: "arm",
-        elements: [
-          "shoulder_pitch",
-          "shoulder_roll",
-          "shoulder_yaw",
-          "elbow",
-          "wrist_roll",
-          "wrist_pitch",
-          "wrist_yaw",
-        ],
-        unit: "rad",
-        zero: "urdf",
-        limits: {
-          position: [
-            [-3.0892, 2.6704],
-            [-1.5882, 2.2515],
-            [-2.618, 2.618],
-            [-1.0472, 2.0944],
-            [-1.972222054, 1.972222054],
-            [-1.614429558, 1.614429558],
-            [-1.614429558, 1.614429558],
-          ],
-        },
-      },
-      {
-        name: "right_arm",
-        kind: "arm",
-        elements: [
-          "shoulder_pitch",
-          "shoulder_roll",
-          "shoulder_yaw",
-          "elbow",
-          "wrist_roll",
-          "wrist_pitch",
-          "wrist_yaw",
-        ],
-        unit: "rad",
-        zero: "urdf",
-        limits: {
-          position: [
-            [-3.0892, 2.6704],
-            [-2.2515, 1.5882],
-            [-2.618, 2.618],
-            [-1.0472, 2.0944],
-            [-1.972222054, 1.972222054],
-            [-1.614429558, 1.614429558],
-            [-1.614429558, 1.614429558],
-          ],
-        },
-      },
+      G1_LEFT_ARM,
+      G1_RIGHT_ARM,
       { name: "left_gripper", kind: "gripper", unit: "rad", aperture: { closed: 0, open: 5.4 } },
       { name: "right_gripper", kind: "gripper", unit: "rad", aperture: { closed: 0, open: 5.4 } },
     ],

@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
-
 import canonicalize from "canonicalize";
 
+import { sha256Hex } from "../../platform/crypto.ts";
 import type { Contract } from "./contract.ts";
 
 /** The contract as canonical JSON (RFC 8785): equal contracts give equal bytes. */
@@ -13,5 +12,5 @@ export function contractText(contract: Contract): string {
 
 /** `sha256:` and the hex digest of the canonical text. Used locally to detect changes, and not sent to the service. */
 export function contractDigest(contract: Contract): string {
-  return `sha256:${createHash("sha256").update(contractText(contract)).digest("hex")}`;
+  return `sha256:${sha256Hex(contractText(contract))}`;
 }

@@ -8,6 +8,7 @@
 import { CATALOG_ROWS } from "../catalog/rows.ts";
 import type { Fields } from "../fields.ts";
 import type { FindingList } from "../finding-list.ts";
+import { readKeys } from "../keys.ts";
 import type { Body, Spot } from "./body.ts";
 import type { ContractPath } from "./contract-sources.ts";
 import { contractSource } from "./contract-sources.ts";
@@ -19,13 +20,11 @@ import { normalize } from "./normalize.ts";
 import type { TypeId } from "./robot.ts";
 import { completeRobot } from "./robot.ts";
 import { checkRules } from "./rules.ts";
-import { readBody } from "./shape.ts";
-
-const BASES: ReadonlySet<string> = new Set(CATALOG_ROWS.map(({ robot_type_id: robotTypeId }) => robotTypeId));
+import { BODY } from "./shape.ts";
 
 /** Stage 3: reads the body keys. */
 export function readCustomBody(fields: Fields): Body {
-  return readBody(fields, BASES);
+  return readKeys(fields, BODY);
 }
 
 export interface CustomType {

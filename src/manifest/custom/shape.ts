@@ -1,235 +1,191 @@
-/** Stage 3 of a custom type: reads each key of the body by itself (SPEC sections 2.2 to 2.5). */
+/** Stage 3 of a custom type: the keys of the body, each read by itself (SPEC sections 2.2 to 2.5). */
 import * as allowed from "../../api/robot-terms.ts";
 import { BOUNDS, NAME } from "../../api/robot-terms.ts";
-import type { Fields, Place, Reader } from "../fields.ts";
-import { fail, fieldsOf, read, wrongType } from "../fields.ts";
+import { CATALOG_ROWS } from "../catalog/rows.ts";
+import type { Reader } from "../fields.ts";
+import { described, fail, wrongType } from "../fields.ts";
+import { keysReader, optional, required, withDefault } from "../keys.ts";
 import { nearest } from "../nearest.ts";
-import { below } from "../path.ts";
-import { integer, number, oneOf, string, text } from "../readers.ts";
+import type { Count } from "../readers.ts";
+import { integer, isRepeated, list, number, oneOf, string, text } from "../readers.ts";
 import { shown } from "../shown.ts";
 import { scalarType } from "../yaml/tree.ts";
-import type { Body, Camera, Group, Limits, Normalized, Pair, Scalars, Valued } from "./body.ts";
+import type { Camera, Group, Limits, Normalized, Pair, Scalars, Valued } from "./body.ts";
 
-/** Reads the body keys; `bases` are the ids that can be extended. */
-export function readBody(fields: Fields, bases: ReadonlySet<string>): Body {
-  return {
-    extends: fields.optional("extends", valued(baseId(bases))),
-    topology: fields.optional("topology", valued(oneOf(...allowed.TOPOLOGIES))),
-    action_semantics: fields.optional("action_semantics", valued(oneOf(...allowed.ACTION_SEMANTICS))),
-    gripper: fields.optional("gripper", valued(oneOf(...allowed.GRIPPERS))),
-    control_rate_hz: fields.optional("control_rate_hz", valued(number(BOUNDS.control_rate_hz))),
-    groups: fields.optional("groups", valued(groups)),
-    cameras: fields.optional("cameras", valued(cameras)),
-  };
-}
-
-function baseId(bases: ReadonlySet<string>): Reader<string> {
-  return (place) => {
-    const written = string(place);
-    if (written === undefined || bases.has(written)) return written;
-    const near = nearest(written, bases);
-    const hint = near === undefined ? "" : `; did you mean ${near}?`;
-    fail(place, "extends_unknown", `no catalog type ${shown(written)}${hint}`);
-    return undefined;
-  };
-}
-
-const groups: Reader<readonly Group[]> = (place) => {
-  const names = new Map<string, number>();
-  return items(place, BOUNDS.groups, (item) => readGroup(item, names));
-};
-
-function readGroup(place: Place, names: Map<string, number>): Group | undefined {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
-  const name = fields.required("name", unique(names, readers.name));
-  const group = {
-    path: place.path,
-    offset: place.node.offset,
-    kind: fields.optional("kind", readers.kind),
-    side: fields.optional("side", readers.side),
-    elements: fields.optional("elements", readers.elements),
-    unit: fields.optional("unit", readers.unit),
-    angle_unit: fields.optional("angle_unit", readers.angle_unit),
-    zero: fields.optional("zero", readers.zero),
-    state: fields.optional("state", readers.state),
-    action: fields.optional("action", readers.action),
-    limits: fields.optional("limits", readers.limits),
-    aperture: fields.optional("aperture", readers.aperture),
-    normalized: fields.optional("normalized", readers.normalized),
-    frame: fields.optional("frame", readers.frame),
-    rotation: fields.optional("rotation", readers.rotation),
-  };
-  fields.close();
-  return name === undefined ? undefined : { ...group, name };
-}
-
-const cameras: Reader<readonly Camera[]> = (place) => {
-  const roles = new Map<string, number>();
-  return items(place, BOUNDS.cameras, (item) => readCamera(item, roles));
-};
-
-function readCamera(place: Place, roles: Map<string, number>): Camera | undefined {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
-  const role = fields.required("role", unique(roles, readers.name));
-  const mount = fields.required("mount", readers.mount);
-  const side = fields.optional("side", readers.side);
-  const width = fields.required("width", readers.imageSize);
-  const height = fields.required("height", readers.imageSize);
-  const fps = fields.required("fps", readers.fps);
-  const rotationDegrees = fields.optional("rotation_degrees", rightAngle) ?? 0;
-  const colorSpace = fields.optional("color_space", readers.color_space) ?? "rgb";
-  const pixelDtype = fields.optional("pixel_dtype", readers.pixel_dtype) ?? "uint8";
-  fields.close();
-  if (role === undefined || mount === undefined || width === undefined || height === undefined || fps === undefined)
-    return undefined;
-  const { path, node } = place;
-  const camera = {
-    role,
-    mount,
-    side,
-    width,
-    height,
-    fps,
-    rotation_degrees: rotationDegrees,
-    color_space: colorSpace,
-    pixel_dtype: pixelDtype,
-  };
-  return { path, offset: node.offset, ...camera };
-}
-
-const rightAngle: Reader<Camera["rotation_degrees"]> = (place) => {
-  const written = anyNumber(place);
-  if (written === undefined) return undefined;
-  const degrees = allowed.ROTATION_DEGREES.find((degrees) => degrees === written);
-  if (degrees === undefined) {
-    fail(place, "not_allowed", `${written} is not one of ${allowed.ROTATION_DEGREES.join(", ")}`);
-  }
-  return degrees;
-};
-
-const limits: Reader<Limits> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
-  const read = {
-    unit: fields.optional("unit", valued(oneOf(...allowed.UNITS))),
-    position: fields.optional("position", valued(pairs)),
-    velocity: fields.optional("velocity", valued(positives)),
-  };
-  fields.close();
-  return read;
-};
-
-const aperture: Reader<{ readonly closed: number; readonly open: number }> = (place) => {
-  const fields = fieldsOf(place);
-  const closed = fields?.required("closed", anyNumber);
-  const open = fields?.required("open", anyNumber);
-  fields?.close();
-  return closed === undefined || open === undefined ? undefined : { closed, open };
-};
-
-const normalized: Reader<Normalized> = (place) => {
-  const fields = fieldsOf(place);
-  const fullScale = fields?.required("full_scale", valued(positives));
-  const per = fields?.required("per", oneOf(...allowed.PERIODS));
-  fields?.close();
-  return fullScale === undefined || per === undefined ? undefined : { full_scale: fullScale, per };
-};
-
-const pairs: Reader<readonly Valued<Pair>[]> = (place) => items(place, null, valued(pair));
-
-const pair: Reader<Pair> = (place) => {
-  const [low, high] = items(place, { minimum: 2, maximum: 2 }, anyNumber) ?? [];
-  return low === undefined || high === undefined ? undefined : [low, high];
-};
-
-/** A number, or a list of numbers, all above 0. */
-const positives: Reader<Scalars> = (place) => {
-  const positive = number({ above: 0, maximum: BOUNDS.magnitude });
-  if (place.node.kind === "sequence") return items(place, null, valued(positive));
-  if (place.node.kind === "scalar" && scalarType(place.node) === "number") return positive(place);
-  wrongType(place, "a number or a list of numbers");
-  return undefined;
-};
-
-const anyNumber = number({ minimum: -BOUNDS.magnitude, maximum: BOUNDS.magnitude });
-
-const readName: Reader<string> = (place) => {
+const name: Reader<string> = described({ type: "string", pattern: NAME.source }, (place) => {
   const written = string(place);
   if (written === undefined || NAME.test(written)) return written;
-  fail(place, "name_format", () => `${shown(written)} is not a name: lower-case letters, digits and _ only`);
-  return undefined;
+  return fail(place, "name_format", () => `${shown(written)} is not a name: lower-case letters, digits and _ only`);
+});
+
+const magnitude = number({ minimum: -BOUNDS.magnitude, maximum: BOUNDS.magnitude });
+const positive = number({ above: 0, maximum: BOUNDS.magnitude });
+
+/** A number, or a list of numbers, all above 0. */
+const positives: Reader<Scalars> = described(
+  { anyOf: [positive.schema, { type: "array", items: positive.schema }] },
+  (place) => {
+    if (place.node.kind === "sequence") return list(null, valued(positive))(place);
+    if (place.node.kind === "scalar" && scalarType(place.node) === "number") return positive(place);
+    return wrongType(place, "a number or a list of numbers");
+  },
+);
+
+const numbers = list({ minimum: 2, maximum: 2 }, magnitude);
+const pair: Reader<Pair> = described(numbers.schema ?? {}, (place) => {
+  const [low, high] = numbers(place) ?? [];
+  return low === undefined || high === undefined ? undefined : [low, high];
+});
+
+const rightAngle: Reader<Camera["rotation_degrees"]> = described({ enum: [...allowed.ROTATION_DEGREES] }, (place) => {
+  const written = magnitude(place);
+  const degrees = allowed.ROTATION_DEGREES.find((degrees) => degrees === written);
+  if (written === undefined || degrees !== undefined) return degrees;
+  return fail(place, "not_allowed", `${written} is not one of ${allowed.ROTATION_DEGREES.join(", ")}`);
+});
+
+const limits: Reader<Limits> = keysReader(
+  {
+    unit: optional(
+      valued(oneOf(...allowed.UNITS)),
+      "Unit of these limits, where it is not that of the group. Joints only.",
+    ),
+    position: optional(valued(list(null, valued(pair))), "[low, high] for each element, in element order."),
+    velocity: optional(valued(positives), "Units a second: one number for all elements, or a list."),
+  },
+  (values) => values,
+);
+
+const aperture = keysReader(
+  { closed: required(magnitude, "Of a closed gripper."), open: required(magnitude, "Of an open gripper.") },
+  ({ closed, open }) => (closed === undefined || open === undefined ? undefined : { closed, open }),
+);
+
+const normalized = keysReader(
+  {
+    full_scale: required(valued(positives), "In the group's unit: one number for all elements, or a list."),
+    per: required(oneOf(...allowed.PERIODS), "Whether full_scale is the way of one step or of one second."),
+  },
+  ({ full_scale: fullScale, per }): Normalized | undefined =>
+    fullScale === undefined || per === undefined ? undefined : { full_scale: fullScale, per },
+);
+
+const GROUP = {
+  name: required(valued(name), "left and right as words of it say the side."),
+  kind: optional(valued(oneOf(...allowed.KINDS)), "torso: also a lift or rail."),
+  side: optional(valued(oneOf(...allowed.SIDES)), "As seen from behind the robot. Default: from the name."),
+  elements: optional(valued(uniqueTexts(BOUNDS.elements, name)), "Names in the driver's order."),
+  unit: optional(
+    valued(oneOf(...allowed.UNITS)),
+    "What the driver counts in. calibrated_range: −100 to 100 over the calibrated travel.",
+  ),
+  angle_unit: optional(
+    valued(oneOf(...allowed.ANGLE_UNITS)),
+    "Of a base's theta and an end effector's rotation. Default: rad.",
+  ),
+  zero: optional(
+    valued(oneOf(...allowed.ZEROS)),
+    "Where 0 is: of the URDF, of the driver, or the middle of the calibrated travel.",
+  ),
+  state: optional(
+    valued(uniqueTexts(BOUNDS.state, oneOf(...allowed.STATE_QUANTITIES))),
+    "What is observed. []: nothing.",
+  ),
+  action: optional(valued(oneOf(...allowed.ACTIONS)), "What is commanded. none: nothing."),
+  limits: optional(valued(limits), "How far and how fast each element may move."),
+  aperture: optional(valued(aperture), "Native values of a gripper that is closed and of one that is open."),
+  normalized: optional(
+    valued(normalized),
+    "Commands are unitless in −1 to 1; 1 means full_scale, per step or per second.",
+  ),
+  frame: optional(valued(text(BOUNDS.text)), "The end effector's frame."),
+  rotation: optional(valued(oneOf(...allowed.ROTATIONS)), "How an end effector's rotation is written."),
 };
 
-/** Created once, because a hostile file may have thousands of groups. */
-const readers = {
-  name: valued(readName),
-  kind: valued(oneOf(...allowed.KINDS)),
-  side: valued(oneOf(...allowed.SIDES)),
-  elements: valued(uniqueList(BOUNDS.elements, readName)),
-  unit: valued(oneOf(...allowed.UNITS)),
-  angle_unit: valued(oneOf(...allowed.ANGLE_UNITS)),
-  zero: valued(oneOf(...allowed.ZEROS)),
-  state: valued(uniqueList(BOUNDS.state, oneOf(...allowed.STATE_QUANTITIES))),
-  action: valued(oneOf(...allowed.ACTIONS)),
-  limits: valued(limits),
-  aperture: valued(aperture),
-  normalized: valued(normalized),
-  frame: valued(text(BOUNDS.text)),
-  rotation: valued(oneOf(...allowed.ROTATIONS)),
-  mount: oneOf(...allowed.MOUNTS),
-  imageSize: integer(BOUNDS.image_size_px),
-  fps: valued(number(BOUNDS.fps)),
-  color_space: oneOf("rgb"),
-  pixel_dtype: oneOf("uint8"),
+const group = keysReader(GROUP, ({ name, ...keys }, { path, node: { offset } }): Group | undefined =>
+  name === undefined ? undefined : { path, offset, name, ...keys },
+);
+
+const CAMERA = {
+  role: required(valued(name), "What the policy knows it by: top, left, front, wrist, …"),
+  mount: required(oneOf(...allowed.MOUNTS), "What it moves with."),
+  side: optional(valued(oneOf(...allowed.SIDES)), "Of a wrist camera. Default: from the role."),
+  width: required(integer(BOUNDS.image_size_px), "Pixels of the image as sent."),
+  height: required(integer(BOUNDS.image_size_px), "Pixels of the image as sent."),
+  fps: required(valued(number(BOUNDS.fps)), "Frames a second that are really delivered."),
+  rotation_degrees: withDefault(rightAngle, 0, "Clockwise turn applied before sending."),
+  color_space: withDefault(oneOf("rgb"), "rgb", "rgb, and nothing else."),
+  pixel_dtype: withDefault(oneOf("uint8"), "uint8", "uint8, and nothing else."),
+};
+
+const camera = keysReader(
+  CAMERA,
+  ({ role, mount, width, height, fps, ...keys }, { path, node: { offset } }): Camera | undefined => {
+    if (role === undefined || mount === undefined || width === undefined || height === undefined) return undefined;
+    return fps === undefined ? undefined : { path, offset, role, mount, width, height, fps, ...keys };
+  },
+);
+
+const BASES = CATALOG_ROWS.map(({ robot_type_id: robotTypeId }) => robotTypeId);
+
+const baseId: Reader<string> = described({ enum: BASES }, (place) => {
+  const written = string(place);
+  if (written === undefined || BASES.includes(written)) return written;
+  const near = nearest(written, BASES);
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  return fail(place, "extends_unknown", `no catalog type ${shown(written)}${hint}`);
+});
+
+export const BODY = {
+  extends: optional(
+    valued(baseId),
+    "Catalog type to start from; write only what differs. robot-policy-agent catalog ID shows it.",
+  ),
+  topology: optional(
+    valued(oneOf(...allowed.TOPOLOGIES)),
+    "single_arm, bimanual, or mobile_manipulator where there is a base.",
+  ),
+  action_semantics: optional(
+    valued(oneOf(...allowed.ACTION_SEMANTICS)),
+    "What a command of the policy means to the arms or end effectors.",
+  ),
+  gripper: optional(
+    valued(oneOf(...allowed.GRIPPERS)),
+    "binary: open from aperture 0.5. Default: continuous if a gripper is commanded.",
+  ),
+  control_rate_hz: optional(
+    valued(number(BOUNDS.control_rate_hz)),
+    "Commands a second that the robot takes from the policy.",
+  ),
+  groups: optional(
+    valued(unique(BOUNDS.groups, group, (group) => group.name)),
+    "Vector elements that share a unit. Their order is the order of the vectors: the driver's, never sorted.",
+  ),
+  cameras: optional(valued(unique(BOUNDS.cameras, camera, (camera) => camera.role)), "What the policy sees."),
 };
 
 function valued<T>(reader: Reader<T>): Reader<Valued<T>> {
-  return (place) => {
+  return described(reader.schema ?? {}, (place) => {
     const value = reader(place);
     return value === undefined ? undefined : { value, path: place.path, offset: place.node.offset };
-  };
+  });
 }
 
-interface Count {
-  readonly minimum: number;
-  readonly maximum: number;
+/** A list of items with different names; those whose name was used before are left out. */
+function unique<T>(count: Count, reader: Reader<T>, nameOf: (item: T) => Valued<string>): Reader<readonly T[]> {
+  return described(list(count, reader).schema ?? {}, (place) => {
+    const seen = new Map<string, number>();
+    const newItem: Reader<T> = (item) => {
+      const read = reader(item);
+      if (read === undefined) return undefined;
+      const { value, path, offset } = nameOf(read);
+      return isRepeated({ node: { offset }, path, check: item.check }, value, seen) ? undefined : read;
+    };
+    return list(count, newItem)(place);
+  });
 }
 
-/** The valid items. Invalid items, and a wrong number of items, are findings. */
-function items<T>(place: Place, count: Count | null, reader: Reader<T>): readonly T[] | undefined {
-  const { node, path, check } = place;
-  if (node.kind !== "sequence") {
-    wrongType(place, "a list");
-    return undefined;
-  }
-  const { length } = node.items;
-  if (count !== null && (length < count.minimum || length > count.maximum)) {
-    const bounds = count.minimum === count.maximum ? count.minimum : `${count.minimum} to ${count.maximum}`;
-    fail(place, "list_length", `expected ${bounds} items, found ${length}`);
-  }
-  return node.items
-    .map((item, index) => read({ node: item, path: below(path, index), check }, reader))
-    .filter((item) => item !== undefined);
-}
-
-function uniqueList<T extends string>(count: Count, reader: Reader<T>): Reader<readonly Valued<T>[]> {
-  return (place) => items(place, count, unique(new Map(), valued(reader)));
-}
-
-/** @param seen offsets of the values so far. */
-function unique<T extends string>(seen: Map<string, number>, reader: Reader<Valued<T>>): Reader<Valued<T>> {
-  return (place) => {
-    const read = reader(place);
-    if (read === undefined) return undefined;
-    const first = seen.get(read.value);
-    if (first !== undefined) {
-      const { findings } = place.check;
-      fail(place, "duplicate_name", () => `${read.value} is already used at line ${findings.line(first)}`);
-      return undefined;
-    }
-    seen.set(read.value, read.offset);
-    return read;
-  };
+function uniqueTexts<T extends string>(count: Count, reader: Reader<T>): Reader<readonly Valued<T>[]> {
+  const texts = unique(count, valued(reader), (text) => text);
+  return described({ ...texts.schema, uniqueItems: true }, texts);
 }

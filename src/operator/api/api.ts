@@ -1,24 +1,17 @@
 import { isTooDeep } from "../../client/depth.ts";
 import { readNextCursor } from "../../client/next-cursor.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
-import { readBounded } from "../../platform/files/durable-file.ts";
-import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
+import type { OperatorContext } from "../context.ts";
+import { readGiven } from "../files/read-given.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { joinPages, NAMES_ITSELF } from "../lists/listed.ts";
 import { withService } from "../operator.ts";
+import { refuse } from "../refuse.ts";
 import type { RawRequest, Service } from "../service.ts";
 import { readFields } from "./fields.ts";
-
-export interface ApiFlags extends OperatorFlags {
-  readonly field?: readonly string[];
-  readonly rawField?: readonly string[];
-  readonly input?: string;
-  readonly paginate?: boolean;
-  readonly include?: boolean;
-  readonly dryRun?: boolean;
-}
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] as const;
 /** Above the service's own limit, so that the service answers 413. */
@@ -28,16 +21,13 @@ const PAGE_ITEMS = "1000";
 
 /** `api [METHOD] PATH`: sends any request, and prints the answer unchanged. */
 export async function api(
-  flags: ApiFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   first: string | undefined,
   second: string | undefined,
 ): Promise<ExitCode> {
   const request = await readRequest(flags, context, first, second);
-  if ("problem" in request) {
-    context.terminal.problem(request.problem);
-    return EXIT.usage;
-  }
+  if ("problem" in request) return refuse(request.problem, EXIT.usage, context.terminal);
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRawRequest(request, flags.json === true);
     return flags.paginate === true ? pages(service, request, flags, context) : once(service, request, flags, context);
@@ -47,18 +37,18 @@ export async function api(
 async function once(
   service: Service,
   request: RawRequest,
-  flags: ApiFlags,
+  flags: OperatorFlags,
   { terminal }: OperatorContext,
 ): Promise<ExitCode> {
   const { result, answer } = await service.send(request);
   if (answer?.complete === true) showAnswer(answer, flags, terminal);
-  return result.kind === "ok" ? EXIT.ok : service.failed(result, { body: parseJson(request.body ?? "") });
+  return result.kind === "ok" ? EXIT.ok : service.failed(result, { body: readJson(request.body ?? "") });
 }
 
 async function pages(
   service: Service,
   request: RawRequest,
-  flags: ApiFlags,
+  flags: OperatorFlags,
   { terminal }: OperatorContext,
 ): Promise<ExitCode> {
   const documents: unknown[] = [];
@@ -74,7 +64,7 @@ async function pages(
     if (answer === null) break;
     const undecodable = (detail: string) => service.failed({ kind: "undecodable", status: answer.status, detail });
     if (flags.include === true && flags.json !== true) showHead(answer, terminal);
-    const document = parseJson(textOf(answer));
+    const document = readJson(textOf(answer));
     if (document === undefined) return undecodable("a page of the list is not JSON");
     documents.push(document);
     const cursor = readNextCursor(answer.headers["link"]);
@@ -88,9 +78,9 @@ async function pages(
   return EXIT.ok;
 }
 
-function showAnswer(answer: HttpAnswer, { include, json }: ApiFlags, terminal: Terminal): void {
+function showAnswer(answer: HttpAnswer, { include, json }: OperatorFlags, terminal: Terminal): void {
   const text = textOf(answer);
-  const document = parseJson(text);
+  const document = readJson(text);
   if (json === true && include === true) {
     const { status, headers } = answer;
     terminal.json({ status, headers, body: document === undefined ? text : document });
@@ -110,7 +100,7 @@ function showHead({ status, headers }: HttpAnswer, terminal: Terminal): void {
 type ReadRequest = RawRequest | { readonly problem: Problem };
 
 async function readRequest(
-  flags: ApiFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   first: string | undefined,
   second: string | undefined,
@@ -144,19 +134,12 @@ async function readRequest(
 }
 
 async function readInput(path: string, context: OperatorContext): Promise<string | { readonly problem: Problem }> {
-  const tooLarge = usage(`--input is larger than ${INPUT_LIMIT_BYTES} bytes`, "send less at once");
-  if (path === "-") {
-    const text = await context.readInput(INPUT_LIMIT_BYTES);
-    return text === "too-large" ? tooLarge : text;
+  const bytes = await readGiven(path, INPUT_LIMIT_BYTES, context);
+  if (!("code" in bytes)) return new TextDecoder().decode(bytes);
+  if (bytes.code === "too-large") {
+    return usage(`--input is larger than ${INPUT_LIMIT_BYTES} bytes`, "send less at once");
   }
-  try {
-    const bytes = await readBounded(context.machine.files, path, INPUT_LIMIT_BYTES);
-    return bytes === "too-large" ? tooLarge : new TextDecoder().decode(bytes);
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
-    return usage(`cannot read ${path} (${code})`, "give an existing file, or - for stdin");
-  }
+  return usage(`cannot read ${path} (${bytes.code})`, "give an existing file, or - for stdin");
 }
 
 function usage(what: string, fix: string): { readonly problem: Problem } {
@@ -168,11 +151,7 @@ function textOf({ body }: HttpAnswer): string {
 }
 
 /** @returns undefined for text that is not JSON, or nested too deep to print. */
-function parseJson(text: string): unknown {
-  try {
-    const document: unknown = JSON.parse(text);
-    return isTooDeep(document) ? undefined : document;
-  } catch {
-    return undefined;
-  }
+function readJson(text: string): unknown {
+  const document = parseJson(text);
+  return isTooDeep(document) ? undefined : document;
 }

@@ -7,24 +7,17 @@ import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { Failure } from "../failure.ts";
-import type { ColumnFlags, ListView } from "../lists/columns.ts";
+import type { OperatorFlags } from "../flags.ts";
+import type { ListView } from "../lists/columns.ts";
 import { withColumns } from "../lists/columns.ts";
 import { showRows } from "../lists/show-list.ts";
-import { refuseMissingOperation } from "../missing-operation.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refusePathParameter } from "../path-parameter.ts";
+import { refuse, refuseMissingOperation, refusePathParameter, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-
-export interface AuditFlags extends OperatorFlags, ColumnFlags {
-  readonly since?: string;
-  /** Names or ids. */
-  readonly robot?: readonly string[];
-  readonly refused?: boolean;
-}
 
 /** A change, a registration or a refused registration. */
 interface Entry {
@@ -49,18 +42,12 @@ const SINCE = "30d";
  * `audit`: changes and refused registrations, newest first. `--robot` shows accepted and refused registrations of robots, `--refused` only
  * the refused ones.
  */
-export async function audit(flags: AuditFlags, context: OperatorContext): Promise<ExitCode> {
+export async function audit(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const since = readMoment(flags.since ?? SINCE, "back", machine.clock.wallMs());
-  if (since.kind === "no-moment") {
-    terminal.problem({ code: "usage", what: since.what, fix: since.fix });
-    return EXIT.usage;
-  }
+  if (since.kind === "no-moment") return refuseUsage(since.what, since.fix, terminal);
   const view = withColumns(flags.refused === true ? REFUSED : ENTRIES, flags);
-  if ("code" in view) {
-    terminal.problem(view);
-    return EXIT.usage;
-  }
+  if ("code" in view) return refuse(view, EXIT.usage, terminal);
   if ((flags.robot ?? []).some((robot) => refusePathParameter(robot, terminal))) return EXIT.usage;
   return withService(flags, context, async (service) => {
     const entries: Entry[] = [];
@@ -85,7 +72,7 @@ function fail(failure: Failure, service: Service, { terminal }: OperatorContext)
   );
 }
 
-function sourcesFor({ robot = [], refused }: AuditFlags): readonly ((service: Service) => Promise<Entries>)[] {
+function sourcesFor({ robot = [], refused }: OperatorFlags): readonly ((service: Service) => Promise<Entries>)[] {
   if (robot.length === 0) {
     const refusals = (service: Service) => loadRefusals(service, {});
     return refused === true ? [refusals] : [loadChanges, refusals];
@@ -156,12 +143,12 @@ function entryOfRegistration(record: RegistrationRecord, robot: string): Entry {
     id: "",
     by: actor.label ?? actor.id,
     from: address ?? "",
-    details: changedInWords(changed),
+    details: changedText(changed),
     document: { kind: "registration", robot, ...record },
   };
 }
 
-function changedInWords(changed: RegistrationRecord["changed"]): string {
+function changedText(changed: RegistrationRecord["changed"]): string {
   if (changed === null) return "first registration";
   return `changed: ${changed.length === 0 ? "nothing" : changed.join(", ")}`;
 }

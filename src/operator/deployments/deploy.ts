@@ -4,24 +4,19 @@ import { failureOf } from "../../api/words/deployment-failures.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { ConfirmFlags } from "../confirm.ts";
 import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { itemsIn } from "../lists/listed.ts";
-import { refuseMissingOperation } from "../missing-operation.ts";
 import { withService } from "../operator.ts";
+import { refuseMissingOperation, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import type { Ended, WaitFlags } from "../wait.ts";
+import type { Ended, Look, Waited } from "../wait.ts";
 import { waitTimeout, waitUntilEnded } from "../wait.ts";
 import { currentOn, listDeployments, fetchDeployment } from "./find.ts";
-import { deploymentInWords } from "./words.ts";
-
-export interface DeployFlags extends WaitFlags, ConfirmFlags {
-  readonly robot?: readonly string[];
-  readonly dryRun?: boolean;
-}
+import { deploymentText } from "./words.ts";
 
 const PLACES = flagPlaces({ model: "MODEL", robot: "--robot" });
 
@@ -29,7 +24,7 @@ type Found = Pick<Answered<DeploymentView>, "value" | "document">;
 
 /** `deploy MODEL --robot NAME`: the service retires the robot's previous deployment in the same transaction. */
 export async function deploy(
-  flags: DeployFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   model: string | undefined,
 ): Promise<ExitCode> {
@@ -40,8 +35,7 @@ export async function deploy(
   if (robot === undefined || more.length > 0) {
     const what = robot === undefined ? "no robot is given" : "a deployment is for one robot";
     const fix = robot === undefined ? "give --robot NAME" : "run deploy once per robot, or create a fleet";
-    terminal.problem({ code: "usage", what, fix });
-    return EXIT.usage;
+    return refuseUsage(what, fix, terminal);
   }
   const body = { model, robot };
   return withService(flags, context, async (service) => {
@@ -53,9 +47,9 @@ export async function deploy(
     const waited =
       flags.wait === true
         ? await waitForDeployment(service, result.value, timeoutMs, context)
-        : { exitCode: EXIT.ok, deployment: result.value };
-    if (flags.json === true) terminal.json(waited.deployment.document);
-    else terminal.print(inWords(waited.deployment.value, body, terminal));
+        : { exitCode: EXIT.ok, last: result.value };
+    if (flags.json === true) terminal.json(waited.last.document);
+    else terminal.print(deployedText(waited.last.value, body, terminal));
     return waited.exitCode;
   });
 }
@@ -64,19 +58,19 @@ export async function deploy(
 async function refusedReplacement(
   robot: string,
   service: Service,
-  flags: DeployFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
 ): Promise<ExitCode | null> {
-  const person = confirmationPrompt(flags, context);
-  if (person === null) return null;
+  const prompt = confirmationPrompt(flags, context);
+  if (prompt === null) return null;
   const { terminal, machine } = context;
   const deployments = await listDeployments(service);
   // Without a list of deployments there is nothing to ask about.
   if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
   const replaced = currentOn(robot, itemsIn(deployments.value));
   if (replaced === undefined) return null;
-  terminal.note(`This retires ${deploymentInWords(replaced, machine.clock.wallMs())}.`);
-  return refusedBy(person, "Replace it?", terminal);
+  terminal.note(`This retires ${deploymentText(replaced, machine.clock.wallMs())}.`);
+  return refusedBy(prompt, "Replace it?", terminal);
 }
 
 async function waitForDeployment(
@@ -84,36 +78,22 @@ async function waitForDeployment(
   first: Found,
   timeoutMs: number,
   context: OperatorContext,
-): Promise<{ readonly exitCode: ExitCode; readonly deployment: Found }> {
-  let deployment = first;
+): Promise<Waited<Found>> {
+  const { id } = first.value;
+  const fetch = () => fetchDeployment(service, id);
   // Already ended: no further request, which a service without that operation could not answer.
-  if (endOf(first.value) === null) {
-    const known = await fetchDeployment(service, first.value.id);
-    if (known.kind !== "ok" && isUnknownOperation(known)) {
-      const fix = "the deployment continues; robot-policy fleets show names the robots of a fleet with their state";
-      const exitCode = refuseMissingOperation(
-        "does not show deployments, so there is nothing to wait on",
-        fix,
-        context.terminal,
-      );
-      return { exitCode, deployment };
-    }
+  const known = endOf(first.value) === null ? await fetch() : null;
+  if (known !== null && known.kind !== "ok" && isUnknownOperation(known)) {
+    const lack = "does not show deployments, so there is nothing to wait on";
+    const fix = "the deployment continues; robot-policy fleets show names the robots of a fleet with their state";
+    return { exitCode: refuseMissingOperation(lack, fix, context.terminal), last: first };
   }
-  let isFirst = true;
-  const later = `it continues without this command: robot-policy deployments show ${first.value.id}; --timeout waits longer`;
-  const look = async () => {
-    const result = isFirst
-      ? ({ kind: "ok", status: 200, value: first } as const)
-      : await fetchDeployment(service, first.value.id);
-    isFirst = false;
-    if (result.kind !== "ok") return result;
-    deployment = result.value;
-    const { value } = deployment;
+  const later = `it continues without this command: robot-policy deployments show ${id}; --timeout waits longer`;
+  const look = ({ value }: Found): Look => {
     const summary = `${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`;
-    const ended = endOf(value);
-    return { kind: "ok", status: result.status, value: { lines: [summary], summary, ended } } as const;
+    return { lines: [summary], summary, ended: endOf(value) };
   };
-  return { exitCode: await waitUntilEnded(service, { look, timeoutMs, later }, context), deployment };
+  return waitUntilEnded(service, { first, fetch, look, timeoutMs, later }, context);
 }
 
 /** Null while it is being prepared, or has a status that this program does not know. */
@@ -139,7 +119,7 @@ function endOf(deployment: DeploymentView): Ended | null {
   }
 }
 
-function inWords(
+function deployedText(
   deployment: DeploymentView,
   asked: { readonly model: string; readonly robot: string },
   terminal: Terminal,

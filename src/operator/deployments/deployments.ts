@@ -3,29 +3,21 @@ import { failureOf } from "../../api/words/deployment-failures.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
 import type { ListView } from "../lists/columns.ts";
-import type { ListFlags } from "../lists/flags.ts";
 import { keepListed } from "../lists/listed.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
-import { refuseMissingOperation } from "../missing-operation.ts";
 import { withService } from "../operator.ts";
-import { refusePathParameter } from "../path-parameter.ts";
+import { refuseMissingOperation, refusePathParameter } from "../refuse.ts";
 import { findDeployment, isCurrent, listDeployments, fetchDeployment } from "./find.ts";
-
-export interface DeploymentsListFlags extends ListFlags {
-  readonly robot?: readonly string[];
-  readonly model?: string;
-  readonly status?: string;
-  readonly all?: boolean;
-}
 
 const ASK_BY_ID = "keep the id that deploy prints, and try deployments show ID";
 
 /** `deployments list`: current deployments; with `--all` also retired ones. */
-export async function deploymentsList(flags: DeploymentsListFlags, context: OperatorContext): Promise<ExitCode> {
+export async function deploymentsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   return withService(flags, context, async (service) => {
     const load = async () => {
@@ -35,9 +27,8 @@ export async function deploymentsList(flags: DeploymentsListFlags, context: Oper
         : result;
     };
     const first = await load();
-    if (first.kind !== "ok" && isUnknownOperation(first)) {
+    if (first.kind !== "ok" && isUnknownOperation(first))
       return refuseMissingOperation("does not list its deployments", ASK_BY_ID, terminal);
-    }
     return showList(service, load, deploymentsView(terminal, flags), flags, context, first);
   });
 }
@@ -68,14 +59,14 @@ export async function deploymentsShow(
   });
 }
 
-function isWanted(deployment: DeploymentView, { robot, model, status, all }: DeploymentsListFlags): boolean {
+function isWanted(deployment: DeploymentView, { robot, model, status, all }: OperatorFlags): boolean {
   if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
   if (model !== undefined && deployment.model !== model && deployment.subject_id !== model) return false;
   const { robot: name = null, robot_id: robotId = null } = deployment;
   return robot === undefined || robot.some((wanted) => wanted === name || wanted === robotId);
 }
 
-function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListView<DeploymentView> {
+function deploymentsView(terminal: Terminal, flags: OperatorFlags): ListView<DeploymentView> {
   return {
     headers: ["robot", "model", "status", "reason", "region", "since", "id"],
     prose: ["model", "reason"],
@@ -83,18 +74,18 @@ function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListV
     row: (deployment, nowMs) => [
       deployment.robot ?? deployment.robot_id ?? "",
       deployment.model ?? deployment.subject_id ?? "",
-      statusInWords(deployment, terminal),
+      statusText(deployment, terminal),
       reasonOf(deployment),
       deployment.region ?? "",
       relativeTime(deployment.created_at, nowMs),
       deployment.id,
     ],
     id: ({ id }) => id,
-    empty: emptyInWords(flags),
+    empty: emptyText(flags),
   };
 }
 
-function emptyInWords({ robot, model, status, all }: DeploymentsListFlags): string {
+function emptyText({ robot, model, status, all }: OperatorFlags): string {
   const isFiltered = [robot, model, status].some((flag) => flag !== undefined);
   if (all === true || status !== undefined) return isFiltered ? "No deployment matches." : "Nothing was ever deployed.";
   return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows retired deployments.`;
@@ -105,7 +96,7 @@ function reasonOf(deployment: DeploymentView): string {
   return deployment.status === "retired" ? "" : (failureOf(deployment)?.what ?? "");
 }
 
-function statusInWords({ status }: DeploymentView, terminal: Terminal): string {
+function statusText({ status }: DeploymentView, terminal: Terminal): string {
   switch (status) {
     case "active":
       return terminal.style("good", status);
@@ -122,7 +113,7 @@ function showDeployment(deployment: DeploymentView, terminal: Terminal, nowMs: n
   showFacts(
     [
       ["deployment", deployment.id],
-      ["status", statusInWords(deployment, terminal)],
+      ["status", statusText(deployment, terminal)],
       ["reason", reasonOf(deployment)],
       ["remedy", deployment.status === "retired" ? "" : (failureOf(deployment)?.remedy ?? "")],
       ["robot", named(deployment.robot, deployment.robot_id)],

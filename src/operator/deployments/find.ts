@@ -3,9 +3,9 @@ import type { DeploymentView } from "../../api/deployments.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
+import { refuseUnknown } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
 /** Fetches the deployment: at our service's path, else at the path that clients of other services poll. */
@@ -33,8 +33,7 @@ export async function findDeployment(service: Service, name: string, terminal: T
   const current = currentOn(name, deployments);
   if (current !== undefined) return current.id;
   const what = `no deployment has the id ${name}, and none runs on a robot of that name`;
-  terminal.problem({ code: "not-found", what, fix: "robot-policy deployments list shows all deployments" });
-  return EXIT.rejected;
+  return refuseUnknown(what, "robot-policy deployments list shows all deployments", terminal);
 }
 
 /** The current deployment of the robot with this name or id. */

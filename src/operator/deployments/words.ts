@@ -2,7 +2,7 @@ import type { DeploymentView } from "../../api/deployments.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 
 /** `pi0.5 on arm-7 (active for 3 d)`, for the middle of a sentence. */
-export function deploymentInWords(deployment: DeploymentView, nowMs: number): string {
+export function deploymentText(deployment: DeploymentView, nowMs: number): string {
   const {
     id,
     model,

@@ -6,16 +6,15 @@ import { FindingList } from "../../manifest/finding-list.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { Path } from "../../manifest/path.ts";
 import { below, pointer } from "../../manifest/path.ts";
-import { readBounded } from "../../platform/files/durable-file.ts";
-import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Places } from "./places.ts";
+import type { UnreadFile } from "./read-given.ts";
+import { readGiven } from "./read-given.ts";
 
 /** The service's limit for a request body, which the file becomes. */
 const LIMIT_BYTES = 1_048_576;
-const STDIN = "-";
 
 /** The content of a YAML file that the operator wrote. */
 export interface Written<T> {
@@ -45,10 +44,10 @@ export async function readWritten<T>(
   { subject, reader, hints, json }: WrittenRules<T>,
   context: Pick<OperatorContext, "terminal" | "machine" | "readInput">,
 ): Promise<Written<T> | Unusable> {
-  const name = path === STDIN ? "<stdin>" : path;
-  const bytes = await readBytes(path, context);
-  if (!(bytes instanceof Uint8Array)) return refuse([bytes], null);
-  const reading = readDocument(bytes, { subject, size_limit_bytes: LIMIT_BYTES });
+  const name = path === "-" ? "<stdin>" : path;
+  const bytes = await readGiven(path, LIMIT_BYTES, context);
+  if ("code" in bytes) return refuse([unreadable(bytes, LIMIT_BYTES)], null);
+  const reading = readDocument(bytes, { subject, sizeLimitBytes: LIMIT_BYTES });
   if (reading.kind === "refused") return refuse(reading.findings, bytes);
   const { document } = reading;
   const check: Check = {
@@ -71,35 +70,23 @@ export async function readWritten<T>(
   };
 
   function refuse(findings: readonly Finding[], source: Uint8Array | null): Unusable {
-    const { terminal } = context;
-    for (const text of renderFindings(findings, { path: name, bytes: source, columns: terminal.columns })) {
-      terminal.note(text);
-    }
-    if (json) terminal.json({ findings: findings.map((finding) => Object.assign({ file: name }, finding)) });
-    return { kind: "unusable", exitCode: EXIT.invalid };
+    return refuseFile(findings, { name, bytes: source, json }, context);
   }
+}
+
+/** Reports what is wrong with a file, each at file:line:column. */
+export function refuseFile(
+  findings: readonly Finding[],
+  { name, bytes, json }: { readonly name: string; readonly bytes: Uint8Array | null; readonly json: boolean },
+  { terminal }: Pick<OperatorContext, "terminal">,
+): Unusable {
+  for (const text of renderFindings(findings, { path: name, bytes, columns: terminal.columns })) terminal.note(text);
+  if (json) terminal.json({ findings: findings.map((finding) => Object.assign({ file: name }, finding)) });
+  return { kind: "unusable", exitCode: EXIT.invalid };
 }
 
 function pointerOf(steps: readonly (string | number)[]): string {
   return pointer(steps.reduce<Path>((parent, step) => below(parent, step), null));
-}
-
-async function readBytes(
-  path: string,
-  { machine, readInput }: Pick<OperatorContext, "machine" | "readInput">,
-): Promise<Uint8Array | Finding> {
-  if (path === STDIN) {
-    const text = await readInput(LIMIT_BYTES);
-    return text === "too-large" ? tooLarge() : new TextEncoder().encode(text);
-  }
-  try {
-    const bytes = await readBounded(machine.files, path, LIMIT_BYTES);
-    return bytes === "too-large" ? tooLarge() : bytes;
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
-    return unreadable("file_unreadable", REASONS.get(code) ?? `the file cannot be read (${code})`);
-  }
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -111,10 +98,11 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["EINVAL", "this is not a regular file"],
 ]);
 
-function tooLarge(): Finding {
-  return unreadable("too_large", `the file is larger than ${LIMIT_BYTES} bytes`);
-}
-
-function unreadable(id: string, message: string): Finding {
+/** Why a file cannot be used. */
+export function unreadable({ code }: UnreadFile, limitBytes: number): Finding {
+  const [id, message] =
+    code === "too-large"
+      ? ["too_large", `the file is larger than ${limitBytes} bytes`]
+      : ["file_unreadable", REASONS.get(code) ?? `the file cannot be read (${code})`];
   return { id, severity: "error", loc: "", message, line: 1, column: 1 };
 }

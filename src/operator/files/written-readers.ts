@@ -15,13 +15,11 @@ export function listOf<T>(
   return (place) => {
     const { node, path, check } = place;
     if (node.kind !== "sequence") {
-      wrongType(place, `a list of ${what}`);
-      return undefined;
+      return wrongType(place, `a list of ${what}`);
     }
     const { length } = node.items;
     if (length < minimum || length > maximum) {
-      fail(place, "list_length", `expected ${minimum} to ${maximum} ${what}, found ${length}`);
-      return undefined;
+      return fail(place, "list_length", `expected ${minimum} to ${maximum} ${what}, found ${length}`);
     }
     return node.items.flatMap((item, index) => {
       const value = read({ node: item, path: below(path, index), check }, reader);
@@ -34,8 +32,7 @@ export function listOf<T>(
 export const labelMapping: Reader<Readonly<Record<string, string>>> = (place) => {
   const { node, path, check } = place;
   if (node.kind !== "mapping") {
-    wrongType(place, "a mapping of texts");
-    return undefined;
+    return wrongType(place, "a mapping of texts");
   }
   const labels = node.entries.flatMap(({ key, value }): (readonly [string, string])[] => {
     const text = read({ node: value, path: below(path, key), check }, string);
@@ -50,8 +47,11 @@ const momentSchema = z.iso.datetime({ offset: true });
 export const moment: Reader<string> = (place) => {
   const written = string(place);
   if (written === undefined || isMoment(written)) return written;
-  fail(place, "date_time", `${shown(written)} is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00`);
-  return undefined;
+  return fail(
+    place,
+    "date_time",
+    `${shown(written)} is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00`,
+  );
 };
 
 export function isMoment(text: string): boolean {
@@ -62,6 +62,5 @@ export function isMoment(text: string): boolean {
 export const words: Reader<string> = (place) => {
   const written = string(place);
   if (written !== "") return written;
-  fail(place, "text_format", "expected a non-empty text");
-  return undefined;
+  return fail(place, "text_format", "expected a non-empty text");
 };

@@ -1,37 +1,27 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
-import { READINESS_MODES } from "../../api/fleets.ts";
+import { MEMBERSHIPS, READINESS_MODES } from "../../api/fleets.ts";
 import { fitGroups } from "../../api/words/fit-groups.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
+import { defined } from "../defined.ts";
 import type { Sent } from "../failure.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
 import { readWritten } from "../files/written-file.ts";
 import { isMoment } from "../files/written-readers.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
+import { refuseIncomplete, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import type { WaitFlags } from "../wait.ts";
 import { waitTimeout } from "../wait.ts";
 import type { WrittenFleet } from "./file.ts";
 import { FLEET_HINTS, writtenFleet } from "./file.ts";
-import type { SelectionFlags } from "./selection-flags.ts";
 import { readSelection, selectorInFlags } from "./selection-flags.ts";
 import { showFleet } from "./show-fleet.ts";
 import { endOfCreation, waitForFleet } from "./wait.ts";
-import { momentsInWords } from "./words.ts";
-
-export interface FleetsCreateFlags extends WaitFlags, SelectionFlags {
-  readonly from?: string;
-  readonly name?: string;
-  readonly model?: string;
-  readonly peak?: string;
-  readonly mode?: string;
-  /** `START/END`. */
-  readonly window?: readonly string[];
-  readonly dryRun?: boolean;
-}
+import { withRelativeTimes } from "./words.ts";
 
 const FLAGS = flagPlaces({
   name: "--name",
@@ -42,13 +32,14 @@ const FLAGS = flagPlaces({
   "selection.selector.region": "--region",
   "selection.selector.robot_type_id": "--type",
   "selection.selector.labels": "--label",
+  "selection.membership": "--membership",
   peak_active_robots: "--peak",
   readiness_mode: "--mode",
   operating_windows: "--window",
 });
 
 /** `fleets create`: from flags, from a file, or from both: a flag replaces the file's member. */
-export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorContext): Promise<ExitCode> {
+export async function fleetsCreate(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const timeoutMs = waitTimeout(flags, terminal);
   const fromFlags = readFlags(flags, terminal);
@@ -57,8 +48,9 @@ export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorCo
   const rules = { subject: "fleet", reader, hints: FLEET_HINTS, json: flags.json === true } as const;
   const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
   if (file?.kind === "unusable") return file.exitCode;
-  const body = withDefaults({ ...file?.value, ...fromFlags });
-  if (body === null) return refuseIncomplete({ ...file?.value, ...fromFlags }, flags, terminal);
+  const written = withMembership({ ...file?.value, ...fromFlags }, flags);
+  const body = withDefaults(written);
+  if (body === null) return refuseMissing(written, flags, terminal);
   const places: Places = (loc) =>
     file === null || Object.hasOwn(fromFlags, String(loc[1])) ? FLAGS(loc) : file.places(loc);
   return withService(flags, context, async (service) => {
@@ -69,23 +61,23 @@ export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorCo
     }
     const result = await service.call(operations.createFleet, { body });
     if (result.kind !== "ok")
-      return service.failed(result, { body, places, tell: describeUnmatched(fromFlags.selection) });
+      return service.failed(result, { body, places, describe: describeUnmatched(fromFlags.selection) });
     const created = result.value;
     if (flags.json !== true) terminal.note(`The fleet ${created.value.name} is created (${created.value.id}).`);
     const waited =
       flags.wait === true
         ? await waitForFleet(service, created, endOfCreation, timeoutMs, context)
-        : { exitCode: EXIT.ok, fleet: created };
-    if (flags.json === true) terminal.json(waited.fleet.document);
-    else showFleet(waited.fleet.value, null, terminal, machine.clock.wallMs());
+        : { exitCode: EXIT.ok, last: created };
+    if (flags.json === true) terminal.json(waited.last.document);
+    else showFleet(waited.last.value, null, terminal, machine.clock.wallMs());
     return waited.exitCode;
   });
 }
 
 /** @returns null after reporting what is wrong with the flags. */
-function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet | null {
+function readFlags(flags: OperatorFlags, terminal: Terminal): WrittenFleet | null {
   const usage = (what: string, fix: string): null => {
-    terminal.problem({ code: "usage", what, fix });
+    refuseUsage(what, fix, terminal);
     return null;
   };
   const { name, model, peak, mode, window } = flags;
@@ -93,7 +85,6 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
   if (selection === null) return null;
   if (peak !== undefined && !/^\d{1,9}$/.test(peak))
     return usage(`--peak '${peak}' is not a number`, "give a whole number");
-  const readinessMode = READINESS_MODES.find((each) => each === mode);
   const operatingWindows = window?.map((text) => {
     const [starts_at = "", ends_at = "", ...more] = text.split("/");
     return more.length === 0 && isMoment(starts_at) && isMoment(ends_at) ? { starts_at, ends_at } : null;
@@ -103,14 +94,21 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
     const fix = "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00";
     return usage(`--window '${window?.[unread] ?? ""}' is not START/END`, fix);
   }
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(model === undefined ? {} : { subject: model }),
-    ...(selection === undefined ? {} : { selection }),
-    ...(peak === undefined ? {} : { peak_active_robots: Number(peak) }),
-    ...(readinessMode === undefined ? {} : { readiness_mode: readinessMode }),
-    ...(operatingWindows === undefined ? {} : { operating_windows: operatingWindows.filter((each) => each !== null) }),
-  };
+  return defined({
+    name,
+    subject: model,
+    selection,
+    peak_active_robots: peak === undefined ? undefined : Number(peak),
+    readiness_mode: READINESS_MODES.find((each) => each === mode),
+    operating_windows: operatingWindows?.filter((each) => each !== null),
+  });
+}
+
+/** A flag decides about the selection of a file, too. */
+function withMembership(written: WrittenFleet, flags: OperatorFlags): WrittenFleet {
+  const membership = MEMBERSHIPS.find((each) => each === flags.membership);
+  if (membership === undefined || written.selection === undefined) return written;
+  return { ...written, selection: { ...written.selection, membership } };
 }
 
 type FleetBody = WrittenFleet & Required<Pick<WrittenFleet, "name" | "subject" | "selection">>;
@@ -126,21 +124,18 @@ function withDefaults(written: WrittenFleet): FleetBody | null {
   return { ...written, name, subject, selection, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode };
 }
 
-function refuseIncomplete(written: WrittenFleet, { from }: FleetsCreateFlags, terminal: Terminal): ExitCode {
-  const lacks = [
+function refuseMissing(written: WrittenFleet, { from }: OperatorFlags, terminal: Terminal): ExitCode {
+  const members = [
     ["name", "--name", written.name],
     ["subject", "--model", written.subject],
     ["selection", "--robot, or --site, --region, --type, --label", written.selection],
     ["peak_active_robots", "--peak", written.peak_active_robots ?? written.selection?.robots],
-  ].filter(([, , value]) => value === undefined);
-  const members = lacks.map(([member]) => member).join(", ");
-  const what = from === undefined ? "the description of the fleet is incomplete" : `${from} lacks ${members}`;
-  terminal.problem({ code: "usage", what, fix: `give ${lacks.map(([, flag]) => flag).join("; ")}` });
-  return from === undefined ? EXIT.usage : EXIT.invalid;
+  ] as const;
+  return refuseIncomplete("fleet", from, members, terminal);
 }
 
 /** Reports a selector without a match as the flags that were typed, not as JSON. */
-function describeUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["tell"]> {
+function describeUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["describe"]> {
   return ({ loc, msg, type }) => {
     const selector = selection?.selector;
     if (selector === undefined || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
@@ -157,7 +152,7 @@ async function preview(
   service: Service,
   { selection, subject }: FleetBody,
   places: Places,
-  tell: NonNullable<Sent["tell"]>,
+  describe: NonNullable<Sent["describe"]>,
   { terminal, machine }: OperatorContext,
 ): Promise<ExitCode | null> {
   const body = { ...selection, subject };
@@ -169,12 +164,16 @@ async function preview(
   if (result.kind !== "refused" || result.status !== 422) return null;
   return service.failed(result, {
     body,
-    tell,
+    describe,
     places: (loc) => places(loc[1] === "subject" ? loc : ["body", "selection", ...loc.slice(1)]),
   });
 }
 
 function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, nowMs: number): void {
+  if (total === 0) {
+    terminal.note("No robot matches yet; robots join as they come to match.");
+    return;
+  }
   const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
   const more = total - names.length;
   terminal.note(
@@ -184,6 +183,6 @@ function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, 
     if (fit === "runs" || reason === null) continue;
     const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";
     const state = terminal.style("warn", fit === "lacks" ? "blocked" : "would wait");
-    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${momentsInWords(reason, nowMs)}`);
+    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${withRelativeTimes(reason, nowMs)}`);
   }
 }

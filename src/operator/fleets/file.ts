@@ -1,4 +1,5 @@
 import {
+  MEMBERSHIPS,
   OPERATING_WINDOWS_COUNT,
   PEAK_ACTIVE_ROBOTS,
   READINESS_MODES,
@@ -7,12 +8,14 @@ import {
 import type { Reader } from "../../manifest/fields.ts";
 import { fieldsOf } from "../../manifest/fields.ts";
 import { integer, oneOf } from "../../manifest/readers.ts";
+import { defined } from "../defined.ts";
 import { labelMapping, listOf, moment, words } from "../files/written-readers.ts";
 
 /** A selection has exactly one of both members; the service checks that too. */
 export interface WrittenSelection {
   readonly robots?: readonly string[];
   readonly selector?: WrittenSelector;
+  readonly membership?: (typeof MEMBERSHIPS)[number];
 }
 
 export interface WrittenSelector {
@@ -50,29 +53,24 @@ export const FLEET_HINTS: ReadonlyMap<string, string> = new Map([
 /**
  * Reads a fleet file, whose keys are the members of the request.
  *
- * @param told members from flags, which the file may leave out.
+ * @param fromFlags members from flags, which the file may leave out.
  */
-export function writtenFleet(told: WrittenFleet): Reader<WrittenFleet> {
+export function writtenFleet(fromFlags: WrittenFleet): Reader<WrittenFleet> {
   return (place) => {
     const fields = fieldsOf(place);
     if (fields === undefined) return undefined;
     const take = <T>(key: keyof WrittenFleet, reader: Reader<T>) =>
-      Object.hasOwn(told, key) ? fields.optional(key, reader) : fields.required(key, reader);
-    const name = take("name", words);
-    const subject = take("subject", words);
-    const selected = take("selection", selection);
-    const peakActiveRobots = fields.optional("peak_active_robots", integer(PEAK));
-    const readinessMode = fields.optional("readiness_mode", oneOf(...READINESS_MODES));
-    const operatingWindows = fields.optional("operating_windows", listOf(operatingWindow, "windows", WINDOWS));
+      Object.hasOwn(fromFlags, key) ? fields.optional(key, reader) : fields.required(key, reader);
+    const written = defined({
+      name: take("name", words),
+      subject: take("subject", words),
+      selection: take("selection", selection),
+      peak_active_robots: fields.optional("peak_active_robots", integer(PEAK)),
+      readiness_mode: fields.optional("readiness_mode", oneOf(...READINESS_MODES)),
+      operating_windows: fields.optional("operating_windows", listOf(operatingWindow, "windows", WINDOWS)),
+    });
     fields.close();
-    return {
-      ...(name === undefined ? {} : { name }),
-      ...(subject === undefined ? {} : { subject }),
-      ...(selected === undefined ? {} : { selection: selected }),
-      ...(peakActiveRobots === undefined ? {} : { peak_active_robots: peakActiveRobots }),
-      ...(readinessMode === undefined ? {} : { readiness_mode: readinessMode }),
-      ...(operatingWindows === undefined ? {} : { operating_windows: operatingWindows }),
-    };
+    return written;
   };
 }
 
@@ -82,9 +80,11 @@ const WINDOWS = { minimum: 0, maximum: OPERATING_WINDOWS_COUNT.maximum };
 const selection: Reader<WrittenSelection> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const robots = fields.optional("robots", listOf(words, "robots", SELECTION_ROBOTS_COUNT));
-  const selected = fields.optional("selector", selector);
-  fields.optional("membership", oneOf("snapshot"));
+  const selected = defined({
+    robots: fields.optional("robots", listOf(words, "robots", SELECTION_ROBOTS_COUNT)),
+    selector: fields.optional("selector", selector),
+    membership: fields.optional("membership", oneOf(...MEMBERSHIPS)),
+  });
   fields.close();
   const written = place.node.kind === "mapping" ? place.node.entries.map(({ key }) => key) : [];
   const ways = ["robots", "selector"].filter((way) => written.includes(way));
@@ -92,26 +92,20 @@ const selection: Reader<WrittenSelection> = (place) => {
     const message = "exactly one of robots and selector is required";
     place.check.findings.error("selection", place.path, place.node.offset, message);
   }
-  return {
-    ...(robots === undefined ? {} : { robots }),
-    ...(selected === undefined ? {} : { selector: selected }),
-  };
+  return selected;
 };
 
 const selector: Reader<WrittenSelector> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const site = fields.optional("site", words);
-  const region = fields.optional("region", words);
-  const robotTypeId = fields.optional("robot_type_id", words);
-  const labels = fields.optional("labels", labelMapping);
+  const written = defined({
+    site: fields.optional("site", words),
+    region: fields.optional("region", words),
+    robot_type_id: fields.optional("robot_type_id", words),
+    labels: fields.optional("labels", labelMapping),
+  });
   fields.close();
-  return {
-    ...(site === undefined ? {} : { site }),
-    ...(region === undefined ? {} : { region }),
-    ...(robotTypeId === undefined ? {} : { robot_type_id: robotTypeId }),
-    ...(labels === undefined ? {} : { labels }),
-  };
+  return written;
 };
 
 const operatingWindow: Reader<{ readonly starts_at: string; readonly ends_at: string }> = (place) => {

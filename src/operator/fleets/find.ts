@@ -3,8 +3,8 @@ import type { FleetView } from "../../api/fleets.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
+import { refuseAmbiguous, refuseUnknown } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
 /** A fleet, and the service's answer. */
@@ -28,14 +28,9 @@ export async function findFleet(service: Service, name: string, terminal: Termin
   const [first, ...more] = fleets.filter(({ value }) => value.name === name);
   if (first !== undefined && more.length === 0) return first;
   const fix = "robot-policy fleets list shows all fleets";
-  if (first === undefined) {
-    terminal.problem({ code: "not-found", what: `no fleet has the name or id ${name}`, fix });
-    return EXIT.rejected;
-  }
-  const ids = [first, ...more].map(({ value }) => value.id).join(", ");
-  const what = `${more.length + 1} fleets are named ${name}`;
-  terminal.problem({ code: "ambiguous", what, fix: `give the id of one: ${ids}` });
-  return EXIT.usage;
+  if (first === undefined) return refuseUnknown(`no fleet has the name or id ${name}`, fix, terminal);
+  const ids = [first, ...more].map(({ value }) => value.id);
+  return refuseAmbiguous(`${ids.length} fleets are named ${name}`, ids, terminal);
 }
 
 /** Fetches a fleet, from the list where the service has no operation for a single one. */

@@ -3,10 +3,9 @@ import type { FleetNeed } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { isUnknownOperation } from "../failure.ts";
-import { itemsIn } from "../lists/listed.ts";
+import { listIfOffered } from "../if-offered.ts";
 import type { Service } from "../service.ts";
-import { blockerOf, firstClause, momentsInWords } from "./words.ts";
+import { blockerOf, firstClause, withRelativeTimes } from "./words.ts";
 
 /** A fleet, and the actions that it needs from an operator. */
 export interface FleetWithNeeds {
@@ -19,9 +18,10 @@ export type KnownNeeds = ReadonlyMap<string, readonly FleetNeed[]>;
 
 /** Fetches the needs of all fleets; null where the service has no such operation. */
 export async function loadNeeds(service: Service): Promise<CallResult<KnownNeeds | null>> {
-  const result = await service.listAll(beyondSpec.listFleetNeeds, ({ items }) => items);
-  if (result.kind !== "ok") return isUnknownOperation(result) ? { kind: "ok", status: 200, value: null } : result;
-  return { ...result, value: new Map(itemsIn(result.value).map(({ fleet_id: fleetId, needs }) => [fleetId, needs])) };
+  const result = await listIfOffered(service, beyondSpec.listFleetNeeds, ({ items }) => items);
+  if (result.kind !== "ok") return result;
+  const needs = result.value?.map(({ fleet_id: fleetId, needs: own }) => [fleetId, own] as const) ?? null;
+  return { ...result, value: needs === null ? null : new Map(needs) };
 }
 
 /** The fleet's needs from the service, else its documented `blocker`. */
@@ -44,9 +44,9 @@ export function showNeeds(fleets: readonly FleetWithNeeds[], terminal: Terminal,
   const groups = groupNeeds(fleets, nowMs);
   for (const { names, reason, action } of groups.slice(0, SHOWN.groups)) {
     const others = names.length - SHOWN.names;
-    const told = `${names.slice(0, SHOWN.names).join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
+    const text = `${names.slice(0, SHOWN.names).join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
     terminal.print("");
-    terminal.sentence(`${terminal.style("bold", told)}: ${reason}`);
+    terminal.sentence(`${terminal.style("bold", text)}: ${reason}`);
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
   const more = groups.length - SHOWN.groups;
@@ -69,8 +69,8 @@ export function groupNeeds(fleets: readonly FleetWithNeeds[], nowMs: number): re
     .map((group) => {
       const { reason = "", action = "" } = group[0] ?? {};
       const names = group.map(({ name }) => name);
-      const told = names.length > 1 ? `${firstClause(reason)}.` : reason;
-      return { names, reason: momentsInWords(told, nowMs), action };
+      const text = names.length > 1 ? `${firstClause(reason)}.` : reason;
+      return { names, reason: withRelativeTimes(text, nowMs), action };
     })
     .toSorted((left, right) => right.names.length - left.names.length);
 }

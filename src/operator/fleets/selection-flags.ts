@@ -1,15 +1,9 @@
 import type { Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
+import { defined } from "../defined.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { refuseUsage } from "../refuse.ts";
 import type { WrittenSelection, WrittenSelector } from "./file.ts";
-
-/** Selects robots by name, or by a selector. */
-export interface SelectionFlags {
-  readonly robot?: readonly string[];
-  readonly site?: string;
-  readonly region?: string;
-  readonly type?: string;
-  readonly label?: readonly string[];
-}
 
 /** Parses `team=a`. @returns null after reporting a label without `=`, or one that is given twice. */
 export function readLabels(texts: readonly string[], terminal: Terminal): Readonly<Record<string, string>> | null {
@@ -17,17 +11,12 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
   for (const text of texts) {
     const at = text.indexOf("=");
     if (at < 1) {
-      terminal.problem({
-        code: "usage",
-        what: `--label '${text}' is not name=value`,
-        fix: "write it as --label cell=4",
-      });
+      refuseUsage(`--label '${text}' is not name=value`, "write it as --label cell=4", terminal);
       return null;
     }
     const name = text.slice(0, at);
     if (labels.has(name)) {
-      const what = `--label '${name}' is given twice`;
-      terminal.problem({ code: "usage", what, fix: "a label has one value; leave one of them out" });
+      refuseUsage(`--label '${name}' is given twice`, "a label has one value; leave one of them out", terminal);
       return null;
     }
     labels.set(name, text.slice(at + 1));
@@ -36,26 +25,19 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
 }
 
 /** @returns undefined without selection flags; null after reporting what is wrong with them. */
-export function readSelection(flags: SelectionFlags, terminal: Terminal): WrittenSelection | undefined | null {
+export function readSelection(flags: OperatorFlags, terminal: Terminal): WrittenSelection | undefined | null {
   const { robot, site, region, type, label } = flags;
   const isSelector = [site, region, type, label].some((flag) => flag !== undefined);
   if (robot !== undefined && isSelector) {
     const fix = "name robots with --robot, or select them with --site, --region, --type and --label";
-    terminal.problem({ code: "usage", what: "--robot and a selector were both given", fix });
+    refuseUsage("--robot and a selector were both given", fix, terminal);
     return null;
   }
   if (robot !== undefined) return { robots: robot };
   if (!isSelector) return undefined;
   const labels = readLabels(label ?? [], terminal);
   if (labels === null) return null;
-  return {
-    selector: {
-      ...(site === undefined ? {} : { site }),
-      ...(region === undefined ? {} : { region }),
-      ...(type === undefined ? {} : { robot_type_id: type }),
-      ...(label === undefined ? {} : { labels }),
-    },
-  };
+  return { selector: defined({ site, region, robot_type_id: type, labels: label === undefined ? undefined : labels }) };
 }
 
 /** A selector as the flags that make it, quoted for a shell. */

@@ -1,4 +1,4 @@
-import type { FleetDetails, FleetMemberView, FleetNeed } from "../../api/fleet-details.ts";
+import type { FleetDetails, FleetMemberView, FleetNeed, MembershipChange } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
 import type { Terminal } from "../../platform/terminal.ts";
@@ -7,24 +7,24 @@ import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showEndpoints } from "../models/endpoints.ts";
 import { withNeeds } from "./needs.ts";
-import { countsAsBar, countsInWords, estimateInWords, statusInWords, minuteInWords, momentsInWords } from "./words.ts";
+import { countsAsBar, countsText, estimateText, statusText, minuteText, withRelativeTimes } from "./words.ts";
 
 /** Members named per group; the rest is counted. */
 const NAMED_ROBOTS = 12;
-/** Display limits for windows and generations. */
-const SHOWN = { windows: 5, generations: 10 } as const;
+/** Display limits. */
+const SHOWN = { windows: 5, generations: 10, membershipChanges: 10 } as const;
 
 /** Display order: members that need an action first. */
 const STATES = ["blocked", "waiting", "ready", "active"] as const;
 
 /** Shows a fleet; the reasons why it is not ready come first. */
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
-  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
+  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusText(fleet, terminal)}  ${fleet.id}`);
   for (const { reason, action } of needsOf(fleet, details)) {
-    terminal.sentence(momentsInWords(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
+    terminal.sentence(withRelativeTimes(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
-  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots, details?.waiting)}`);
+  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsText(fleet.robots, details?.waiting)}`);
   terminal.print("");
   showFleetFacts(fleet, details, terminal, nowMs);
   if (details === null) return;
@@ -32,6 +32,7 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
   showFleetEndpoints(details, terminal, nowMs);
   showWindows(details.operating_windows, terminal, nowMs);
   showGenerations(details.generations, terminal, nowMs);
+  showMembershipChanges(details.membership_changes ?? [], terminal, nowMs);
 }
 
 /** The fleet's needs; only the blocker where the service shows no details. */
@@ -47,9 +48,9 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
     [
       ["model", `${fleet.subject}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
       ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
-      ["estimate", estimateInWords(fleet)],
+      ["estimate", estimateText(fleet)],
       ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
-      ["members", details === null ? "" : selectionInWords(details.selection)],
+      ["members", details === null ? "" : selectionText(details)],
       ["created", relativeTime(details?.created_at, nowMs)],
       ["updated", relativeTime(details?.updated_at, nowMs)],
     ],
@@ -57,35 +58,55 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
   );
 }
 
-function selectionInWords(selection: FleetDetails["selection"]): string {
+function selectionText({ selection, membership_changes: changes }: FleetDetails): string {
   if (selection.selector === null) return "named one by one";
   const { labels, ...filters } = selection.selector;
-  const told = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
+  const parts = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${value}`],
   );
-  return `${told.join(", ")}, as of its creation`;
+  return `${parts.join(", ")}, ${membershipText(selection, changes)}`;
+}
+
+function membershipText(
+  { membership }: FleetDetails["selection"],
+  changes: FleetDetails["membership_changes"],
+): string {
+  if (membership === "follow") return "joining and leaving as they match";
+  return changes === undefined ? "as of its creation" : "as of when it stopped following them";
 }
 
 function showMembers(members: readonly FleetMemberView[], terminal: Terminal, nowMs: number): void {
-  const { compare } = new Intl.Collator("en", { numeric: true });
   const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
   const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
   for (const group of ordered) {
     const [first] = group;
     if (first === undefined) continue;
     const { state, reason } = first;
-    const count = `${group.length} ${group.length === 1 ? "robot" : "robots"}`;
     const style = STYLES[state];
     terminal.print("");
-    const why = reason === null ? "" : `: ${momentsInWords(reason, nowMs)}`;
-    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${count}${why}`);
-    const names = group
-      .map(({ robot }) => robot)
-      .toSorted(compare)
-      .slice(0, NAMED_ROBOTS);
-    const more = group.length - names.length;
-    terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");
+    const why = reason === null ? "" : `: ${withRelativeTimes(reason, nowMs)}`;
+    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${robotCount(group)}${why}`);
+    showNames(group, terminal);
   }
+  const offline = members.filter(({ status }) => status === "offline");
+  if (offline.length === 0) return;
+  terminal.print("");
+  terminal.sentence(`${terminal.style("warn", "offline")}, ${robotCount(offline)}: no heartbeats arrive`);
+  showNames(offline, terminal);
+}
+
+function robotCount({ length }: readonly FleetMemberView[]): string {
+  return `${length} ${length === 1 ? "robot" : "robots"}`;
+}
+
+function showNames(members: readonly FleetMemberView[], terminal: Terminal): void {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const names = members
+    .map(({ robot }) => robot)
+    .toSorted(compare)
+    .slice(0, NAMED_ROBOTS);
+  const more = members.length - names.length;
+  terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");
 }
 
 const STYLES = { blocked: "bad", waiting: "warn", ready: "good", active: "good" } as const;
@@ -114,7 +135,7 @@ function showWindows(windows: FleetDetails["operating_windows"], terminal: Termi
     const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
     const when = startsMs <= nowMs ? `open, closes ${relativeTime(ends_at, nowMs)}` : relativeTime(starts_at, nowMs);
     terminal.print(
-      `  ${minuteInWords(starts_at)} to ${minuteInWords(ends_at)}  ${shortDuration(endsMs - startsMs)}, ${when}`,
+      `  ${minuteText(starts_at)} to ${minuteText(ends_at)}  ${shortDuration(endsMs - startsMs)}, ${when}`,
     );
   }
   if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
@@ -138,4 +159,19 @@ function showGenerations(generations: FleetDetails["generations"], terminal: Ter
   );
   noteHidden(hidden, DOCUMENT_REMEDY, terminal);
   if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
+}
+
+function showMembershipChanges(changes: readonly MembershipChange[], terminal: Terminal, nowMs: number): void {
+  if (changes.length === 0) return;
+  terminal.print("");
+  const hidden = terminal.table(
+    ["robot", "membership", "when", "why"],
+    changes
+      .slice(0, SHOWN.membershipChanges)
+      .map(({ robot, change, at, reason }) => [robot, change.replace("_", " "), relativeTime(at, nowMs), reason]),
+    ["why"],
+    [],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+  if (changes.length > SHOWN.membershipChanges) terminal.print("and earlier: robot-policy audit");
 }

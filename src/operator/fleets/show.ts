@@ -1,8 +1,9 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
-import { callIfOffered } from "../missing-operation.ts";
+import type { OperatorContext } from "../context.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { callIfOffered } from "../if-offered.ts";
 import { withService } from "../operator.ts";
 import { findFleet } from "./find.ts";
 import { showFleet } from "./show-fleet.ts";

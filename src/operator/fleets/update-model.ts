@@ -2,27 +2,22 @@ import { operations } from "../../api/api.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { ConfirmFlags } from "../confirm.ts";
 import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
-import type { WaitFlags } from "../wait.ts";
 import { waitTimeout } from "../wait.ts";
 import { findFleet } from "./find.ts";
 import { showFleet } from "./show-fleet.ts";
 import { endOfCreation, endOfUpdate, waitForFleet } from "./wait.ts";
-import { countsInWords } from "./words.ts";
-
-export interface FleetsUpdateModelFlags extends WaitFlags, ConfirmFlags {
-  readonly dryRun?: boolean;
-}
+import { countsText } from "./words.ts";
 
 const PLACES = flagPlaces({ subject: "MODEL" });
 
 /** `fleets update-model FLEET MODEL`: the current model serves until the new one is ready. */
 export async function fleetsUpdateModel(
-  flags: FleetsUpdateModelFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   name: string | undefined,
   model: string | undefined,
@@ -41,13 +36,13 @@ export async function fleetsUpdateModel(
     const result = await service.call(operations.updateFleetModel, input);
     if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
     const asked = result.value;
-    if (flags.json !== true) terminal.note(startInWords(asked.value, model));
+    if (flags.json !== true) terminal.note(startedText(asked.value, model));
     const waited =
       flags.wait === true
         ? await waitForFleet(service, asked, endOf(asked.value), timeoutMs, context)
-        : { exitCode: EXIT.ok, fleet: asked };
-    if (flags.json === true) terminal.json(waited.fleet.document);
-    else showFleet(waited.fleet.value, null, terminal, machine.clock.wallMs());
+        : { exitCode: EXIT.ok, last: asked };
+    if (flags.json === true) terminal.json(waited.last.document);
+    else showFleet(waited.last.value, null, terminal, machine.clock.wallMs());
     return waited.exitCode;
   });
 }
@@ -55,18 +50,18 @@ export async function fleetsUpdateModel(
 /** Null where the operator agrees, or is not asked. */
 async function refusedUpdate(
   { name, subject, robots, update }: FleetView,
-  flags: FleetsUpdateModelFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
 ): Promise<ExitCode | null> {
-  const person = confirmationPrompt(flags, context);
-  if (person === null) return null;
+  const prompt = confirmationPrompt(flags, context);
+  if (prompt === null) return null;
   const { terminal } = context;
-  terminal.note(`This updates ${name}, which uses ${subject}: ${countsInWords(robots)}.`);
+  terminal.note(`This updates ${name}, which uses ${subject}: ${countsText(robots)}.`);
   if (update !== null && update !== undefined) terminal.note(`It replaces the update to ${update.subject}.`);
-  return refusedBy(person, "Update it?", terminal);
+  return refusedBy(prompt, "Update it?", terminal);
 }
 
-function startInWords({ name, update, subject }: FleetView, model: string): string {
+function startedText({ name, update, subject }: FleetView, model: string): string {
   if (update === null || update === undefined) return `${name} uses ${subject} already; there is nothing to update.`;
   return `${name} is being updated to ${model}; ${subject} serves until that is ready.`;
 }

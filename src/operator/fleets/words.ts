@@ -8,7 +8,7 @@ import { relativeTime, shortDuration } from "../../platform/text/relative-time.t
 
 const BAR_CELLS = 20;
 
-export function statusInWords({ status }: Pick<FleetView, "status">, terminal: Terminal): string {
+export function statusText({ status }: Pick<FleetView, "status">, terminal: Terminal): string {
   switch (status) {
     case "ready":
       return terminal.style("good", status);
@@ -21,13 +21,13 @@ export function statusInWords({ status }: Pick<FleetView, "status">, terminal: T
 }
 
 /** `3 ready, 1 blocked of 10`, without states that have no robot. */
-export function countsInWords(robots: FleetView["robots"], waitingFor?: WaitingCounts | null): string {
+export function countsText(robots: FleetView["robots"], waitingFor?: WaitingCounts | null): string {
   const { registered, active, ready, blocked } = robots;
   const overThePeak = waitingOf(robots, waitingFor)?.peak ?? 0;
   const waiting = robots.waiting - overThePeak;
   const states = Object.entries({ active, ready, [OVER_THE_PEAK]: overThePeak, waiting, blocked });
-  const told = states.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
-  return told.length === 0 ? `${registered} robots` : `${told.join(", ")} of ${registered}`;
+  const parts = states.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
+  return parts.length === 0 ? `${registered} robots` : `${parts.join(", ")} of ${registered}`;
 }
 
 /** `█` for active and ready robots, `▒` for waiting ones, `░` for blocked ones. */
@@ -44,7 +44,7 @@ export function countsAsBar({ registered, active, ready, blocked }: FleetView["r
 }
 
 /** `ready in 2 min to 4 min`; empty without an estimate. */
-export function estimateInWords({ readiness_estimate: readinessEstimate }: FleetView): string {
+export function estimateText({ readiness_estimate: readinessEstimate }: FleetView): string {
   if (readinessEstimate === null || readinessEstimate === undefined) return "";
   const { lower_seconds: lowerSeconds, upper_seconds: upperSeconds } = readinessEstimate;
   const [lower, upper] = [shortDuration(lowerSeconds * 1000), shortDuration(upperSeconds * 1000)];
@@ -66,9 +66,9 @@ export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[], nowMs: n
 }
 
 function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[], nowMs: number): string {
-  if (need !== undefined) return momentsInWords(firstClause(need.reason), nowMs);
+  if (need !== undefined) return withRelativeTimes(firstClause(need.reason), nowMs);
   const { registered, blocked, waiting } = fleet.robots;
-  if (fleet.status !== "degraded") return estimateInWords(fleet);
+  if (fleet.status !== "degraded") return estimateText(fleet);
   if (blocked > 0) return `${blocked} of ${robots(registered)} cannot run its model`;
   return `an inference endpoint fails; ${robots(waiting)} ${waiting === 1 ? "waits" : "wait"}`;
 }
@@ -82,9 +82,9 @@ const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g;
 const DAY_MS = 86_400_000;
 
 /** Adds relative times to a service's text: `since 10:43Z (12 min ago)`, `until 2026-11-25 08:00Z (in 3 d)`, `until 2030-01-31 08:00Z`. */
-export function momentsInWords(text: string, nowMs: number): string {
+export function withRelativeTimes(text: string, nowMs: number): string {
   return text.replaceAll(MOMENT, (iso) => {
-    const [date, minute] = [iso.slice(0, 10), minuteInWords(iso)];
+    const [date, minute] = [iso.slice(0, 10), minuteText(iso)];
     const relative = relativeTime(iso, nowMs);
     if (relative === date) return minute;
     const isNear = Math.abs(Date.parse(iso) - nowMs) < DAY_MS;
@@ -93,7 +93,7 @@ export function momentsInWords(text: string, nowMs: number): string {
 }
 
 /** `2030-01-31 08:00Z`. @param iso in UTC. */
-export function minuteInWords(iso: string): string {
+export function minuteText(iso: string): string {
   return `${iso.slice(0, 16).replace("T", " ")}Z`;
 }
 

@@ -4,20 +4,16 @@ import { keysEndingWith, keysInWords } from "../../api/words/key-lineage.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { ConfirmFlags } from "../confirm.ts";
 import { confirmationPrompt, refusedBy } from "../confirm.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { withService } from "../operator.ts";
-import { refusePathParameter } from "../path-parameter.ts";
+import { refuse, refuseAmbiguous, refusePathParameter, refuseUnknown } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { ownUseOf } from "./own-key.ts";
 import { shownKey } from "./words.ts";
-
-export interface KeysRevokeFlags extends OperatorFlags, ConfirmFlags {
-  readonly dryRun?: boolean;
-}
 
 /** An id of our own service. */
 const OUR_ID = /^key_[0-9a-z]{26}$/;
@@ -27,7 +23,7 @@ const OUR_ID = /^key_[0-9a-z]{26}$/;
  * own key, or a key whose revocation also ends other keys.
  */
 export async function keysRevoke(
-  flags: KeysRevokeFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   name: string | undefined,
 ): Promise<ExitCode> {
@@ -65,25 +61,23 @@ async function refusedRevocation(
   key: ApiKeyView,
   ending: readonly ApiKeyView[],
   service: Service,
-  flags: KeysRevokeFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
 ): Promise<ExitCode | null> {
   const { terminal, machine } = context;
   const ownUse = await ownUseOf([key, ...ending], service, context);
-  const person = confirmationPrompt(flags, context);
-  if (person === null) {
+  const prompt = confirmationPrompt(flags, context);
+  if (prompt === null) {
     if (ownUse !== null) {
       const what = `you use the key ${key.label ?? key.id} yourself: ${ownUse}`;
       const fix =
         "create another one first: robot-policy keys create LABEL --independent; or lock yourself out with --yes";
-      terminal.problem({ code: "own-key", what, fix });
-      return EXIT.usage;
+      return refuse({ code: "own-key", what, fix }, EXIT.usage, terminal);
     }
     if (ending.length === 0) return null;
     const what = `revoking the key ${key.label ?? key.id} also ends ${keysInWords(ending.length)}`;
     const fix = "robot-policy keys list shows them; give --yes to revoke all of them";
-    terminal.problem({ code: "keys-end-too", what, fix });
-    return EXIT.usage;
+    return refuse({ code: "keys-end-too", what, fix }, EXIT.usage, terminal);
   }
   const shown = shownKey(key);
   const name = `the key ${key.label ?? key.id}${shown === "" ? "" : ` (${shown})`}`;
@@ -99,7 +93,7 @@ async function refusedRevocation(
   if (ownUse !== null) {
     terminal.note(`${terminal.style("warn", "You use it yourself")}: ${ownUse}. You need another one afterwards.`);
   }
-  return refusedBy(person, "It cannot be undone. Revoke it?", terminal);
+  return refusedBy(prompt, "It cannot be undone. Revoke it?", terminal);
 }
 
 const LABELS_SHOWN = 5;
@@ -131,15 +125,9 @@ async function findKey(service: Service, name: string, terminal: Terminal): Prom
   );
   if (first === undefined) {
     const fix = "robot-policy keys list shows all keys";
-    terminal.problem({ code: "not-found", what: `no valid key has the id or label ${name}`, fix });
-    return EXIT.rejected;
+    return refuseUnknown(`no valid key has the id or label ${name}`, fix, terminal);
   }
   if (more.length === 0) return { key: first, keys };
-  const ids = [first, ...more].map(({ id }) => id).join(", ");
-  terminal.problem({
-    code: "ambiguous",
-    what: `${more.length + 1} keys are labelled ${name}`,
-    fix: `give the id of one: ${ids}`,
-  });
-  return EXIT.usage;
+  const ids = [first, ...more].map(({ id }) => id);
+  return refuseAmbiguous(`${ids.length} keys are labelled ${name}`, ids, terminal);
 }

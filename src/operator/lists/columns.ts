@@ -1,5 +1,6 @@
 import { nearest } from "../../manifest/nearest.ts";
 import type { Problem, Terminal } from "../../platform/terminal.ts";
+import type { OperatorFlags } from "../flags.ts";
 
 /** How a list is shown as a table. */
 export interface ListView<Item> {
@@ -15,23 +16,17 @@ export interface ListView<Item> {
   /** Printed for an empty list. */
   readonly empty: string;
   /** Prints a column's content below the table where the terminal is too narrow for the column. */
-  readonly below?: { readonly column: string; tell(items: readonly Item[], nowMs: number): void };
-}
-
-export interface ColumnFlags {
-  readonly wide?: boolean;
-  /** Comma-separated names. */
-  readonly columns?: string;
+  readonly below?: { readonly column: string; show(items: readonly Item[], nowMs: number): void };
 }
 
 /** Headers of the columns in `--columns`: `last-used` is the column `last used`. */
-export function namedColumns({ columns }: ColumnFlags): readonly string[] {
+export function namedColumns({ columns }: OperatorFlags): readonly string[] {
   const names = columns?.split(",").map((name) => name.trim().toLowerCase().replaceAll(/[-_]/g, " "));
   return names?.filter((name) => name !== "") ?? [];
 }
 
 /** The view with the columns of `--columns`, in that order; a problem for an unknown column. */
-export function withColumns<Item>(view: ListView<Item>, flags: ColumnFlags): ListView<Item> | Problem {
+export function withColumns<Item>(view: ListView<Item>, flags: OperatorFlags): ListView<Item> | Problem {
   if (flags.columns === undefined) return view;
   const { headers, row } = view;
   const named = namedColumns(flags);
@@ -56,10 +51,10 @@ export function withColumns<Item>(view: ListView<Item>, flags: ColumnFlags): Lis
 
 /** Prints which columns a narrow terminal leaves out, if any. */
 export function noteHidden(hidden: readonly string[], remedy: string, terminal: Terminal): void {
-  if (hidden.length > 0) terminal.note(hiddenInWords(hidden, remedy));
+  if (hidden.length > 0) terminal.note(hiddenColumnsText(hidden, remedy));
 }
 
-export function hiddenInWords(hidden: readonly string[], remedy: string): string {
+export function hiddenColumnsText(hidden: readonly string[], remedy: string): string {
   return `${hidden.length} ${hidden.length === 1 ? "column" : "columns"} hidden: ${hidden.join(", ")}; ${remedy}`;
 }
 

@@ -21,25 +21,35 @@ type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResul
 /** Requests for one list, with up to a thousand items each. */
 const PAGES_LIMIT = 1000;
 
+export interface ListOptions {
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Fewer than `ITEMS_PER_REQUEST`: not more of the list than these. */
+  readonly maximum?: number;
+}
+
 /** Fetches a whole list, page by page where the service has pages. */
 export async function listAll<T, Item>(
   call: Call,
   row: OperationOf<T>,
   itemsOf: (value: T) => readonly Item[],
+  { parameters = {}, maximum }: ListOptions = {},
 ): Promise<CallResult<Listed<Item>>> {
   const records: ListedRecord<Item>[] = [];
   let cursor: string | null = null;
   let shape: Pick<TakenApart, "around" | "member"> | null = null;
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
-    const query: OperationInput["query"] = { limit: ITEMS_PER_REQUEST, ...(cursor === null ? {} : { cursor }) };
-    const result: CallResult<Answered<T>> = await call(row, { query });
+    const query: OperationInput["query"] = {
+      limit: maximum ?? ITEMS_PER_REQUEST,
+      ...(cursor === null ? {} : { cursor }),
+    };
+    const result: CallResult<Answered<T>> = await call(row, { parameters, query });
     if (result.kind !== "ok") return result;
     const { value, document, nextCursor }: Answered<T> = result.value;
     const items = itemsOf(value);
     const { documents, ...rest } = takeApart(document, memberWith(value, items));
     shape ??= rest;
     for (const [index, item] of items.entries()) records.push({ item, document: documents[index] });
-    if (nextCursor === null) return { ...result, value: { records, ...shape } };
+    if (nextCursor === null || maximum !== undefined) return { ...result, value: { records, ...shape } };
     if (nextCursor === cursor) return endless(NAMES_ITSELF);
     cursor = nextCursor;
   }

@@ -4,8 +4,14 @@ export type Fact = readonly [name: string, value: string];
 
 /** Prints one name and value per line, without empty values. */
 export function showFacts(facts: readonly Fact[], terminal: Terminal): void {
-  terminal.table(
-    ["", ""],
-    facts.filter(([, value]) => value !== ""),
-  );
+  terminal.table(["", ""], given(facts));
+}
+
+/** The same on stderr, for what a person is shown before a question. */
+export function noteFacts(facts: readonly Fact[], terminal: Terminal): void {
+  for (const line of terminal.layOutTable(["", ""], given(facts)).lines) terminal.note(line);
+}
+
+function given(facts: readonly Fact[]): readonly Fact[] {
+  return facts.filter(([, value]) => value !== "");
 }

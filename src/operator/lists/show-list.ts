@@ -2,10 +2,11 @@ import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { refuse } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import type { ColumnFlags, ListView } from "./columns.ts";
+import type { ListView } from "./columns.ts";
 import { COLUMN_REMEDY, noteHidden, withColumns } from "./columns.ts";
-import type { ListFlags } from "./flags.ts";
 import type { Listed } from "./listed.ts";
 import { documentOf, itemsIn } from "./listed.ts";
 import { watchList } from "./watch.ts";
@@ -19,15 +20,12 @@ export async function showList<Item>(
   service: Service,
   load: () => Promise<CallResult<Listed<Item>>>,
   view: ListView<Item>,
-  flags: ListFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   loaded?: CallResult<Listed<Item>>,
 ): Promise<ExitCode> {
   const shown = withColumns(view, flags);
-  if ("code" in shown) {
-    context.terminal.problem(shown);
-    return EXIT.usage;
-  }
+  if ("code" in shown) return refuse(shown, EXIT.usage, context.terminal);
   if (flags.watch === true) return watchList(service, load, shown, flags, context);
   const result = loaded ?? (await load());
   if (result.kind !== "ok") return service.failed(result);
@@ -40,7 +38,7 @@ export async function showList<Item>(
 export function showRows<Item>(
   view: ListView<Item>,
   items: readonly Item[],
-  { wide }: ColumnFlags,
+  { wide }: OperatorFlags,
   { terminal, machine }: OperatorContext,
 ): void {
   if (items.length === 0) {
@@ -57,5 +55,5 @@ export function showRows<Item>(
     COLUMN_REMEDY,
     terminal,
   );
-  if (below !== undefined && hidden.includes(below.column)) below.tell(items, nowMs);
+  if (below !== undefined && hidden.includes(below.column)) below.show(items, nowMs);
 }

@@ -1,14 +1,14 @@
 import type { CallResult } from "../../client/call-result.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Failure } from "../failure.ts";
-import { failureInWords } from "../failure.ts";
+import { failureText } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import type { ListView } from "./columns.ts";
-import { hiddenInWords } from "./columns.ts";
-import type { ListFlags } from "./flags.ts";
+import { hiddenColumnsText } from "./columns.ts";
 import type { Listed } from "./listed.ts";
 import { itemsIn } from "./listed.ts";
 
@@ -31,15 +31,14 @@ export async function watchList<Item>(
   service: Service,
   load: () => Promise<CallResult<Listed<Item>>>,
   view: ListView<Item>,
-  flags: ListFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
 ): Promise<ExitCode> {
   const { machine, signal, terminal } = context;
   const intervalMs = readInterval(flags.interval);
   if (intervalMs === null) {
     const what = `--interval is not a number of seconds from ${INTERVAL_S.minimum} to ${INTERVAL_S.maximum}`;
-    terminal.problem({ code: "usage", what, fix: `leave it out for ${INTERVAL_S.default}` });
-    return EXIT.usage;
+    return refuseUsage(what, `leave it out for ${INTERVAL_S.default}`, terminal);
   }
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
   const show = createView(view, flags, context);
@@ -56,10 +55,10 @@ export async function watchList<Item>(
       await machine.clock.sleep(intervalMs, signal);
       continue;
     }
-    if (isFirst || !isPassing(result)) return service.failed(result);
-    if (!isLost) terminal.note(`${failureInWords(result)}; trying again`);
+    if (isFirst || !isTemporary(result)) return service.failed(result);
+    if (!isLost) terminal.note(`${failureText(result)}; trying again`);
     isLost = true;
-    await machine.clock.sleep(backoff.nextMs(result.kind === "refused" ? result.retry_after_ms : null), signal);
+    await machine.clock.sleep(backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null), signal);
   }
 }
 
@@ -71,12 +70,12 @@ function readInterval(text: string | undefined): number | null {
 }
 
 /** Failures after which `--watch` continues, because they may be temporary. */
-export function isPassing(failure: Failure): boolean {
+export function isTemporary(failure: Failure): boolean {
   if (failure.kind === "refused") return failure.status === 429 || failure.status >= 500;
   return failure.kind === "unreachable" || failure.kind === "undecodable";
 }
 
-function createView<Item>(view: ListView<Item>, flags: ListFlags, context: OperatorContext) {
+function createView<Item>(view: ListView<Item>, flags: OperatorFlags, context: OperatorContext) {
   const { terminal, machine } = context;
   let before: ReadonlyMap<string, Row> | null = null;
   return (listed: Listed<Item>) => {
@@ -117,26 +116,26 @@ function linesOf<Item>(
   const rows = items.map((item) => view.row(item, nowMs));
   const { lines, hidden } = terminal.layOutTable(view.headers, rows, view.prose, view.spare);
   // Above the rows, because the end of a long list is not visible.
-  return hidden.length === 0 ? lines : [terminal.style("dim", hiddenInWords(hidden, "--columns")), ...lines];
+  return hidden.length === 0 ? lines : [terminal.style("dim", hiddenColumnsText(hidden, "--columns")), ...lines];
 }
 
 function printChanges(
   before: ReadonlyMap<string, Row>,
   rows: ReadonlyMap<string, Row>,
   at: string,
-  flags: ListFlags,
+  flags: OperatorFlags,
   { terminal }: OperatorContext,
 ): void {
-  const tell = (change: "new" | "changed" | "gone", { cells, text }: Row) => {
+  const report = (change: "new" | "changed" | "gone", { cells, text }: Row) => {
     if (flags.json === true) terminal.jsonLine({ at, change, item: JSON.parse(text) });
     else terminal.print([`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "")].join("  "));
   };
   for (const [id, row] of rows) {
     const old = before.get(id);
-    if (old === undefined) tell("new", row);
-    else if (old.text !== row.text) tell("changed", row);
+    if (old === undefined) report("new", row);
+    else if (old.text !== row.text) report("changed", row);
   }
   for (const [id, row] of before) {
-    if (!rows.has(id)) tell("gone", row);
+    if (!rows.has(id)) report("gone", row);
   }
 }

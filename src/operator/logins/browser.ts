@@ -14,7 +14,7 @@ export function openBrowser(url: string, environment: OperatorContext["environme
 }
 
 /** Whether this is an ssh session: the operator's browser is then on another computer, and cannot reach a listener here. */
-export function isAtOtherEnd(environment: OperatorContext["environment"]): boolean {
+export function isRemoteSession(environment: OperatorContext["environment"]): boolean {
   return (environment["SSH_CONNECTION"] ?? "") !== "" && !hasScreen(environment);
 }
 

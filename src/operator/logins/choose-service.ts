@@ -4,7 +4,8 @@ import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
+import type { OperatorFlags } from "../flags.ts";
 import type { ContextFiles, ServiceContext } from "./context-files.ts";
 import { configurationFolder, openContextFiles } from "./context-files.ts";
 
@@ -83,7 +84,7 @@ export function overridingVariables({ environment }: OperatorContext): string {
 }
 
 /** The contexts of the user who runs the command; null for a user without a home directory. */
-export function contextFilesOf({ environment, machine, user_id: userId }: OperatorContext) {
+export function contextFilesOf({ environment, machine, userId }: OperatorContext) {
   const folder = configurationFolder(environment);
   return folder === null ? null : openContextFiles(folder, machine.files, userId);
 }
@@ -218,12 +219,12 @@ function keyFile(path: string, source: "key-file" | "context-key-file", context:
 }
 
 function load(sources: { readonly keyFile?: string; readonly environmentKey?: string }, context: OperatorContext) {
-  const { machine, user_id: userId } = context;
-  return async () => inOperatorsWords(await loadCredential({ ...sources, serviceUserId: userId }, machine.files));
+  const { machine, userId } = context;
+  return async () => forOperator(await loadCredential({ ...sources, serviceUserId: userId }, machine.files));
 }
 
 /** Replaces messages that speak of the robot computer and its agent. */
-function inOperatorsWords(loaded: LoadedCredential): LoadedCredential {
+function forOperator(loaded: LoadedCredential): LoadedCredential {
   if (loaded.kind === "credential") return loaded;
   switch (loaded.code) {
     case "key-missing":

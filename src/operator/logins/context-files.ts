@@ -160,7 +160,7 @@ function writeContext({ name: _name, login, ...rest }: ServiceContext): string {
 /** A problem for the first of these paths that another user may read or replace. */
 async function findExposure(files: Files, paths: readonly string[], userId: number): Promise<Problem | null> {
   for (const path of paths) {
-    const { kind, mode, user_id: owner } = await files.stat(path);
+    const { kind, mode, userId: owner } = await files.stat(path);
     if (userId !== 0 && owner !== userId && owner !== 0) {
       const what = `it belongs to user ${owner}`;
       return unusable(path, what, `chown ${userId} ${shellWord(path)}`);

@@ -1,8 +1,10 @@
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { showFacts } from "../lists/show-facts.ts";
+import { refuse } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
 import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "./choose-service.ts";
 import type { FoundContext, ServiceContext } from "./context-files.ts";
@@ -13,7 +15,7 @@ import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts
 export async function contextsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
   const current = await contexts.current();
   const found: { readonly name: string; readonly entry: FoundContext }[] = [];
   for (const name of await contexts.names()) found.push({ name, entry: await contexts.find(name) });
@@ -32,7 +34,7 @@ export async function contextsList(flags: OperatorFlags, context: OperatorContex
       name === current ? "*" : "",
       name,
       entry.kind === "context" ? entry.context.url : "",
-      entry.kind === "context" ? credentialInWords(entry.context, nowMs) : terminal.style("bad", entry.problem.what),
+      entry.kind === "context" ? credentialText(entry.context, nowMs) : terminal.style("bad", entry.problem.what),
     ]),
     ["credential"],
   );
@@ -47,7 +49,7 @@ export async function contextsShow(
 ): Promise<ExitCode> {
   const { terminal, machine } = context;
   const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context);
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context.terminal);
   const isCurrent = (await chosen.contexts.current()) === chosen.context.name;
   const { url, ca_file: caFile, allow_insecure: allowInsecure } = chosen.context;
   if (flags.json === true) {
@@ -58,7 +60,7 @@ export async function contextsShow(
     [
       ["context", `${chosen.context.name}${isCurrent ? " (current)" : ""}`],
       ["service", url],
-      ["credential", credentialInWords(chosen.context, machine.clock.wallMs())],
+      ["credential", credentialText(chosen.context, machine.clock.wallMs())],
       ["CA file", caFile ?? ""],
       ["plain http", allowInsecure ? "allowed" : ""],
       ["kept in", chosen.contexts.folder],
@@ -75,9 +77,9 @@ export async function contextsUse(
   name: string | undefined,
 ): Promise<ExitCode> {
   const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context);
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context.terminal);
   const unsaved = await chosen.contexts.setCurrent(chosen.context.name);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
   if (flags.json === true) context.terminal.json(describeEntry(chosen.context.name, chosen, true));
   else {
     context.terminal.print(`${chosen.context.name} (${chosen.context.url}) is the current context.`);
@@ -94,19 +96,23 @@ export async function contextsAdd(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
+  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context.terminal);
   if (flags.url === undefined) {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
-    return refuse({ code: "usage", what: "the address of the service is missing", fix }, EXIT.usage, context);
+    return refuse({ code: "usage", what: "the address of the service is missing", fix }, EXIT.usage, context.terminal);
   }
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
-  if (badUrl !== null) return refuse(badUrl, EXIT.usage, context);
+  if (badUrl !== null) return refuse(badUrl, EXIT.usage, context.terminal);
   const found = await contexts.find(name);
   if (found.kind === "context" || found.problem.code !== "context-missing") {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
-    return refuse({ code: "context-taken", what: `there is a context ${name} already`, fix }, EXIT.usage, context);
+    return refuse(
+      { code: "context-taken", what: `there is a context ${name} already`, fix },
+      EXIT.usage,
+      context.terminal,
+    );
   }
   const added: ServiceContext = {
     name,
@@ -118,7 +124,7 @@ export async function contextsAdd(
   };
   const isCurrent = (await contexts.current()) === null;
   const unsaved = (await contexts.save(added)) ?? (isCurrent ? await contexts.setCurrent(name) : null);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
   if (flags.json === true) terminal.json(describeEntry(name, { kind: "context", context: added }, isCurrent));
   else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
   if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
@@ -133,16 +139,15 @@ export async function contextsRemove(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
-  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context);
-  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context);
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
+  if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context.terminal);
   const found = await contexts.find(name);
   // A damaged context can be removed too.
-  if (found.kind === "no-context" && found.problem.code === "context-missing") {
-    return refuse(found.problem, EXIT.usage, context);
-  }
+  if (found.kind === "no-context" && found.problem.code === "context-missing")
+    return refuse(found.problem, EXIT.usage, context.terminal);
   const wasCurrent = (await contexts.current()) === name;
   const unsaved = (await contexts.remove(name)) ?? (wasCurrent ? await contexts.setCurrent(null) : null);
-  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, context.terminal);
   const known = found.kind === "context" ? found.context : null;
   const failure = known === null || known.login === null ? null : await endLogin(known, known.login, context);
   if (failure !== null)
@@ -150,11 +155,6 @@ export async function contextsRemove(
   if (flags.json === true) terminal.json({ name, removed: true });
   else terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`);
   return EXIT.ok;
-}
-
-function refuse(problem: Problem, exitCode: ExitCode, { terminal }: OperatorContext): ExitCode {
-  terminal.problem(problem);
-  return exitCode;
 }
 
 /** For `--json`: everything except the token. */
@@ -173,7 +173,7 @@ function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {
   };
 }
 
-function credentialInWords({ login, key_file: keyFile }: ServiceContext, nowMs: number): string {
+function credentialText({ login, key_file: keyFile }: ServiceContext, nowMs: number): string {
   if (login === null) return keyFile === null ? "none" : `key in ${keyFile}`;
   const { organization, expires_at: expiresAt } = login;
   const where = organization === null ? "signed in" : `signed in to ${organization}`;

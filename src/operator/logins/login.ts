@@ -3,12 +3,14 @@ import { resolve } from "node:path";
 import { beyondSpec } from "../../api/api.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { isUnknownOperation } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { openService } from "../operator.ts";
+import { refuse, refuseMissingOperation, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { isAtOtherEnd, openBrowser } from "./browser.ts";
+import { isRemoteSession, openBrowser } from "./browser.ts";
 import { listenForCallback } from "./callback.ts";
 import {
   baseUrl,
@@ -27,34 +29,22 @@ import { CONTEXT_NAME } from "./context-files.ts";
 import { awaitApproval, secretText, startLogin } from "./sign-in.ts";
 import type { SignedIn } from "./sign-in.ts";
 
-export interface LoginFlags extends OperatorFlags {
-  /** False with `--no-browser`, for a browser on another computer. */
-  readonly browser?: boolean;
-}
-
 /** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
 const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
 
 /** `login`: signs in on a page in a browser, and saves the login in a context. */
-export async function login(flags: LoginFlags, context: OperatorContext): Promise<ExitCode> {
+export async function login(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
-  if (contexts === null) {
-    terminal.problem(NO_HOME);
-    return EXIT.failed;
-  }
+  if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
   if (flags.keyFile !== undefined) {
     const fix = "leave it out; with a key: robot-policy contexts add NAME --url URL --key-file FILE";
-    terminal.problem({ code: "usage", what: "login does not use --key-file", fix });
-    return EXIT.usage;
+    return refuseUsage("login does not use --key-file", fix, terminal);
   }
   const target = await chooseTarget(flags, context, contexts);
-  if ("problem" in target) {
-    terminal.problem(target.problem);
-    return EXIT.usage;
-  }
+  if ("problem" in target) return refuse(target.problem, EXIT.usage, terminal);
   await using service = openService(withCredential(target, null), context);
-  const isElsewhere = flags.browser === false || isAtOtherEnd(context.environment);
+  const isElsewhere = flags.browser === false || isRemoteSession(context.environment);
   const signedIn = isElsewhere ? await byPolling(service, context) : await byBrowser(service, context);
   return await finish(signedIn, service, target, flags, context, contexts);
 }
@@ -93,7 +83,7 @@ async function finish(
   signedIn: SignedIn,
   service: Service,
   target: ServiceContext,
-  flags: LoginFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   contexts: ContextFiles,
 ): Promise<ExitCode> {
@@ -101,8 +91,7 @@ async function finish(
   switch (signedIn.kind) {
     case "denied": {
       const fix = "start again, and approve the login on the page";
-      terminal.problem({ code: "login-denied", what: "the login was denied", fix });
-      return EXIT.unauthorized;
+      return refuse({ code: "login-denied", what: "the login was denied", fix }, EXIT.unauthorized, terminal);
     }
     case "failed":
       return failed(signedIn.failure, service, context);
@@ -113,8 +102,7 @@ async function finish(
       if (unsaved !== null) {
         // End the login: its token is lost, but would stay valid.
         await endLogin(target, login, context);
-        terminal.problem(unsaved);
-        return EXIT.failed;
+        return refuse(unsaved, EXIT.failed, terminal);
       }
       if (target.login !== null) await endLogin(target, target.login, context);
       const { organization, expires_at: expiresAt } = login;
@@ -140,13 +128,12 @@ function failed(failure: Failure, service: Service, { terminal }: OperatorContex
   const { baseUrl: chosenUrl } = service.chosen;
   if (isUnknownOperation(failure)) {
     const fix = `use a key: robot-policy contexts add NAME --url ${chosenUrl} --key-file FILE`;
-    terminal.problem({ code: "not-offered", what: "this service has no logins", fix });
-    return EXIT.rejected;
+    return refuseMissingOperation("has no logins", fix, terminal);
   }
   if (failure.kind === "refused" && failure.status === 401) {
     const what = `the login ended without an approval (${failure.detail})`;
-    terminal.problem({ code: "login-ended", what, fix: "start again, and approve it within ten minutes" });
-    return EXIT.unauthorized;
+    const fix = "start again, and approve it within ten minutes";
+    return refuse({ code: "login-ended", what, fix }, EXIT.unauthorized, terminal);
   }
   return service.failed(failure);
 }
@@ -207,7 +194,7 @@ function withCredential(
 type Target = ServiceContext | { readonly problem: Problem };
 
 /** The context to sign in to: the named one, the one with the address, or the current one; a new one for a new address. */
-async function chooseTarget(flags: LoginFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
+async function chooseTarget(flags: OperatorFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
   const url = flags.url ?? (flags.context === undefined ? nonEmpty(context.environment[URL_VARIABLE]) : undefined);
   const named = flags.context ?? (url === undefined ? nonEmpty(context.environment[CONTEXT_VARIABLE]) : undefined);
   const name = named ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts));

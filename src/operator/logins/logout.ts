@@ -1,7 +1,9 @@
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
-import { failureInWords } from "../failure.ts";
+import type { OperatorContext } from "../context.ts";
+import { failureText } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { refuse } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
 import { endLogin } from "./login.ts";
 
@@ -9,10 +11,7 @@ import { endLogin } from "./login.ts";
 export async function logout(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const chosen = await chooseContext(flags, context);
-  if (chosen.kind === "no-context") {
-    terminal.problem(chosen.problem);
-    return chosen.exitCode;
-  }
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
   const { context: known, contexts } = chosen;
   const { login, name } = known;
   if (login === null) {
@@ -22,15 +21,12 @@ export async function logout(flags: OperatorFlags, context: OperatorContext): Pr
   }
   // Delete it here first, whether or not the service can be reached.
   const unsaved = await contexts.save({ ...known, login: null });
-  if (unsaved !== null) {
-    terminal.problem(unsaved);
-    return EXIT.failed;
-  }
+  if (unsaved !== null) return refuse(unsaved, EXIT.failed, terminal);
   const failure = await endLogin(known, login, context);
   if (failure !== null) {
     const until = login.expires_at === null ? "it expires" : login.expires_at;
     terminal.note(
-      `The login could not be ended at the service (${failureInWords(failure)}): it stays valid there until ${until}.`,
+      `The login could not be ended at the service (${failureText(failure)}): it stays valid there until ${until}.`,
     );
   }
   if (flags.json === true) terminal.json({ context: name, ended: failure === null, forgotten: true });

@@ -72,8 +72,8 @@ export async function awaitApproval(
     }
     if (isDenial(polled)) return { kind: "denied" };
     lost += 1;
-    if (!isPassing(polled) || lost >= LOST_POLLS_LIMIT) return { kind: "failed", failure: polled };
-    const askedMs = polled.kind === "refused" ? (polled.retry_after_ms ?? 0) : 0;
+    if (!isTemporary(polled) || lost >= LOST_POLLS_LIMIT) return { kind: "failed", failure: polled };
+    const askedMs = polled.kind === "refused" ? (polled.retryAfterMs ?? 0) : 0;
     intervalMs = Math.min(Math.max(intervalMs, askedMs), POLL_INTERVAL_S.maximum * 1000);
   }
 }
@@ -112,7 +112,7 @@ function isDenial(result: Failure): boolean {
   return result.kind === "refused" && result.status === 401 && /denied/i.test(result.detail);
 }
 
-function isPassing(failure: Failure): boolean {
+function isTemporary(failure: Failure): boolean {
   if (failure.kind === "refused")
     return !isUnknownOperation(failure) && (failure.status === 429 || failure.status >= 500);
   return failure.kind === "unreachable";

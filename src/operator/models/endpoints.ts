@@ -4,20 +4,17 @@ import type { ModelView } from "../../api/models.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { listIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
-import { itemsIn } from "../lists/listed.ts";
 import type { Service } from "../service.ts";
 
 /** The status of all endpoints in the catalog; null where the service does not show it. */
-export async function loadEndpoints(service: Service): Promise<CallResult<readonly EndpointView[] | null>> {
-  const result = await service.listAll(beyondSpec.listEndpoints, ({ items }) => items);
-  if (result.kind !== "ok") return isUnknownOperation(result) ? { kind: "ok", status: 200, value: null } : result;
-  return { ...result, value: itemsIn(result.value) };
+export function loadEndpoints(service: Service): Promise<CallResult<readonly EndpointView[] | null>> {
+  return listIfOffered(service, beyondSpec.listEndpoints, ({ items }) => items);
 }
 
 /** `healthy`, `1/3 healthy`: endpoints of all checkpoints of a model; empty where their status is not known. */
-export function healthInWords(
+export function healthText(
   { slug }: Pick<ModelView, "slug">,
   endpoints: readonly EndpointView[] | null,
   terminal: Terminal,

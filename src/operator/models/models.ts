@@ -6,18 +6,18 @@ import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { NOTHING_LISTED } from "../if-offered.ts";
 import type { ListView } from "../lists/columns.ts";
-import type { ListFlags } from "../lists/flags.ts";
 import type { Listed } from "../lists/listed.ts";
 import type { Fact } from "../lists/show-facts.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
-import { refuseMissingOperation } from "../missing-operation.ts";
 import { withService } from "../operator.ts";
-import { refusePathParameter } from "../path-parameter.ts";
-import { healthInWords, loadEndpoints, showEndpoints } from "./endpoints.ts";
+import { refuseMissingOperation, refusePathParameter, refuseUnknown } from "../refuse.ts";
+import { healthText, loadEndpoints, showEndpoints } from "./endpoints.ts";
 
 /** A model, with the health of its endpoints. */
 interface ListedModel {
@@ -44,16 +44,16 @@ const modelsView: ListView<ListedModel> = {
 };
 
 /** `models list`: the catalog, with the health of each model's endpoints. */
-export async function modelsList(flags: ListFlags, context: OperatorContext): Promise<ExitCode> {
+export async function modelsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   return withService(flags, context, async (service) => {
     const load = async (): Promise<CallResult<Listed<ListedModel>>> => {
       const result = await service.listAll(beyondSpec.listModels, ({ models }) => models);
       if (result.kind !== "ok") return result;
-      const endpoints = flags.json === true ? NOT_ASKED : await loadEndpoints(service);
+      const endpoints = flags.json === true ? NOTHING_LISTED : await loadEndpoints(service);
       if (endpoints.kind !== "ok") return endpoints;
       const records = result.value.records.map(({ item: model, document }) => ({
-        item: { model, health: healthInWords(model, endpoints.value, terminal) },
+        item: { model, health: healthText(model, endpoints.value, terminal) },
         document,
       }));
       return { ...result, value: { ...result.value, records } };
@@ -66,8 +66,6 @@ export async function modelsList(flags: ListFlags, context: OperatorContext): Pr
     return showList(service, load, modelsView, flags, context, first);
   });
 }
-
-const NOT_ASKED = { kind: "ok", status: 200, value: null } as const;
 
 /**
  * `models show MODEL`: one model, with its requirements and its endpoints. `--json` prints the service's answer with `endpoints` added, null
@@ -85,8 +83,7 @@ export async function modelsShow(
     if (result.kind === "refused" && result.status === 404) {
       // Every service has this operation, so a 404 of a web framework also means that the model is unknown.
       const fix = `robot-policy models list shows all models${isUnknownOperation(result) ? "; check --url, too" : ""}`;
-      terminal.problem({ code: "not-found", what: `no model has the name ${slug}`, fix });
-      return EXIT.rejected;
+      return refuseUnknown(`no model has the name ${slug}`, fix, terminal);
     }
     if (result.kind !== "ok") return service.failed(result);
     const { value: model, document } = result.value;
@@ -118,7 +115,7 @@ function showModel(model: ModelView, endpoints: readonly EndpointView[], termina
     showFacts(
       [
         ["created", relativeTime(createdAt, nowMs)],
-        ...Object.entries(requirements ?? {}).map(needInWords),
+        ...Object.entries(requirements ?? {}).map(needFact),
         // The endpoint table shows the regions already.
         ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
       ],
@@ -129,7 +126,7 @@ function showModel(model: ModelView, endpoints: readonly EndpointView[], termina
 }
 
 /** The value is empty where the checkpoint requires nothing. Unknown requirements are shown as JSON. */
-function needInWords([name, value]: readonly [string, unknown]): Fact {
+function needFact([name, value]: readonly [string, unknown]): Fact {
   switch (name) {
     case "robot_types":
       return ["needs type", textsIn(value).join(" or ")];

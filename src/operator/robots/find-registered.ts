@@ -1,13 +1,13 @@
 import { beyondSpec, operations } from "../../api/api.ts";
+import type { RobotTextName } from "../../api/robot-texts.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
 
 /** A robot's registration at the service. */
-export interface RegisteredRobot {
+export interface RegisteredRobot extends Readonly<Record<RobotTextName, string | null>> {
   readonly robot_type_id: string;
   readonly region: string;
-  readonly site: string | null;
   readonly labels: Readonly<Record<string, string>>;
   /** Undefined, like the contract, where the service does not show it. */
   readonly configuration_digest?: string;

@@ -1,12 +1,12 @@
 import { beyondSpec, operations } from "../../api/api.ts";
-import type { RobotView } from "../../api/robot-views.ts";
+import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
+import { refuseUnknown } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
-export type FoundRobot = Pick<Answered<RobotView>, "value" | "document">;
+export type FoundRobot = Pick<Answered<IdentifiedRobotView>, "value" | "document">;
 
 /** Finds a robot by id or name. @returns an exit code after reporting that there is none. */
 export async function findRobot(service: Service, name: string, terminal: Terminal): Promise<FoundRobot | ExitCode> {
@@ -22,6 +22,5 @@ export async function findRobot(service: Service, name: string, terminal: Termin
     if (record !== undefined) return { value: record.item, document: record.document };
   }
   const fix = "robot-policy robots list shows all robots";
-  terminal.problem({ code: "not-found", what: `no robot has the name or id ${name}`, fix });
-  return EXIT.rejected;
+  return refuseUnknown(`no robot has the name or id ${name}`, fix, terminal);
 }

@@ -2,13 +2,13 @@ import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { renderFindings } from "../../manifest/excerpt.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { MANIFEST_LIMIT_BYTES, readManifest } from "../../manifest/manifest.ts";
-import { readBounded } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Loc, Places } from "../files/places.ts";
+import type { UnreadFile } from "../files/read-given.ts";
+import { readGiven } from "../files/read-given.ts";
+import { refuse } from "../refuse.ts";
 
 /** A robot manifest, and the position of a 422's `loc` in it; null for a `loc` that is not from the manifest. */
 export interface ReadManifest {
@@ -17,15 +17,10 @@ export interface ReadManifest {
 }
 
 /** @returns an exit code after reporting all findings. */
-export async function readManifestFile(
-  path: string,
-  { machine, terminal }: Pick<OperatorContext, "machine" | "terminal">,
-): Promise<ReadManifest | ExitCode> {
-  const bytes = await readManifestBytes(path, machine.files);
-  if (!(bytes instanceof Uint8Array)) {
-    terminal.problem(bytes);
-    return EXIT.invalid;
-  }
+export async function readManifestFile(path: string, context: OperatorContext): Promise<ReadManifest | ExitCode> {
+  const { terminal } = context;
+  const bytes = await readGiven(path, MANIFEST_LIMIT_BYTES, context);
+  if ("code" in bytes) return refuse(unreadable(bytes, path), EXIT.invalid, terminal);
   const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
   for (const text of renderFindings(findings, { path, bytes, columns: terminal.columns })) terminal.note(text);
   if (manifest === null || manifest.status === "draft") {
@@ -53,16 +48,11 @@ const MANIFEST_PLACES: ReadonlyMap<string, string> = new Map([
   ["configuration_digest", "/configuration_files"],
 ]);
 
-async function readManifestBytes(path: string, files: Files): Promise<Uint8Array | Problem> {
-  try {
-    const bytes = await readBounded(files, path, MANIFEST_LIMIT_BYTES);
-    if (bytes !== "too-large") return bytes;
-    const what = `the manifest is larger than ${MANIFEST_LIMIT_BYTES} bytes`;
-    return { code: "too_large", what, where: path, fix: "check --manifest" };
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
-    const what = code === "ENOENT" ? "there is no such manifest" : `the manifest cannot be read (${code})`;
-    return { code: "file_unreadable", what, where: path, fix: "check --manifest" };
+function unreadable({ code }: UnreadFile, path: string): Problem {
+  const fix = "check --manifest";
+  if (code === "too-large") {
+    return { code: "too_large", what: `the manifest is larger than ${MANIFEST_LIMIT_BYTES} bytes`, where: path, fix };
   }
+  const what = code === "ENOENT" ? "there is no such manifest" : `the manifest cannot be read (${code})`;
+  return { code: "file_unreadable", what, where: path, fix };
 }

@@ -1,62 +1,72 @@
 import { isDeepStrictEqual } from "node:util";
 
+import type { RobotTextName } from "../../api/robot-texts.ts";
+import { givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { defined } from "../defined.ts";
+import type { OperatorFlags } from "../flags.ts";
 import type { RegisteredRobot } from "./find-registered.ts";
-import { labelsInWords, shortDigest } from "./words.ts";
+import type { TextFlags } from "./text-flags.ts";
+import { clearedTexts } from "./text-flags.ts";
+import { labelsText, shortDigest } from "./words.ts";
 
 /** The body of `POST /v1/robots/setup`. */
-export interface RegistrationBody {
+export interface RegistrationBody extends Readonly<Partial<Record<RobotTextName, string>>> {
   readonly name: string;
   readonly robot_type_id: string;
   readonly region: string;
   readonly configuration_digest: string;
-  readonly site?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly contract?: object;
 }
 
-/** Which members a robot keeps if they are not given again. The service itself replaces the whole registration. */
-export interface CarryOver {
-  readonly clearSite: boolean;
-  readonly clearLabels: boolean;
-  /** With a manifest, the contract comes from it, or there is none. */
-  readonly hasManifest: boolean;
-}
+/** A robot keeps no texts or labels that are cleared. With a manifest, the contract comes from it, or there is none. */
+type CarryOverFlags = TextFlags & Pick<OperatorFlags, "clearLabels" | "manifest">;
 
-/** Adds what the robot keeps: site and labels, and if its type stays the same, the contract. */
-export function carryOver(body: RegistrationBody, before: RegisteredRobot, rules: CarryOver): RegistrationBody {
-  const { site, labels, contract } = before;
-  const isSameType = body.robot_type_id === before.robot_type_id;
+/**
+ * Adds what the robot keeps if it is not given again: texts and labels, and if its type stays the same, the contract. The service itself
+ * replaces the whole registration.
+ */
+export function carryOver(body: RegistrationBody, before: RegisteredRobot, flags: CarryOverFlags): RegistrationBody {
+  const { labels, contract, robot_type_id: robotTypeId } = before;
+  const cleared = clearedTexts(flags);
+  const keepsContract = flags.manifest === undefined && body.robot_type_id === robotTypeId;
   return {
-    ...(site === null || rules.clearSite ? {} : { site }),
-    ...(Object.keys(labels).length === 0 || rules.clearLabels ? {} : { labels }),
-    ...(contract === undefined || contract === null || rules.hasManifest || !isSameType ? {} : { contract }),
+    ...givenTexts((text) => (cleared.includes(text) ? null : before[text])),
+    ...defined({
+      labels: flags.clearLabels === true || Object.keys(labels).length === 0 ? undefined : labels,
+      contract: keepsContract ? (contract ?? undefined) : undefined,
+    }),
     ...body,
   };
 }
 
 /** What changes, or may change, one line each; empty where nothing changes. */
-export function changesInWords(body: RegistrationBody, before: RegisteredRobot): readonly string[] {
-  const changes = [
+export function changeLines(body: RegistrationBody, before: RegisteredRobot): readonly string[] {
+  return differences([
     ["type", before.robot_type_id, body.robot_type_id],
     ["region", before.region, body.region],
-    ["site", before.site ?? "none", body.site ?? "none"],
+    ...ROBOT_TEXT_NAMES.map((text) => [text, before[text] ?? "none", body[text] ?? "none"] as const),
     ["labels", labelsOf(before), labelsOf(body)],
     [
       "digest",
       before.configuration_digest === undefined ? NOT_SHOWN : shortDigest(before.configuration_digest),
       shortDigest(body.configuration_digest),
     ],
-    ["contract", ...contractsInWords(before.contract, body.contract ?? null)],
-  ];
-  return changes
+    ["contract", ...contractChange(before.contract, body.contract ?? null)],
+  ]);
+}
+
+/** The rows with two values that differ, one line each. */
+export function differences(rows: readonly (readonly [name: string, old: string, now: string])[]): readonly string[] {
+  return rows
     .filter(([, old, now]) => old !== now)
-    .map(([name = "", old = "", now = ""]) => `${name.padEnd(WIDEST)}  ${old} → ${now}`);
+    .map(([name, old, now]) => `${name.padEnd(WIDEST)}  ${old} → ${now}`);
 }
 
 /** What the robot keeps, for the middle of a sentence; empty for nothing. */
-export function keptInWords(given: RegistrationBody, body: RegistrationBody): string {
+export function keptText(given: RegistrationBody, body: RegistrationBody): string {
   const kept = [
-    body.site === given.site ? "" : `site ${body.site ?? ""}`,
+    ...ROBOT_TEXT_NAMES.map((text) => (body[text] === given[text] ? "" : `${text} ${body[text] ?? ""}`)),
     body.labels === given.labels ? "" : `labels ${labelsOf(body)}`,
     body.contract === given.contract ? "" : "its contract",
   ];
@@ -69,12 +79,12 @@ const NOT_SHOWN = "not shown";
 const WIDEST = "contract".length;
 
 function labelsOf({ labels }: Pick<RegistrationBody, "labels">): string {
-  const told = labelsInWords({ labels: labels ?? {} });
-  return told === "" ? "none" : told;
+  const text = labelsText({ labels: labels ?? {} });
+  return text === "" ? "none" : text;
 }
 
 /** Contracts are too long to show in a line. */
-function contractsInWords(before: object | null | undefined, now: object | null): readonly [string, string] {
+function contractChange(before: object | null | undefined, now: object | null): readonly [string, string] {
   // Compare what is sent: JSON drops undefined members.
   if (isDeepStrictEqual(before, JSON.parse(JSON.stringify(now)))) return ["", ""];
   const after = now === null ? "none" : "from the manifest";

@@ -1,15 +1,19 @@
+import { beyondSpec } from "../../api/api.ts";
+import { givenTexts } from "../../api/robot-texts.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";
+import { shown } from "../../manifest/shown.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { Service } from "../service.ts";
-import { unservedRegion } from "./region-words.ts";
 import type { RegistrationBody } from "./registration-change.ts";
 
 /** Mistakes that the service would accept. */
-export function registrationMistake({ region, name, site, labels }: RegistrationBody) {
+export function registrationMistake(body: RegistrationBody) {
+  const { region, name, labels } = body;
   if (!REGION_FORM.test(region)) return { member: "region", message: `expected ${REGION_EXPECTED}` };
-  const members = Object.entries({ name, site: site ?? "", labels: Object.values(labels ?? {}).join(" ") });
+  const texts = givenTexts((text) => body[text]);
+  const members = Object.entries({ name, ...texts, labels: Object.values(labels ?? {}).join(" ") });
   const [member] = members.find(([, text]) => holdsCredentials(text)) ?? [];
   const message = "it holds an address with a user name or password";
   return member === undefined ? null : { member, message };
@@ -26,7 +30,15 @@ export function warnOfType({ robot_type_id: robotTypeId, contract }: Registratio
   terminal.note("  Its cameras and axes stay unknown; --manifest FILE describes them.");
 }
 
+/**
+ * Warns that the service has no inference endpoint in this region, so that no model can serve a robot there. Says nothing where the service
+ * does not show its regions, or fails: the command must not fail for a warning.
+ */
 export async function warnOfRegion(service: Service, region: string, terminal: Terminal): Promise<void> {
-  const unserved = await unservedRegion(service, region);
-  if (unserved !== null) terminal.note(`${terminal.style("warn", "warning")}: ${unserved}.`);
+  const result = await service.call(beyondSpec.listRegions, {});
+  const regions = result.kind === "ok" ? result.value.value.regions : [];
+  if (regions.length === 0 || regions.includes(region)) return;
+  const meant = nearest(region, regions);
+  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+  terminal.note(`${terminal.style("warn", "warning")}: no endpoint is in the region ${shown(region)}${hint}.`);
 }

@@ -1,47 +1,47 @@
-import { operations } from "../../api/api.ts";
+import { beyondSpec, operations } from "../../api/api.ts";
+import { eachOf, givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { ConfirmFlags } from "../confirm.ts";
 import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext } from "../context.ts";
+import { defined } from "../defined.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
 import { readWritten } from "../files/written-file.ts";
+import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
+import { refuse, refuseIncomplete, refuseUsage } from "../refuse.ts";
+import type { Service } from "../service.ts";
 import type { RegisteredRobot } from "./find-registered.ts";
 import { findRegistered } from "./find-registered.ts";
 import { hashFiles } from "./hash-files.ts";
 import { readManifestFile } from "./manifest-file.ts";
-import type { CarryOver, RegistrationBody } from "./registration-change.ts";
-import { carryOver, changesInWords, keptInWords } from "./registration-change.ts";
+import type { RegistrationBody } from "./registration-change.ts";
+import { carryOver, changeLines, keptText } from "./registration-change.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
 import type { WrittenRegistration } from "./registration-file.ts";
 import { REGISTRATION_HINTS, writtenRegistration } from "./registration-file.ts";
-import type { RegistrationFlags } from "./registration-flags.ts";
 import { readRegistrationFlags } from "./registration-flags.ts";
-
-export interface RobotsSetupFlags extends RegistrationFlags, ConfirmFlags {
-  readonly from?: string;
-  readonly manifest?: string;
-  readonly dryRun?: boolean;
-}
+import { TEXT_FLAGS } from "./text-flags.ts";
+import { isEnrolled } from "./words.ts";
 
 const FLAGS = flagPlaces({
   name: "--name",
   robot_type_id: "--type",
   region: "--region",
-  site: "--site",
+  ...eachOf(ROBOT_TEXT_NAMES, (text) => TEXT_FLAGS[text].flag),
   labels: "--label",
   configuration_digest: "--file",
   contract: "--manifest",
+  confirm_replace: "--replace",
 });
 
 /**
  * `robots setup`: registers a robot without an agent. Each member comes from a flag, else from the registration file; type, files and contract
  * else from the robot manifest. A registered robot keeps what is not given again, and the operator confirms what changes.
  */
-export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorContext): Promise<ExitCode> {
+export async function robotsSetup(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
   const fromFlags = readRegistrationFlags(flags, terminal);
   if (fromFlags === null) return EXIT.usage;
@@ -51,22 +51,23 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
   const read = flags.manifest === undefined ? null : await readManifestFile(flags.manifest, context);
   if (typeof read === "number") return read;
   const manifest = read?.manifest ?? null;
-  const written = { ...fromManifest(manifest), ...file?.value, ...fromFlags };
-  const { name, robot_type_id: robotTypeId, region, site, labels } = written;
-  if (name === undefined || robotTypeId === undefined || region === undefined) {
-    return refuseIncomplete(written, flags, terminal);
+  const written = { ...defined({ robot_type_id: manifest?.robot_type_id }), ...file?.value, ...fromFlags };
+  const { name, robot_type_id: robotTypeId, region, labels } = written;
+  if (name === undefined || robotTypeId === undefined || region === undefined)
+    return refuseMissing(written, flags, terminal);
+  if (flags.replace !== undefined && flags.replace !== name) {
+    const what = `--replace names ${flags.replace}, and the registration is for the robot ${name}`;
+    return refuseUsage(what, "give the same name, or leave it out", terminal);
   }
   const configurationDigest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
   if (typeof configurationDigest === "number") return configurationDigest;
-  const contract = manifest?.contract ?? null;
   const given: RegistrationBody = {
     name,
     robot_type_id: robotTypeId,
     region,
     configuration_digest: configurationDigest,
-    ...(site === undefined ? {} : { site }),
-    ...(labels === undefined ? {} : { labels }),
-    ...(contract === null ? {} : { contract }),
+    ...givenTexts((text) => written[text]),
+    ...defined({ labels, contract: manifest?.contract ?? undefined }),
   };
   const places: Places = (loc) => {
     const member = String(loc[1]);
@@ -86,12 +87,15 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     const before = await findRegistered(service, name);
     if (typeof before === "number") return before;
     const known = before === "hidden" ? null : before;
-    const body = known === null ? given : carryOver(given, known, rulesOf(flags));
+    const isReplacing = known !== null && (await isEnrolledNow(service, name));
+    const registration = known === null ? given : carryOver(given, known, flags);
+    const body = flags.replace === undefined ? registration : { ...registration, confirm_replace: true };
     if (before === "hidden") terminal.note(HIDDEN);
     if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
     if (known?.region !== region) await warnOfRegion(service, region, terminal);
     if (flags.dryRun === true) return service.showRequest(operations.setupRobot, { body }, json);
-    const refused = known === null ? null : await refusedChange(given, body, known, flags, context);
+    const refused =
+      known === null ? null : await refusedChange({ given, body, before: known, isReplacing }, flags, context);
     if (refused !== null) return refused;
     const result = await service.call(operations.setupRobot, { body });
     if (result.kind !== "ok") return service.failed(result, { body, places });
@@ -102,58 +106,56 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
   });
 }
 
-const HIDDEN =
-  "This credential may not see robots. If the robot is registered already, it loses a site, labels and a contract that are not given.";
+const HIDDEN = `This credential may not see robots. If the robot is registered already, it loses a ${ROBOT_TEXT_NAMES.join(", a ")}, labels and a contract that are not given.`;
 
-function rulesOf({ clearSite, clearLabels, manifest }: RobotsSetupFlags): CarryOver {
-  return {
-    clearSite: clearSite === true,
-    clearLabels: clearLabels === true,
-    hasManifest: manifest !== undefined,
-  };
+interface Change {
+  readonly given: RegistrationBody;
+  readonly body: RegistrationBody;
+  readonly before: RegisteredRobot;
+  /** A computer is enrolled as the robot, and this registration takes its place. */
+  readonly isReplacing: boolean;
+}
+
+/** Whether a computer is enrolled as the robot. */
+async function isEnrolledNow(service: Service, robot: string): Promise<boolean> {
+  const result = await service.call(beyondSpec.getRobot, { parameters: { robot } });
+  return result.kind === "ok" && isEnrolled(result.value.value);
 }
 
 /** Shows what changes of a registered robot. Null where the operator agrees, or is not asked. */
 async function refusedChange(
-  given: RegistrationBody,
-  body: RegistrationBody,
-  before: RegisteredRobot,
-  flags: RobotsSetupFlags,
+  { given, body, before, isReplacing }: Change,
+  flags: OperatorFlags,
   context: OperatorContext,
 ): Promise<ExitCode | null> {
   const { terminal } = context;
-  const changes = changesInWords(body, before);
-  if (changes.length === 0) return null;
-  terminal.note(`${body.name} is registered already. This changes it:`);
+  const changes = changeLines(body, before);
+  if (isReplacing)
+    terminal.note(`${body.name} has a computer of its own, whose credential ends: it must enroll again.`);
+  if (changes.length === 0 && !isReplacing) return null;
+  if (changes.length > 0) terminal.note(`${body.name} is registered already. This changes it:`);
   for (const change of changes) terminal.note(`  ${change}`);
-  const kept = keptInWords(given, body);
+  const kept = keptText(given, body);
   if (kept !== "") terminal.note(`It keeps what is not given again: ${kept}.`);
-  const person = confirmationPrompt(flags, context);
-  return person === null ? null : refusedBy(person, "Change it?", terminal);
+  const prompt = confirmationPrompt(flags, context);
+  return prompt === null ? null : refusedBy(prompt, "Change it?", terminal);
 }
 
 function rulesFor(path: string, json: boolean) {
   return { subject: "registration", reader: writtenRegistration(path), hints: REGISTRATION_HINTS, json } as const;
 }
 
-function fromManifest(manifest: RobotManifest | null): WrittenRegistration {
-  return manifest === null ? {} : { robot_type_id: manifest.robot_type_id };
-}
-
-function refuseIncomplete(
+function refuseMissing(
   { name, robot_type_id: robotTypeId, region }: WrittenRegistration,
-  { from }: RobotsSetupFlags,
+  { from }: OperatorFlags,
   terminal: Terminal,
 ): ExitCode {
-  const lacks = [
+  const members = [
     ["name", "--name", name],
     ["robot_type_id", "--type or --manifest", robotTypeId],
     ["region", "--region", region],
-  ].filter(([, , value]) => value === undefined);
-  const members = lacks.map(([member]) => member).join(", ");
-  const what = from === undefined ? "the description of the robot is incomplete" : `${from} lacks ${members}`;
-  terminal.problem({ code: "usage", what, fix: `give ${lacks.map(([, flag]) => flag).join(", ")}` });
-  return from === undefined ? EXIT.usage : EXIT.invalid;
+  ] as const;
+  return refuseIncomplete("robot", from, members, terminal);
 }
 
 /** The given digest, or that of the files: from flags, else from the registration file, else from the manifest. */
@@ -172,8 +174,8 @@ async function digestOf(
   const { terminal } = context;
   if (home !== undefined) {
     const what = `the manifest lists ${home.path}, and only the robot knows that home folder`;
-    terminal.problem({ code: "home_missing", what, fix: "give the files with --file, in the order of the manifest" });
-    return EXIT.invalid;
+    const fix = "give the files with --file, in the order of the manifest";
+    return refuse({ code: "home_missing", what, fix }, EXIT.invalid, terminal);
   }
   const files = source.configurationFiles ?? ofManifest.map(({ path }) => path);
   if (files.length === 0) terminal.note("No configuration files: the digest covers nothing. --file names them.");

@@ -1,36 +1,33 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { RefusalView } from "../../api/refusals.ts";
 import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
-import type { RobotView } from "../../api/robot-views.ts";
+import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { contestInWords, refusalInWords, refusedSince } from "../../api/words/audit.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
+import type { OperatorContext } from "../context.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import type { Fact } from "../lists/show-facts.ts";
-import { callIfOffered } from "../missing-operation.ts";
 import { withService } from "../operator.ts";
-import { refusePathParameter } from "../path-parameter.ts";
+import { refusePathParameter } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { findRobot } from "./find.ts";
-import { unservedRegion } from "./region-words.ts";
+import { warnOfRegion } from "./registration-checks.ts";
 import { showContract } from "./show-contract.ts";
-import { labelsInWords, shortDigest } from "./words.ts";
-
-export interface RobotsShowFlags extends OperatorFlags {
-  readonly history?: boolean;
-  readonly contract?: boolean;
-}
+import { labelsText, shortDigest, statusText } from "./words.ts";
 
 /**
  * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration, later
  * refusals and, with `--history`, the history added; each is null where the service does not have it.
  */
 export async function robotsShow(
-  flags: RobotsShowFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
   name: string | undefined,
 ): Promise<ExitCode> {
@@ -59,8 +56,7 @@ export async function robotsShow(
     }
     const nowMs = machine.clock.wallMs();
     showRobot(robot, registration?.value ?? null, flags, terminal, nowMs);
-    const unserved = await unservedRegion(service, robot.region);
-    if (unserved !== null) terminal.note(`${terminal.style("warn", "warning")}: ${unserved}.`);
+    await warnOfRegion(service, robot.region, terminal);
     showRefusals(refused, terminal, nowMs);
     if (flags.contract === true && registration !== null) {
       const { contract } = registration.value;
@@ -75,19 +71,20 @@ export async function robotsShow(
 }
 
 function showRobot(
-  robot: RobotView,
+  robot: IdentifiedRobotView,
   registration: RegistrationView | null,
-  { contract }: RobotsShowFlags,
+  { contract }: OperatorFlags,
   terminal: Terminal,
   nowMs: number,
 ): void {
   showFacts(
     [
       ["robot", `${robot.name} (${robot.id})`],
+      ["status", statusText(robot, nowMs)],
       ["type", robot.robot_type_id],
       ["region", robot.region],
-      ["site", robot.site ?? ""],
-      ["labels", labelsInWords(robot)],
+      ...ROBOT_TEXT_NAMES.map((text): Fact => [text, robot[text] ?? ""]),
+      ["labels", labelsText(robot)],
       ["digest", registration?.configuration_digest ?? ""],
       ["changed", relativeTime(registration?.changed_at, nowMs)],
       ["registered", relativeTime(registration?.registered_at, nowMs)],

@@ -76,7 +76,7 @@ export function inOrder(sums: readonly UsageSum[], by: SumsBy | null): readonly 
 }
 
 /** Seconds as hours and minutes, other units unchanged. */
-export function quantityInWords(quantity: number, unit: string): string {
+export function quantityText(quantity: number, unit: string): string {
   const rounded = Math.round(quantity * 100) / 100;
   if (!/seconds?$/.test(unit)) return `${rounded} ${unit}`.trimEnd();
   const of = unit.replace(/_?seconds?$/, "").replaceAll("_", " ");

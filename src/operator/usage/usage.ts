@@ -3,42 +3,29 @@ import type { UsageRecord } from "../../api/usage.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { csvLine } from "../../platform/text/csv.ts";
-import type { OperatorContext, OperatorFlags } from "../context.ts";
-import type { ColumnFlags, ListView } from "../lists/columns.ts";
+import type { OperatorContext } from "../context.ts";
+import type { OperatorFlags } from "../flags.ts";
+import type { ListView } from "../lists/columns.ts";
 import { withColumns } from "../lists/columns.ts";
 import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
 import { showRows } from "../lists/show-list.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
 import { loadUsageSums, startOf } from "./load-sums.ts";
 import type { SummedUsage } from "./load-sums.ts";
-import { isWithin, quantityInWords, RECORD_MEMBERS, recordCells, SUMS_BY, sumUsage } from "./sums.ts";
+import { isWithin, quantityText, RECORD_MEMBERS, recordCells, SUMS_BY, sumUsage } from "./sums.ts";
 import type { Period, SumsBy } from "./sums.ts";
 
-export interface UsageFlags extends OperatorFlags, ColumnFlags {
-  readonly since?: string;
-  readonly until?: string;
-  readonly by?: string;
-  readonly csv?: boolean;
-}
-
 /** `usage`: the ledger, or its sums by robot, model or day; by default of the last 30 days. */
-export async function usage(flags: UsageFlags, context: OperatorContext): Promise<ExitCode> {
+export async function usage(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const period = readPeriod(flags, machine.clock.wallMs());
-  if ("problem" in period) {
-    terminal.problem({ code: "usage", ...period.problem });
-    return EXIT.usage;
-  }
-  if (flags.csv === true && flags.json === true) {
-    terminal.problem({ code: "usage", what: "--csv and --json exclude each other", fix: "give one of them" });
-    return EXIT.usage;
-  }
+  if ("problem" in period) return refuse({ code: "usage", ...period.problem }, EXIT.usage, terminal);
+  if (flags.csv === true && flags.json === true)
+    return refuseUsage("--csv and --json exclude each other", "give one of them", terminal);
   const view = withColumns(RECORDS, flags);
-  if ("code" in view) {
-    terminal.problem(view);
-    return EXIT.usage;
-  }
+  if ("code" in view) return refuse(view, EXIT.usage, terminal);
   const by = SUMS_BY.find((each) => each === flags.by);
   return withService(flags, context, async (service) => {
     if (by !== undefined) {
@@ -65,7 +52,7 @@ const RECORDS: ListView<UsageRecord> = {
     minuteOf(record.period_start ?? record.created_at ?? ""),
     record.robot ?? "",
     record.model_slug ?? "",
-    quantityInWords(record.quantity ?? 0, record.unit ?? ""),
+    quantityText(record.quantity ?? 0, record.unit ?? ""),
     record.deployment_id ?? "",
   ],
   id: ({ id }) => id,
@@ -75,7 +62,7 @@ const RECORDS: ListView<UsageRecord> = {
 function showRecords(
   view: ListView<UsageRecord>,
   records: readonly UsageRecord[],
-  flags: UsageFlags,
+  flags: OperatorFlags,
   context: OperatorContext,
 ): void {
   const { terminal } = context;
@@ -85,14 +72,14 @@ function showRecords(
   }
   showRows(view, records, flags, context);
   for (const { unit, quantity } of sumUsage(records, null)) {
-    terminal.note(`In all ${quantityInWords(quantity, unit)}. Times are UTC.`);
+    terminal.note(`In all ${quantityText(quantity, unit)}. Times are UTC.`);
   }
 }
 
 function showSums(
   { since, until, sums }: SummedUsage,
   by: SumsBy,
-  flags: UsageFlags,
+  flags: OperatorFlags,
   { terminal }: OperatorContext,
 ): void {
   if (flags.json === true) {
@@ -106,7 +93,7 @@ function showSums(
   }
   if (sums.length > 0) {
     const most = sums.reduce((largest, { quantity }) => Math.max(largest, quantity), 0);
-    const rows = sums.map(({ name, quantity, unit }) => [name, quantityInWords(quantity, unit), bar(quantity, most)]);
+    const rows = sums.map(({ name, quantity, unit }) => [name, quantityText(quantity, unit), bar(quantity, most)]);
     terminal.table([by, "quantity", "share"], rows, [by], ["share"]);
   }
   const what = sums.length === 0 ? "Nothing was used" : "Used";
@@ -125,7 +112,7 @@ function bar(quantity: number, most: number): string {
 
 type ReadPeriod = Period | { readonly problem: { readonly what: string; readonly fix: string } };
 
-function readPeriod({ since, until }: UsageFlags, nowMs: number): ReadPeriod {
+function readPeriod({ since, until }: OperatorFlags, nowMs: number): ReadPeriod {
   const from = since === undefined ? null : readMoment(since, "back", nowMs);
   if (from?.kind === "no-moment") return { problem: { what: `--since ${from.what}`, fix: from.fix } };
   const to = until === undefined ? null : readMoment(until, "back", nowMs);

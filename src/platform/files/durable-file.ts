@@ -75,16 +75,16 @@ export async function readBounded(files: Files, path: string, limitBytes: number
     const stat = await file.stat();
     if (stat.kind !== "file")
       throw Object.assign(new Error(`Cannot read ${path}: not a regular file`), { code: "EINVAL" });
-    if (stat.size_bytes > limitBytes) return "too-large";
+    if (stat.sizeBytes > limitBytes) return "too-large";
     // Files under /proc have size 0, and a file may grow, so the buffer grows with the content, up to one byte beyond the limit.
-    let buffer = new Uint8Array(Math.min(limitBytes, Math.max(stat.size_bytes, SMALLEST_READ_BYTES)) + 1);
+    let buffer = new Uint8Array(Math.min(limitBytes, Math.max(stat.sizeBytes, SMALLEST_READ_BYTES)) + 1);
     let length = 0;
     for (;;) {
       const count = await file.read(buffer.subarray(length), length);
       length += count;
       if (length > limitBytes) return "too-large";
       // A short read means the end, except for files of size 0.
-      const isEnd = stat.size_bytes > 0 && length >= stat.size_bytes && length < buffer.byteLength;
+      const isEnd = stat.sizeBytes > 0 && length >= stat.sizeBytes && length < buffer.byteLength;
       if (count === 0 || isEnd) return buffer.subarray(0, length);
       if (length < buffer.byteLength) continue;
       const larger = new Uint8Array(Math.min(limitBytes + 1, buffer.byteLength * 2));

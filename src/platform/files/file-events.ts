@@ -1,3 +1,5 @@
+import { errorCode } from "./files.ts";
+
 /** Change events of directories, from inotify. An event is only a hint to check the entry. */
 export interface FileEvents {
   /** Reports events of `directory`'s own entries until closed. */
@@ -22,7 +24,7 @@ export const systemFileEvents: FileEvents = {
   watch(directory, listener) {
     let close: (() => void) | null = null;
     let closed = false;
-    void open().catch((error: unknown) => listener.onFailure(codeOf(error)));
+    void open().catch((error: unknown) => listener.onFailure(errorCode(error) ?? "UNKNOWN"));
     return {
       close() {
         closed = true;
@@ -49,7 +51,7 @@ export const systemFileEvents: FileEvents = {
       watcher.on("error", (error) => {
         if (failed || closed) return;
         failed = true;
-        listener.onFailure(codeOf(error));
+        listener.onFailure(errorCode(error) ?? "UNKNOWN");
       });
       watcher.add(directory);
       close = () => {
@@ -69,8 +71,4 @@ const closing = new Map<string, Promise<void>>();
 function entryName(directory: string, event: string, path: string | null): string | null {
   if (path === null || path === directory) return null;
   return event === "rename" && directory.endsWith(`/${path}`) ? null : path;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "UNKNOWN";
 }

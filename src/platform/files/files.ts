@@ -7,13 +7,13 @@ export interface FileStat {
   readonly kind: "file" | "directory" | "link" | "other";
   readonly device: bigint;
   readonly inode: bigint;
-  readonly size_bytes: number;
-  readonly mtime_ns: bigint;
-  readonly ctime_ns: bigint;
+  readonly sizeBytes: number;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
   /** Permission bits, 0o7777. */
   readonly mode: number;
-  readonly user_id: number;
-  readonly group_id: number;
+  readonly userId: number;
+  readonly groupId: number;
 }
 
 /** A file open for reading. */
@@ -32,7 +32,7 @@ export interface WritableFile {
 }
 
 /** The owner of a new file. */
-export type FileOwner = Pick<FileStat, "user_id" | "group_id">;
+export type FileOwner = Pick<FileStat, "userId" | "groupId">;
 
 /** File operations. Every method rejects with a Node error that has a `code` such as `ENOENT`. */
 export interface Files {
@@ -73,6 +73,22 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
+/** The kernel's limit of links in one path (path_resolution(7)). */
+export const LINK_LIMIT = 40;
+
+/** The names in a path. */
+export function components(path: string): string[] {
+  return path.split("/").filter((name) => name !== "");
+}
+
+/** Whether something is at the path, as far as this process can see. Follows links. */
+export function exists(files: Pick<Files, "stat">, path: string): Promise<boolean> {
+  return files.stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_DIRECTORY } = fs.constants;
 
 export const systemFiles: Files = {
@@ -99,7 +115,7 @@ export const systemFiles: Files = {
         // open(2) masks the mode with the umask; the caller's word counts.
         file.chmod(mode),
         // Only root may give a file away, and nobody else has to.
-        owner === undefined ? undefined : file.chown(owner.user_id, owner.group_id).catch(() => {}),
+        owner === undefined ? undefined : file.chown(owner.userId, owner.groupId).catch(() => {}),
       ]);
     } catch (error) {
       await file.close();
@@ -172,12 +188,12 @@ export function describeStat(stats: fs.BigIntStats): FileStat {
     kind: kindOf(stats),
     device: stats.dev,
     inode: stats.ino,
-    size_bytes: Number(stats.size),
-    mtime_ns: stats.mtimeNs,
-    ctime_ns: stats.ctimeNs,
+    sizeBytes: Number(stats.size),
+    mtimeNs: stats.mtimeNs,
+    ctimeNs: stats.ctimeNs,
     mode: Number(stats.mode & 0o7777n),
-    user_id: Number(stats.uid),
-    group_id: Number(stats.gid),
+    userId: Number(stats.uid),
+    groupId: Number(stats.gid),
   };
 }
 

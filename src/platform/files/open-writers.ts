@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from "node:path";
 
 import type { Clock } from "../clock.ts";
 import type { FileStat, Files } from "./files.ts";
+import { LINK_LIMIT } from "./files.ts";
 
 /**
  * Finds which of these files a program has open for writing, and its process id.
@@ -62,8 +63,6 @@ const LOOK_LIMIT_MS = 1000;
 /** Processes checked in parallel. */
 const AT_ONCE = 16;
 const OWNER_WRITE = 0o200;
-/** As the kernel's own limit on links in one path walk (path_resolution(7)). */
-const LINK_LIMIT = 40;
 
 /** Youngest first, because programs that write configuration files rarely run for long. */
 async function listProcesses(files: Files): Promise<readonly number[]> {

@@ -1,21 +1,25 @@
-import { maskWholeKeys } from "../text/service-key.ts";
 import { visible } from "../text/visible.ts";
 
 /** Cuts long values, such as error texts of a service or very long paths. */
 const VALUE_LIMIT = 4096;
 
+/** Replaces secrets in the text of a field. */
+export type Mask = (text: string) => string;
+
 /** The pino options of every program: one JSON object per line, with `event` for what happened and further fields. */
-export const LINE_SETTINGS = {
-  // journald adds process and host.
-  base: null,
-  messageKey: "event",
-  timestamp: () => `,"time":"${new Date().toISOString()}"`,
-  formatters: {
-    level: (label: string) => ({ level: label }),
-    log: (fields: Record<string, unknown>) =>
-      Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fitValue(value)])),
-  },
-};
+export function lineSettings(mask: Mask) {
+  return {
+    // journald adds process and host.
+    base: null,
+    messageKey: "event",
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      log: (fields: Record<string, unknown>) =>
+        Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fitValue(value, mask)])),
+    },
+  };
+}
 
 /** The line with invisible characters as JSON escapes, so that it cannot control a terminal. */
 export function jsonLine(line: string): string {
@@ -35,10 +39,10 @@ function textValue(value: unknown): string {
   return visible(isPlain ? value : JSON.stringify(value));
 }
 
-function fitValue(value: unknown): unknown {
+function fitValue(value: unknown, mask: Mask): unknown {
   if (typeof value !== "string" && typeof value !== "object") return value;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  const masked = maskWholeKeys(text);
+  const masked = mask(text);
   const fit = masked.length <= VALUE_LIMIT ? masked : `${masked.slice(0, VALUE_LIMIT - 1).toWellFormed()}…`;
   return fit === text ? value : fit;
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
-import { jsonLine, LINE_SETTINGS, textLine } from "./log-line.ts";
+import { jsonLine, lineSettings, textLine } from "./log-line.ts";
+import type { Mask } from "./log-line.ts";
 import type { LogOutput } from "./log-output.ts";
 import type { Log } from "./log.ts";
 
@@ -22,6 +23,7 @@ const WAITING_LIMIT = 1000;
 /** A log over pino, which is loaded after the start; the first lines wait for it. */
 export function createLog(
   first: LogOptions,
+  mask: Mask,
   openOutput: (onDropped: (lines: number) => void) => LogOutput,
 ): AdjustableLog {
   const waiting: Line[] = [];
@@ -44,7 +46,7 @@ export function createLog(
     loading = true;
     setImmediate(() => {
       const opening = options;
-      openLogger(opening, output).then(
+      openLogger(opening, mask, output).then(
         (opened) => {
           // Adjusted meanwhile.
           if (opening !== options) return load();
@@ -74,8 +76,8 @@ export function createLog(
   };
 }
 
-async function openLogger({ level, format }: LogOptions, output: LogOutput): Promise<Logger> {
+async function openLogger({ level, format }: LogOptions, mask: Mask, output: LogOutput): Promise<Logger> {
   const { pino } = await import("pino");
   const toLine = format === "json" ? jsonLine : textLine;
-  return pino({ level, ...LINE_SETTINGS }, { write: (line) => output.write(toLine(line)) });
+  return pino({ level, ...lineSettings(mask) }, { write: (line) => output.write(toLine(line)) });
 }

@@ -1,4 +1,4 @@
-/** The account: one look at what an organization has, put together from what other resources list. */
+/** The account: a summary of an organization, from the lists of other resources. */
 import { ACCOUNT_ITEMS_MAXIMUM } from "../../api/account.ts";
 import { deploymentView, listCurrentDeployments } from "../deployments/index.ts";
 import { isAllowed } from "../kernel/auth/authenticate.ts";
@@ -7,10 +7,10 @@ import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { keyView, listWorkingKeys } from "../keys/index.ts";
 import { countBelongings, organizationOf } from "../organizations/index.ts";
 
-/** `GET /v1/me/account`: what the organization has: current deployments, and keys that work, as far as the credential may read them. */
+/** `GET /v1/me/account`: current deployments and working keys, if the credential may read them, and the number of both. */
 export function getAccount({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal }) => {
-    const { organization_id: organizationId } = principal;
+    const { organizationId } = principal;
     const { reader } = store;
     const now = new Date(machine.clock.wallMs()).toISOString();
     const organization = await organizationOf(reader, organizationId);

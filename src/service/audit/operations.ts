@@ -1,29 +1,18 @@
-/** The audit log: who changed what, and how long that is kept (tasks.ts). Every resource writes its entries with kernel/store/audit.ts. */
+/** The audit log: its list, and its retention (tasks.ts). Resources write entries with kernel/store/audit.ts. */
 import * as z from "zod";
 
 import type { AuditEntryView } from "../../api/audit.ts";
-import type { PageQuery } from "../../api/wire/pages.ts";
-import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { listHandler } from "../kernel/lists/answer-list.ts";
 import { listChanges } from "./queries.ts";
-import type { LabelledEntry } from "./queries.ts";
+import type { AuditRow, LabelledEntry } from "./queries.ts";
 
-/** `GET /v1/me/audit`: who changed what in the organization, newest first, but for registrations. */
-export function listOrganizationAudit({ store }: OperationContext): Handler<null, PageQuery> {
-  return (call) =>
-    answerList(call, {
-      prefix: "aud",
-      around: ITEMS,
-      fetch: (range) => listChanges(store.reader, call.principal.organization_id, range),
-      view: viewEntry,
-    });
-}
+/** `GET /v1/me/audit`: the changes in an organization except registrations, newest first. */
+export const listOrganizationAudit = listHandler("aud", listChanges, viewEntry);
 
 const detailsSchema = z.record(z.string(), z.unknown());
 
 function viewEntry(entry: LabelledEntry): AuditEntryView {
   const { id, at, action, actor, label } = entry;
-  const details = detailsSchema.parse(JSON.parse(entry.details));
   return {
     id,
     at,
@@ -33,6 +22,10 @@ function viewEntry(entry: LabelledEntry): AuditEntryView {
     subject_model: entry.subject_model,
     actor: { id: actor, label },
     request_id: entry.request_id,
-    details,
+    details: detailsOf(entry),
   };
+}
+
+export function detailsOf({ details }: AuditRow): Readonly<Record<string, unknown>> {
+  return detailsSchema.parse(JSON.parse(details));
 }

@@ -8,12 +8,10 @@ import type { Tables } from "../kernel/store/tables.ts";
 export type AuditRow = Tables["audit_log"];
 
 /**
- * Lets go of the oldest entries from before a moment, `count` at most.
- *
- * Ids sort as entries were made, so the oldest are looked at alone, not the whole log.
+ * Deletes entries from before a time, at most `count`. Reads only the oldest entries, because ids are in the order of creation.
  *
  * @param before ISO 8601.
- * @returns how many went.
+ * @returns how many were deleted.
  */
 export async function pruneAudit(transaction: Transaction<Tables>, before: string, count: number): Promise<number> {
   const oldest = transaction.selectFrom("audit_log").select(["id", "at"]).orderBy("id").limit(count);
@@ -24,23 +22,23 @@ export async function pruneAudit(transaction: Transaction<Tables>, before: strin
   return Number(numDeletedRows);
 }
 
-/** When the entry was made that has so many newer ones; null where there are not so many. */
+/** The time of the entry that has `count` newer ones; null if there are fewer entries. */
 export async function auditedBeforeNewest(reader: Reader, count: number): Promise<string | null> {
   const query = reader.selectFrom("audit_log").select("at").orderBy("id", "desc").offset(count).limit(1);
   return (await query.executeTakeFirst())?.at ?? null;
 }
 
-/** An entry with the names of what its ids stand for. */
+/** An entry with the names that belong to its ids. */
 export type LabelledEntry = AuditRow & {
-  /** Of the key that the actor is, or goes back to. */
+  /** Of the actor's key, also if the actor is a session. */
   readonly label: string | null;
-  /** Name of a fleet or organization, label of a key, and of a deployment the robot. */
+  /** The name of a fleet or organization, the label of a key, or the robot of a deployment. */
   readonly subject_name: string | null;
   /** Of a deployment. */
   readonly subject_model: string | null;
 };
 
-/** What was changed in an organization, but for registrations, newest first: entries before the id `after`. */
+/** The changes in an organization except registrations, newest first: entries before the id `after`. */
 export function listChanges(
   reader: Reader,
   organizationId: string,
@@ -58,7 +56,9 @@ export function listChanges(
     .leftJoin("fleets", "fleets.id", "audit_log.subject_id")
     .leftJoin("organizations", "organizations.id", "audit_log.subject_id")
     .leftJoin("deployments", "deployments.id", "audit_log.subject_id")
-    .leftJoin("robots", "robots.id", "deployments.robot_id")
+    .leftJoin("robots", (join) =>
+      join.on((on) => on("robots.id", "=", on.fn.coalesce("deployments.robot_id", "audit_log.subject_id"))),
+    )
     .selectAll("audit_log")
     .select(["actors.label", "deployments.model_slug as subject_model"])
     .select(({ fn }) =>
@@ -72,13 +72,13 @@ export function listChanges(
   return query.execute();
 }
 
-/** Which entries: those that are equal in all that is given. */
+/** The values that entries must have. */
 export type AuditFilter = Partial<Record<"organization_id" | "subject_id" | "actor" | "action", string | undefined>>;
 
 const FILTER_COLUMNS = ["organization_id", "subject_id", "actor", "action"] as const;
 
 /**
- * The newest entries of all organizations, newest first: for whoever runs the service.
+ * The newest entries of all organizations, newest first, for the operator of the service.
  *
  * @param since ISO 8601; null for no bound.
  */

@@ -6,18 +6,18 @@ import { auditedBeforeNewest, pruneAudit } from "./queries.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Entries of one write, so that no request waits for all of them. */
+/** Entries deleted in one transaction, so that requests do not wait long. */
 const BATCH = 500;
-/** After a write, how long requests have the store for themselves. */
+/** Pause after a transaction, for the writes of requests. */
 const REST_MS = 50;
-/** Entries that stay whatever the clock says. */
+/** Number of newest entries that are always kept. */
 export const NEWEST_KEPT = 100;
 
 /**
- * Lets go of audit entries that are older than `retentionDays`, oldest first, until none is left, and of refusals as old.
+ * Deletes audit entries and refusals that are older than `retentionDays`.
  *
- * Old is what is old by the clock and by the log itself: with the clock far ahead everything would be. So age also counts from
- * the newest entries, of which the last `NEWEST_KEPT` stay: a clock that is set right before so many changes costs nothing.
+ * With a clock that is far ahead, every entry would seem old. So age counts from the clock or the time of the entry number `NEWEST_KEPT`
+ * from the end, whichever is earlier: nothing is lost if the clock is corrected before that many changes.
  */
 export function createAuditPruning(
   store: Store,

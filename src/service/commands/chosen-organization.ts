@@ -5,44 +5,32 @@ import type { OrganizationRow } from "../organizations/queries.ts";
 import { commandLine } from "./command-line.ts";
 import type { StoreFlags } from "./store/locate-store.ts";
 
-interface OrganizationFlags extends StoreFlags {
-  /** Name or id; may be left out where there is one organization. */
+export interface OrganizationFlags extends StoreFlags {
+  /** Name or id; optional if there is only one organization. */
   readonly org?: string | undefined;
 }
 
-/** The organization that `--org` names by name or id, or the only one there is where it was left out. */
+/** The organization of `--org`, or without that flag the only one. */
 export async function chosenOrganization(
   { reader }: Pick<Store, "reader">,
   flags: OrganizationFlags,
 ): Promise<OrganizationRow | Problem> {
   const { org } = flags;
-  if (org !== undefined) return (await findOrganization(reader, org)) ?? unknown(org, flags);
+  const list = commandLine("orgs list", flags);
+  if (org !== undefined) {
+    const what = "There is no such organization.";
+    const unknown = { code: "organization-unknown", what, where: org, fix: `List the organizations: ${list}` };
+    return (await findOrganization(reader, org)) ?? unknown;
+  }
   const [only, ...others] = await listOrganizations(reader);
-  if (only === undefined) return none(flags);
-  return others.length === 0 ? only : ambiguous(others.length + 1, flags);
-}
-
-function unknown(where: string, flags: StoreFlags): Problem {
-  return {
-    code: "organization-unknown",
-    what: "There is no such organization.",
-    where,
-    fix: `See which there are: ${commandLine("orgs list", flags)}`,
-  };
-}
-
-function none(flags: StoreFlags): Problem {
-  return {
-    code: "no-organization",
-    what: "There is no organization yet.",
-    fix: `Make one: ${commandLine("orgs create NAME", flags)}`,
-  };
-}
-
-function ambiguous(count: number, flags: StoreFlags): Problem {
+  if (only === undefined) {
+    const fix = `Create one: ${commandLine("orgs create NAME", flags)}`;
+    return { code: "no-organization", what: "There is no organization yet.", fix };
+  }
+  if (others.length === 0) return only;
   return {
     code: "organization-ambiguous",
-    what: `There are ${count} organizations, and nothing says which.`,
-    fix: `Say it with --org NAME or --org ID; see which there are: ${commandLine("orgs list", flags)}`,
+    what: `There are ${others.length + 1} organizations, and none is selected.`,
+    fix: `Select one with --org NAME or --org ID; list them: ${list}`,
   };
 }

@@ -2,7 +2,7 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import { describeLocation } from "../kernel/store/store-problem.ts";
 import type { StoreFlags } from "./store/locate-store.ts";
 
-/** A command for a person to paste: these words, on the store that these flags name. A password in a URL is not shown. */
+/** A command to copy into a shell: these words, on the store that these flags name. A password in a URL is not shown. */
 export function commandLine(words: string, { config, data, database }: StoreFlags): string {
   const flags = [
     ...(config === undefined ? [] : ["--config", shellWord(config)]),

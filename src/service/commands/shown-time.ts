@@ -1,4 +1,4 @@
-/** To the minute, in UTC; JSON has the rest. */
+/** To the minute, in UTC; `--json` has the full time. */
 const MINUTES_LENGTH = "2026-01-31T08:00".length;
 
 /** A time of the store for a table: `2026-01-31T08:00Z`. */

@@ -1,9 +1,9 @@
-import { fieldsOf } from "../../manifest/fields.ts";
+import { fail, mapping } from "../../manifest/fields.ts";
 import type { Fields, Place, Reader } from "../../manifest/fields.ts";
 import { absolutePath, integer } from "../../manifest/readers.ts";
 import { databaseUrl, isWritten } from "./readers.ts";
 
-/** Where everything is kept. */
+/** Where data is stored. */
 export type Keep =
   | { readonly kind: "data"; readonly directory: string }
   | { readonly kind: "database"; readonly url: string; readonly poolSize: number | null }
@@ -11,30 +11,25 @@ export type Keep =
 
 export const POOL_SIZE = { minimum: 1, maximum: 200 } as const;
 
-/** `data` or `database` of the root; null where neither is written. */
+/** `data` or `database` of the root; null if neither is set. */
 export function readKeep(fields: Fields, place: Place): Keep | null {
   const directory = fields.optional("data", absolutePath);
   const database = fields.optional("database", readDatabase);
   if (directory !== undefined && database !== undefined) {
-    const message = "data and database are both set; everything is kept in one place, so leave one of them out";
-    place.check.findings.error("conflict", place.path, place.node.offset, message);
+    fail(place, "conflict", "data and database are both set; data is stored in one place, so omit one of them");
   }
   return directory === undefined ? (database ?? null) : { kind: "data", directory };
 }
 
-const readDatabase: Reader<Keep> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+const readDatabase: Reader<Keep> = mapping((fields, place) => {
   const url = fields.optional("url", databaseUrl);
   const urlFile = fields.optional("url_file", absolutePath);
   const poolSize = fields.optional("pool_size", integer(POOL_SIZE)) ?? null;
-  fields.close();
-  const { findings } = place.check;
   if (url !== undefined && urlFile !== undefined) {
-    findings.error("conflict", place.path, place.node.offset, "url and url_file are both set; leave one of them out");
+    fail(place, "conflict", "url and url_file are both set; leave one of them out");
   } else if (!isWritten(place, "url") && !isWritten(place, "url_file")) {
-    findings.error("missing", place.path, place.node.offset, "one of url and url_file is required");
+    fail(place, "missing", "one of url and url_file is required");
   }
   if (url !== undefined) return { kind: "database", url, poolSize };
   return urlFile === undefined ? undefined : { kind: "database-file", urlFile, poolSize };
-};
+});

@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../manifest/fields.ts";
+import { fail, mapping } from "../../manifest/fields.ts";
 import type { Place, Reader } from "../../manifest/fields.ts";
 import { boolean, integer, number } from "../../manifest/readers.ts";
 import { RATE_LIMITS } from "../kernel/traffic/rate-limits.ts";
@@ -15,31 +15,23 @@ const TIMEOUT_S = { minimum: 1, maximum: 600 } as const;
 const CONNECTIONS = { minimum: 1, maximum: 1_000_000 } as const;
 const MS_PER_S = 1000;
 
-/** `off` where it is switched off. */
-export const readRateLimit: Reader<RateLimits | "off"> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+export const readRateLimit: Reader<RateLimits | "off"> = mapping((fields) => {
   const enabled = fields.optional("enabled", boolean) ?? true;
   const credential = fields.optional("credential", rateReader(RATE_LIMITS.credential)) ?? RATE_LIMITS.credential;
   const address = fields.optional("address", rateReader(RATE_LIMITS.address)) ?? RATE_LIMITS.address;
-  fields.close();
-  return enabled ? { credential, address } : "off";
-};
+  const robots = fields.optional("robots", rateReader(RATE_LIMITS.robots)) ?? RATE_LIMITS.robots;
+  return enabled ? { credential, address, robots } : "off";
+});
 
 function rateReader(standard: RateLimit): Reader<RateLimit> {
-  return (place) => {
-    const fields = fieldsOf(place);
-    if (fields === undefined) return undefined;
+  return mapping((fields) => {
     const perSecond = fields.optional("per_second", number(RATE)) ?? standard.per_second;
     const burst = fields.optional("burst", integer(BURST)) ?? standard.burst;
-    fields.close();
     return { per_second: perSecond, burst };
-  };
+  });
 }
 
-export const readLimits: Reader<ServiceLimits> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+export const readLimits: Reader<ServiceLimits> = mapping((fields, place) => {
   const seconds = (key: string, standardMs: number): number => {
     const value = fields.optional(key, number(TIMEOUT_S));
     return value === undefined ? standardMs : Math.round(value * MS_PER_S);
@@ -52,24 +44,22 @@ export const readLimits: Reader<ServiceLimits> = (place) => {
     connections,
     connectionsOfAddress: fields.optional("connections_of_address", integer(CONNECTIONS)) ?? connections,
     ...readShares(fields),
+    workMs: fields.optional("work_ms", rateReader(SERVICE_LIMITS.workMs)) ?? SERVICE_LIMITS.workMs,
     headersTimeoutMs: seconds("headers_timeout_s", SERVICE_LIMITS.headersTimeoutMs),
     requestTimeoutMs: seconds("request_timeout_s", SERVICE_LIMITS.requestTimeoutMs),
     keepAliveTimeoutMs: seconds("keep_alive_timeout_s", SERVICE_LIMITS.keepAliveTimeoutMs),
     idleTimeoutMs: seconds("idle_timeout_s", SERVICE_LIMITS.idleTimeoutMs),
     drainTimeoutMs: seconds("drain_timeout_s", SERVICE_LIMITS.drainTimeoutMs),
   };
-  fields.close();
   checkOrder(place, limits);
   return limits;
-};
+});
 
-/** A part cannot have longer than the whole. */
+/** A part cannot have a longer timeout than the whole. */
 function checkOrder(place: Place, limits: ServiceLimits): void {
-  const { findings } = place.check;
   const disorder = (part: string, partMs: number, whole: string, wholeMs: number): void => {
     if (partMs <= wholeMs) return;
-    const message = `${part} (${partMs / MS_PER_S}) is longer than ${whole} (${wholeMs / MS_PER_S})`;
-    findings.error("timeout_order", place.path, place.node.offset, message);
+    fail(place, "timeout_order", `${part} (${partMs / MS_PER_S}) is longer than ${whole} (${wholeMs / MS_PER_S})`);
   };
   disorder("headers_timeout_s", limits.headersTimeoutMs, "request_timeout_s", limits.requestTimeoutMs);
   disorder("keep_alive_timeout_s", limits.keepAliveTimeoutMs, "idle_timeout_s", limits.idleTimeoutMs);

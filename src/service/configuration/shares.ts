@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../manifest/fields.ts";
+import { fail, mapping } from "../../manifest/fields.ts";
 import type { Fields, Reader } from "../../manifest/fields.ts";
 import { integer } from "../../manifest/readers.ts";
 import type { NumberBounds } from "../../manifest/readers.ts";
@@ -11,19 +11,21 @@ const WAITING_REQUESTS = { minimum: 1, maximum: 1_000_000 } as const;
 const STREAMS = { minimum: 1, maximum: 100_000 } as const;
 const ROBOTS = { minimum: 1, maximum: 10_000_000 } as const;
 const HISTORY_MIB = { minimum: 1, maximum: 1_000_000 } as const;
+const STORED_MIB = { minimum: 1, maximum: 1_000_000_000 } as const;
 const MEBIBYTE = 1024 * 1024;
 
-/** The limits that say how much of something one party may have, and all of them together. */
+/** The limits of one party and of all parties together. */
 export function readShares(
   fields: Fields,
-): Pick<ServiceLimits, "inFlightBytes" | "requests" | "streams" | "robots" | "historyBytesPerDay"> {
-  const { streams, robots } = SERVICE_LIMITS;
+): Pick<ServiceLimits, "inFlightBytes" | "requests" | "streams" | "robots" | "historyBytesPerDay" | "storedBytes"> {
+  const { streams, robots, storedBytes } = SERVICE_LIMITS;
   return {
     inFlightBytes: readInFlight(fields),
     requests: readRequests(fields),
     streams: fields.optional("streams", partsReader(streams, "all", STREAMS)) ?? streams,
     robots: fields.optional("robots", partsReader(robots, "organization", ROBOTS)) ?? robots,
     historyBytesPerDay: readHistory(fields),
+    storedBytes: (fields.optional("stored_mib", integer(STORED_MIB)) ?? storedBytes / MEBIBYTE) * MEBIBYTE,
   };
 }
 
@@ -68,15 +70,13 @@ function readRequests(fields: Fields): ServiceLimits["requests"] {
   };
 }
 
-/** Numbers of parties, none of which is more than the whole. A part that is not written is its standard, or the whole where that is less. */
+/** Numbers of which none is larger than `whole`. A missing part has its default, or that of the whole if it is smaller. */
 function partsReader<K extends string>(
   standard: Readonly<Record<K, number>>,
   whole: NoInfer<K>,
   bounds: NumberBounds,
 ): Reader<Readonly<Record<K, number>>> {
-  return (place) => {
-    const fields = fieldsOf(place);
-    if (fields === undefined) return undefined;
+  return mapping((fields, place) => {
     const most = fields.optional(whole, integer(bounds)) ?? standard[whole];
     const parts: Record<K, number> = { ...standard, [whole]: most };
     for (const key in standard) {
@@ -84,10 +84,8 @@ function partsReader<K extends string>(
       const part = fields.optional(key, integer(bounds)) ?? Math.min(standard[key], most);
       parts[key] = part;
       if (part <= most) continue;
-      const message = `${key} (${part}) is more than ${whole} (${most})`;
-      place.check.findings.error("part_of_whole", place.path, place.node.offset, message);
+      fail(place, "part_of_whole", `${key} (${part}) is more than ${whole} (${most})`);
     }
-    fields.close();
     return parts;
-  };
+  });
 }

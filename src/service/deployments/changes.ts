@@ -16,14 +16,14 @@ import { findOffer, insertDeployment, lockCurrentDeployment, lockRobot } from ".
 import type { Moment } from "./transition.ts";
 import { beginUsage, moveDeployment } from "./transition.ts";
 
-/** Whose robot is to run what, and the ids of what comes into being. */
+/** The requested deployment, and ids for what may be created. */
 export interface DeploymentWish extends DeploymentCreate {
   readonly organization_id: string;
   readonly deploymentId: string;
   readonly generationId: string;
 }
 
-/** `unchanged`: the robot's current deployment `id` already is of this checkpoint. */
+/** `unchanged`: the robot's current deployment `id` has this checkpoint already. */
 export type Deployed =
   | { readonly state: "deployed"; readonly id: string; readonly replaced_id: string | null }
   | { readonly state: "unchanged"; readonly id: string }
@@ -32,9 +32,8 @@ export type Deployed =
 /**
  * Deploys a model to a robot, and retires the robot's current deployment in the same transaction.
  *
- * What cannot work is refused rather than begun, because beginning it would take a working model away from the robot. Asking
- * again for what the robot runs, or is about to, changes nothing: a client may repeat a request whose answer it lost. Where
- * that failed, it is tried anew.
+ * A deployment that cannot work is refused, because it would replace a working one. A request for the checkpoint that the robot has
+ * changes nothing, so that a client can repeat a request whose answer was lost; but a failed deployment is replaced.
  */
 export async function deploy(
   transaction: Transaction<Tables>,
@@ -75,7 +74,24 @@ export async function deploy(
   return { state: "deployed", id: deployment.id, replaced_id: replacedId };
 }
 
-/** Takes a deployment from its robot, of which the caller holds the row. */
+/**
+ * Retires the current deployment of a robot whose row the caller has locked.
+ *
+ * @returns its id, or null if the robot has none.
+ */
+export async function retireDeploymentOf(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  robotId: string,
+  moment: Moment,
+): Promise<string | null> {
+  const deployment = await lockCurrentDeployment(transaction, organizationId, robotId);
+  if (deployment === undefined) return null;
+  await retire(transaction, deployment, moment);
+  return deployment.id;
+}
+
+/** Retires a deployment. The caller has locked its row. */
 export function retire(
   transaction: Transaction<Tables>,
   deployment: DeploymentRow,
@@ -109,7 +125,7 @@ function newDeployment(wish: DeploymentWish, robot: DeployedRobot, subject: Subj
   };
 }
 
-/** In the order of the body's members. */
+/** Findings in the order of the body's members. */
 function unknown(
   { model, robot }: DeploymentWish,
   foundSubject: Subject | undefined,

@@ -3,7 +3,7 @@ import type { Transaction } from "kysely";
 import type { Reader } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
-/** What decides about the state of a current deployment. */
+/** What the state of a current deployment depends on. */
 export interface DeploymentFacts extends Pick<
   Tables["deployments"],
   | "id"
@@ -17,19 +17,19 @@ export interface DeploymentFacts extends Pick<
   | "activated_at"
 > {
   readonly robot_type_id: string;
-  /** Where the robot is now. */
+  /** The current region of the robot. */
   readonly robot_region: string;
   readonly equipment_sha256: string | null;
   readonly requirements: string;
-  /** Of the endpoint where the robot is now; null where there is none. */
+  /** Of the endpoint in that region; null if there is none. */
   readonly health: EndpointHealth | null;
   readonly endpoint_withdrawn_at: string | null;
 }
 
-/** Deployments looked at in one query. */
+/** Deployments per query. */
 export const DEPLOYMENTS_AT_A_TIME = 500;
 
-/** Current deployments of all organizations, in the order of their ids, at most `DEPLOYMENTS_AT_A_TIME` after the id `after`. */
+/** The first `DEPLOYMENTS_AT_A_TIME` current deployments of all organizations with ids after `after`, by id. */
 export function listDeploymentFacts(reader: Reader, after: string): Promise<readonly DeploymentFacts[]> {
   return factsOf(reader)
     .where("deployments.id", ">", after)
@@ -38,7 +38,7 @@ export function listDeploymentFacts(reader: Reader, after: string): Promise<read
     .execute();
 }
 
-/** The same of one deployment; undefined once it is retired. */
+/** Of one deployment; undefined if it is retired. */
 export function findDeploymentFacts(
   transaction: Transaction<Tables>,
   id: string,

@@ -4,7 +4,7 @@ import type { DeploymentRow } from "./queries.ts";
 /** How long a deployment may wait for its endpoint to be healthy for the first time. */
 export const PREPARATION_TIMEOUT_MS = 15 * 60_000;
 
-/** Why a deployment failed, for programs. */
+/** Why a deployment failed. */
 export type DeploymentErrorCode =
   /** The robot registered again or the catalog changed, and the robot no longer meets the checkpoint's requirements. */
   | "robot_incompatible"
@@ -20,10 +20,10 @@ export interface Verdict {
   readonly last_error_code: DeploymentErrorCode | null;
 }
 
-/** A current deployment, and what is known of its robot and endpoint. */
+/** A current deployment, and the state of its robot and endpoint. */
 export interface Situation extends Pick<DeploymentRow, "status" | "created_at" | "activated_at"> {
   readonly isCompatible: boolean;
-  /** Of the endpoint in the robot's region; null where there is none. */
+  /** Of the endpoint in the robot's region; null if there is none. */
   readonly health: EndpointHealth | null;
 }
 

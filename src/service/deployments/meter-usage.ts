@@ -9,9 +9,8 @@ import { updateDeployment } from "./queries.ts";
 const INTERVAL_MS = 30_000;
 
 /**
- * Cuts usage periods at each full hour (UTC): what ran until then is entered in the ledger, and the next period begins where
- * it ended. After an outage the hours of it come as one entry. Where the clock jumped, periods are cut too: none goes over
- * time that did not pass, and none waits for a time that only a wrong clock saw.
+ * Splits running usage periods at each full hour (UTC): the part before it is entered in the ledger, and the next period starts there. An
+ * outage is one entry. Periods are also split where the clock jumped, so that none covers skipped time, and none starts in the future.
  */
 export function createMeterUsage({ store, newId, usageClock }: Context): Task {
   async function cutAll(cut: Cut, signal: AbortSignal): Promise<void> {
@@ -34,7 +33,7 @@ export function createMeterUsage({ store, newId, usageClock }: Context): Task {
 
 type Context = Pick<MeteringContext, "store" | "newId" | "usageClock">;
 
-/** Which periods end when, and where the next ones begin. */
+/** Which periods end, when they end, and when the next ones start. */
 interface Cut {
   readonly began: Began;
   readonly end: UsageTime;
@@ -45,7 +44,7 @@ function cutsAt(now: UsageTime): readonly Cut[] {
   const { at, skipped } = now;
   const hour = wholeHour(at);
   const cuts: Cut[] = [
-    // They end before they began, so nothing is entered.
+    // These would end before they start, so nothing is entered.
     { began: [">", latestBelieved(at)], end: now, nextFrom: wholeSecond(at) },
     { began: ["<", hour], end: { at: hour, skipped }, nextFrom: hour },
   ];
@@ -53,7 +52,7 @@ function cutsAt(now: UsageTime): readonly Cut[] {
   return [{ began: ["<", skipped.until], end: now, nextFrom: skipped.until }, ...cuts];
 }
 
-/** @returns how many there were; those another replica holds are not counted, it cuts them. */
+/** @returns the number of periods, without those that another replica has locked and splits. */
 async function cutPeriods(
   transaction: Transaction<Tables>,
   { began, end, nextFrom }: Cut,

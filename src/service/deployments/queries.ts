@@ -6,10 +6,10 @@ import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
 export type DeploymentRow = Tables["deployments"];
 
-/** A deployment with what its view takes from elsewhere. */
+/** A deployment with the values of other tables that its view shows. */
 export interface DeploymentViewRow extends DeploymentRow {
   readonly robot_name: string;
-  /** Null where the catalog has no endpoint in its region any more. */
+  /** Null if there is no endpoint in its region. */
   readonly endpoint_url: string | null;
 }
 
@@ -30,7 +30,7 @@ export async function updateDeployment(
     .execute();
 }
 
-/** Deployments of an organization, retired ones too, oldest first. */
+/** Deployments of an organization, including retired ones, oldest first. */
 export function listDeployments(
   reader: Reader,
   organizationId: string,
@@ -77,7 +77,7 @@ function viewsOf(reader: Reader, organizationId: string) {
     .where("deployments.organization_id", "=", organizationId);
 }
 
-/** One deployment, held against other changes until the transaction ends. */
+/** One deployment, locked until the transaction ends. */
 export function lockDeployment(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -86,7 +86,7 @@ export function lockDeployment(
   return deploymentsForUpdate(transaction, organizationId).where("id", "=", id).executeTakeFirst();
 }
 
-/** The deployment a robot has now, held until the transaction ends. */
+/** The current deployment of a robot, locked until the transaction ends. */
 export function lockCurrentDeployment(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -102,10 +102,10 @@ function deploymentsForUpdate(transaction: Transaction<Tables>, organizationId: 
   return transaction.selectFrom("deployments").selectAll().where("organization_id", "=", organizationId).forUpdate();
 }
 
-/** A robot that is to run something, held until the transaction ends: deployments of one robot are made one after the other. */
+/** The members of a robot that a deployment needs. */
 export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_id" | "region" | "equipment_sha256">;
 
-/** The robot of this id, or else of this name. */
+/** The robot with this id or name, locked until the transaction ends: deployments of one robot are created one after the other. */
 export async function lockRobot(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -115,6 +115,7 @@ export async function lockRobot(
     .selectFrom("robots")
     .select(["id", "name", "robot_type_id", "region", "equipment_sha256"])
     .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null)
     .forUpdate();
   return (
     (await robots.where("id", "=", nameOrId).executeTakeFirst()) ??
@@ -122,7 +123,7 @@ export async function lockRobot(
   );
 }
 
-/** What a checkpoint asks of robots, and its endpoint in a region, if the catalog offers one there. */
+/** The requirements of a checkpoint, and the health of its endpoint in a region; null if the catalog has none there. */
 export async function findOffer(
   transaction: Transaction<Tables>,
   checkpointId: string,

@@ -14,18 +14,18 @@ import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts } from 
 import { judge } from "./judge.ts";
 import { lockDeployment } from "./queries.ts";
 import type { Moment, Target } from "./transition.ts";
-import { moveDeployment } from "./transition.ts";
+import { momentNow, moveDeployment } from "./transition.ts";
 
-/** Moves under way at a time: they share commits, and leave room for requests in between. */
+/** Concurrent moves: they share commits, and requests get their turn in between. */
 const MOVES_MAXIMUM = 64;
 const NAME = "reconcile-deployments";
 const INTERVAL_MS = 2000;
-/** A look at very many deployments takes long. */
+/** Pause after a run, as a multiple of its duration, which is long with very many deployments. */
 const REST_RATIO = 10;
 
 /**
- * Moves current deployments to where they should be: active when their endpoint is healthy, failed when it is not or when the
- * robot registered again as something the model cannot drive, and back.
+ * Moves current deployments to the state that they should have: active if their endpoint is healthy; failed if it is not, or if the robot
+ * registered with properties that the model cannot drive.
  *
  * Each is moved in a transaction of its own that checks again with the row locked, so that replicas may run concurrently. A
  * deployment that fails is left as it is, and the others continue.
@@ -74,27 +74,25 @@ async function sweep(context: Context, failing: Failing, signal: AbortSignal): P
 }
 
 async function move(context: Context, facts: DeploymentFacts): Promise<void> {
-  const { store, newId, usageClock } = context;
-  const { clock, log } = context.machine;
-  const now = new Date(clock.wallMs()).toISOString();
-  const moment = { now, usageId: newId("use"), metered: usageClock.now() };
+  const { store, machine } = context;
+  const { log } = machine;
+  const moment = momentNow(context);
   const moved = await store.write((transaction) => reconcile(transaction, facts, moment));
   if (moved === null) return;
   const tell = moved.to === "failed" ? log.warn : log.info;
-  tell("deployment_moved", { deploymentId: facts.id, from: facts.status, ...moved });
+  tell("deployment_moved", { deployment_id: facts.id, from: facts.status, ...moved });
 }
 
-/** Whether the robot can run its checkpoint. */
 async function isCompatible(reader: Reader, facts: DeploymentFacts): Promise<boolean> {
   return (await findObstacle(reader, facts, facts.requirements)) === null;
 }
 
-/** @returns where it went, or null where it was settled, retired, or held by another meanwhile. */
+/** @returns the new state, or null if it has it already or was retired. */
 async function reconcile(
   transaction: Transaction<Tables>,
   { organization_id: organizationId, id }: DeploymentFacts,
   moment: Moment,
-): Promise<{ readonly to: string; readonly lastErrorCode: string | null } | null> {
+): Promise<{ readonly to: string; readonly last_error_code: string | null } | null> {
   const deployment = await lockDeployment(transaction, organizationId, id);
   const facts = deployment === undefined ? undefined : await findDeploymentFacts(transaction, id);
   if (deployment === undefined || facts === undefined) return null;
@@ -102,7 +100,7 @@ async function reconcile(
   if (isSettled(facts, target)) return null;
   await moveDeployment(transaction, deployment, target, moment);
   if (target.status === "preparing") await bringProbesForward(transaction, facts.checkpoint_id, moment.now);
-  return { to: target.status, lastErrorCode: target.last_error_code };
+  return { to: target.status, last_error_code: target.last_error_code };
 }
 
 function targetOf(facts: DeploymentFacts, fits: boolean, nowMs: number): Target {
@@ -110,7 +108,7 @@ function targetOf(facts: DeploymentFacts, fits: boolean, nowMs: number): Target 
   // Deployments that use a withdrawn endpoint keep it; it accepts no new ones.
   const isOffered = endpointWithdrawnAt === null || robotRegion === region;
   const verdict = judge({ ...facts, isCompatible: fits, health: isOffered ? health : null }, nowMs);
-  // It stays where it was meanwhile, or at the next look it would pass for one that uses the endpoint.
+  // Without an offer it keeps its region: with the new one, the next run would consider it a user of the withdrawn endpoint.
   return { ...verdict, region: isOffered ? robotRegion : region };
 }
 

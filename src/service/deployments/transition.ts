@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
 
 import type { Tables } from "../kernel/store/tables.ts";
-import type { UsageTime } from "../usage/index.ts";
+import type { MeteringContext, UsageTime } from "../usage/index.ts";
 import { closePeriod, lastPeriodEnd, latestBelieved, periodStart } from "../usage/index.ts";
 import type { DeploymentRow } from "./queries.ts";
 import { updateDeployment } from "./queries.ts";
@@ -17,6 +17,12 @@ export interface Moment {
   readonly usageId: string;
   /** The same time by the usage clock. */
   readonly metered: UsageTime;
+}
+
+/** Now, by one reading of the clock: with two, a period could begin or end in another second than its deployment. */
+export function momentNow({ newId, usageClock }: Pick<MeteringContext, "newId" | "usageClock">): Moment {
+  const { wall, ...metered } = usageClock.now();
+  return { now: wall, usageId: newId("use"), metered };
 }
 
 /**
@@ -40,7 +46,7 @@ export async function moveDeployment(
   return { ...deployment, ...change };
 }
 
-/** The usage a new deployment begins with: none, unless it is active at once. */
+/** The start of a usage period. */
 export async function beginUsage(
   transaction: Transaction<Tables>,
   { organization_id: organizationId, robot_id: robotId }: Pick<DeploymentRow, "organization_id" | "robot_id">,

@@ -1,22 +1,22 @@
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
-/** Why somebody wants a checkpoint's endpoints to answer. */
+/** Why the endpoints of a checkpoint should be healthy. */
 export type Demand =
-  /** A robot has it deployed. */
+  /** It is deployed to a robot. */
   | { readonly kind: "deployment"; readonly checkpointId: string }
-  /** Fleets that work with it, or wait for it to be ready for the first time. */
+  /** Fleets use it, or wait for it to be ready for the first time. */
   | {
       readonly kind: "fleets";
       readonly checkpointId: string;
       readonly modelSlug: string;
       readonly readinessMode: Tables["fleets"]["readiness_mode"];
       readonly isAwaited: boolean;
-      /** Of their operating windows that are not over, when the first began or begins; null where there is none. */
+      /** Start of the first operating window that is not over; null without one. */
       readonly opensMs: number | null;
     };
 
-/** Every demand there is for these checkpoints; those alike of several fleets or robots come as one. */
+/** The demands for these checkpoints. Equal demands of several fleets or robots are one. */
 export async function loadDemands(
   reader: Reader,
   checkpointIds: readonly string[],

@@ -1,4 +1,4 @@
-/** Between how many seconds and how many more something will probably take. */
+/** The probable duration: between these numbers of seconds. */
 export interface ReadinessEstimateRange {
   readonly lowerSeconds: number;
   readonly upperSeconds: number;
@@ -8,11 +8,11 @@ const LOWER_QUANTILE = 0.1;
 const UPPER_QUANTILE = 0.9;
 
 /**
- * How much longer a preparation will take that has gone on for `elapsedSeconds`: the 10th to the 90th percentile of those
- * observed, among the ones that took longer than this one has already.
+ * The remaining duration of a preparation that has run for `elapsedSeconds`: the 10th to the 90th percentile of the observed ones that took
+ * longer than that.
  *
  * @param preparations in seconds, shortest first.
- * @returns null where no observation took that long: nothing is known then.
+ * @returns null if none took longer.
  */
 export function preparationRange(
   preparations: readonly number[],

@@ -2,18 +2,18 @@ import type { Demand } from "./demands.ts";
 import type { ReadinessEstimateRange } from "./estimate.ts";
 import { preparationRange } from "./estimate.ts";
 
-/** When capacity of a checkpoint is expected: now, from a moment on, or as far as anyone can tell not at all. */
+/** When capacity of a checkpoint is expected: now, from a time on, or not at all as far as is known. */
 export type Expectation =
-  | { readonly state: "now"; /** Somebody waits for it to be ready for the first time. */ readonly isAwaited: boolean }
+  | { readonly state: "now"; /** A fleet waits for it to be ready for the first time. */ readonly isAwaited: boolean }
   | { readonly state: "from"; readonly fromMs: number }
   | { readonly state: "never" };
 
-/** How long before a window a model is looked at when nobody knows yet how long its preparation takes. */
+/** Assumed duration of a preparation if none was observed. */
 export const UNKNOWN_PREPARATION_MS = 300_000;
 
 /**
- * What the demands of one checkpoint come to: a deployment expects capacity while it lasts, an `always_ready` fleet always, a
- * `scheduled` one within its windows and one preparation before them, and every fleet until its model was ready once.
+ * The expectation that follows from the demands of one checkpoint: a current deployment expects capacity, and so does an `always_ready` fleet,
+ * a `scheduled` one in its windows and for one preparation before them, and every fleet until its model was ready once.
  * `on_demand` fleets expect it through the deployments of their robots.
  *
  * @param preparations observed ones of the model, in seconds, shortest first.

@@ -13,17 +13,12 @@ export const SUCCESSES_TO_HEALTHY = 2;
 /** The assumed health after one more probe. From unknown, the first success is enough. */
 export function believe({ health, contrary_probes: contraryProbes }: Belief, isSuccess: boolean): Belief {
   const contrary = contraryProbes + 1;
-  switch (health) {
-    case "unknown":
-      if (isSuccess) return settled("healthy");
-      return contrary >= FAILURES_TO_FAILING ? settled("failing") : { health, contrary_probes: contrary };
-    case "healthy":
-      if (isSuccess) return settled("healthy");
-      return contrary >= FAILURES_TO_FAILING ? settled("failing") : { health, contrary_probes: contrary };
-    case "failing":
-      if (!isSuccess) return settled("failing");
-      return contrary >= SUCCESSES_TO_HEALTHY ? settled("healthy") : { health, contrary_probes: contrary };
+  if (health === "failing") {
+    if (!isSuccess) return settled("failing");
+    return contrary >= SUCCESSES_TO_HEALTHY ? settled("healthy") : { health, contrary_probes: contrary };
   }
+  if (isSuccess) return settled("healthy");
+  return contrary >= FAILURES_TO_FAILING ? settled("failing") : { health, contrary_probes: contrary };
 }
 
 function settled(health: EndpointHealth): Belief {

@@ -5,7 +5,7 @@ import { listModels } from "../models/index.ts";
 import { listRegions } from "./queries.ts";
 import { ENDPOINT_STATUS } from "./words.ts";
 
-/** `GET /v1/endpoints`: every endpoint of the catalog, in its order, without URLs. */
+/** `GET /v1/endpoints`: every endpoint of the catalog, in the order of `GET /v1/models`, without URLs. */
 export function listEndpoints({ store }: OperationContext): Handler<null> {
   return async () => {
     const models = await listModels(store.reader);
@@ -28,7 +28,7 @@ export function listEndpoints({ store }: OperationContext): Handler<null> {
   };
 }
 
-/** `GET /v1/regions`: where models can serve robots. */
+/** `GET /v1/regions`: the regions with endpoints. */
 export function listEndpointRegions({ store }: OperationContext): Handler<null> {
   return async () => answerJson(JSON.stringify({ regions: await listRegions(store.reader) }));
 }

@@ -3,9 +3,9 @@ import type { Transaction } from "kysely";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
-/** Preparations of one model that are kept; the oldest go. */
+/** Number of newest preparations kept for each model. */
 export const PREPARATIONS_MAXIMUM = 100;
-/** What took longer was no preparation: the endpoint was down, or the clock was set. */
+/** A longer time is not a preparation: the endpoint was down, or the clock was set. */
 export const PREPARATION_MAXIMUM_S = 6 * 3600;
 
 /** How long endpoints of each model took to become healthy once they were needed, in seconds, shortest first. */
@@ -24,7 +24,7 @@ export async function loadPreparations(
   return new Map([...byModel].map(([modelSlug, found]) => [modelSlug, found.map(({ seconds }) => seconds)]));
 }
 
-/** Adds observations, all of one model, and forgets those beyond its newest `PREPARATIONS_MAXIMUM`. */
+/** Adds observations of one model, and deletes all but its newest `PREPARATIONS_MAXIMUM`. */
 export async function addPreparations(
   transaction: Transaction<Tables>,
   observations: readonly Tables["preparations"][],

@@ -11,14 +11,14 @@ import { bringProbesForward, checkpointsDueLaterThan, claimEndpoint } from "./qu
 import { isAnyEndpointDue, recordProbe, releaseEndpoint } from "./queries.ts";
 import type { ReadinessTimes } from "./times.ts";
 
-/** Probes of this process under way at once. */
+/** Maximum number of concurrent probes of this process. */
 export const PROBES_MAXIMUM = 16;
-/** Waits are stretched and shortened by up to this, so that endpoints are not all probed in one moment. */
+/** Maximum random change of intervals, as a fraction, so that endpoints are not all probed at the same time. */
 const JITTER = 0.1;
-/** Room for writing the outcome after a probe that used up its time, before the claim is anyone's again. */
+/** A claim lasts this much longer than a probe may take, so that its result can be written. */
 const CLAIM_SLACK_MS = 5_000;
 
-/** Finds out which endpoints are healthy, and keeps finding out. */
+/** Probes the endpoints periodically. */
 export interface Prober extends AsyncDisposable {
   readonly tasks: readonly Task[];
 }
@@ -26,8 +26,8 @@ export interface Prober extends AsyncDisposable {
 type ProberContext = Pick<OperationContext, "store" | "machine" | "nudge">;
 
 /**
- * Disposing, after the loop that runs the tasks, waits for probes under way. They end with the loop and give their claims back,
- * so that the next process need not wait for these to expire.
+ * Dispose it after the loop that runs the tasks: it waits for probes in progress, which end with the loop and release their claims, so that
+ * the next process need not wait for these to expire.
  */
 export function createProber(context: ProberContext, times: ReadinessTimes, health: HealthProbe): Prober {
   const { store, machine, nudge } = context;
@@ -45,7 +45,7 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     };
   }
 
-  /** Starts probes until nothing is due, or as many run as may. Does not wait for them: one that hangs must not hold up the rest. */
+  /** Starts a probe for each endpoint that is due, up to the maximum. Does not wait for them, because one may hang. */
   async function startDueProbes(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (underway.size >= PROBES_MAXIMUM) await Promise.race(underway);
@@ -58,7 +58,7 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     }
   }
 
-  /** Never rejects: an outcome that cannot be written is lost with its claim, which expires. */
+  /** Never rejects. If the result cannot be written it is lost, and the claim expires. */
   async function probeClaimed(endpoint: ClaimedEndpoint, probeId: string, signal: AbortSignal): Promise<void> {
     const probed = await health.probe(endpoint.health_url, signal);
     try {
@@ -96,11 +96,14 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
     const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, probeId, outcome));
     if (!isRecorded) return;
     const tell = belief.health === "failing" ? log.warn : log.info;
-    if (isChanged) tell("endpoint_health_changed", { checkpointId, region, health: belief.health, lastError });
+    if (isChanged) {
+      const change = { checkpoint_id: checkpointId, region, health: belief.health, last_error: lastError };
+      tell("endpoint_health_changed", change);
+    }
     if (isChanged || (expectation.state === "now" && expectation.isAwaited)) nudge();
   }
 
-  /** Has every endpoint probed soon whose capacity has come to be expected since its next probe was set. */
+  /** Schedules earlier probes for endpoints whose capacity is expected since their next probe was scheduled. */
   async function bringExpectedForward(): Promise<void> {
     const nowMs = clock.wallMs();
     const laterThan = isoOf(nowMs + times.expectedMs * (1 + JITTER));

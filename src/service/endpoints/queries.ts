@@ -3,44 +3,46 @@ import type { Transaction } from "kysely";
 import type { Reader } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
-/** What tells endpoints apart. */
+/** The results of an endpoint's probes. */
+export type EndpointFacts = Pick<Tables["endpoints"], "health" | "health_since" | "last_probed_at" | "last_error">;
+
 export interface EndpointKey {
   readonly checkpoint_id: string;
   readonly region: string;
 }
 
-/** An endpoint that is to be probed, and what is known of it so far. */
+/** An endpoint to probe, and its health so far. */
 export interface ClaimedEndpoint extends EndpointKey {
   readonly health_url: string;
   readonly health: EndpointHealth;
   readonly contrary_probes: number;
 }
 
-/** When endpoints are due, and who holds a claim on them. All times are ISO 8601. */
+/** The claim of one probe on an endpoint, and when endpoints are due. All times are ISO 8601. */
 export interface Claim {
   readonly now: string;
-  /** Endpoints probed after this are left alone, whatever else says that they are due. */
+  /** Endpoints that were probed later than this are not due. */
   readonly probedBefore: string;
-  /** A next probe later than this was set by a clock that ran ahead, and counts as due. */
+  /** A next probe later than this was scheduled with a wrong clock, and is due. */
   readonly horizon: string;
-  /** Fencing: only the holder of this id may write the outcome. */
+  /** Only the holder of this id may write the result (fencing token). */
   readonly probeId: string;
-  /** A holder that died is given up then. */
+  /** When the claim expires, in case its holder died. */
   readonly expiresAt: string;
 }
 
-/** The regions that the catalog has endpoints in, in their order. */
+/** The regions with endpoints in the catalog, sorted. */
 export async function listRegions(reader: Reader): Promise<readonly string[]> {
   const query = reader.selectFrom("endpoints").select("region").distinct().where("withdrawn_at", "is", null);
   return (await query.orderBy("region").execute()).map(({ region }) => region);
 }
 
-/** Whether any endpoint is due. Cheap: it is asked all the time. */
+/** Whether any endpoint is due. Without a lock, because it is checked every second. */
 export async function isAnyEndpointDue(reader: Reader, claim: Claim): Promise<boolean> {
   return (await dueEndpoints(reader, claim).execute()).length > 0;
 }
 
-/** Takes the endpoint that is due longest, unless others hold all that are. */
+/** Claims the endpoint that has been due longest, skipping those that others are claiming. */
 export async function claimEndpoint(
   transaction: Transaction<Tables>,
   claim: Claim,
@@ -107,7 +109,7 @@ function latest(time: string): string {
   return new Date(Date.parse(time) + CLOCK_DIFFERENCE_MS).toISOString();
 }
 
-/** What a probe found out. */
+/** The result of a probe. */
 export interface ProbeOutcome {
   readonly health: EndpointHealth;
   readonly contrary_probes: number;
@@ -118,10 +120,10 @@ export interface ProbeOutcome {
 }
 
 /**
- * Writes the outcome of a probe, and gives the claim back.
+ * Writes the result of a probe, and releases the claim.
  *
- * @returns false where the claim was lost: it expired and another took it, or the catalog changed the endpoint. Nothing is
- * written then.
+ * @returns false if the claim was lost, because it expired and another replica took it, or the catalog changed the endpoint. Then nothing is
+ * written.
  */
 export async function recordProbe(
   transaction: Transaction<Tables>,
@@ -146,7 +148,7 @@ export async function recordProbe(
   return numUpdatedRows > 0n;
 }
 
-/** Gives a claim back without an outcome. */
+/** Releases a claim without a result. */
 export async function releaseEndpoint(
   transaction: Transaction<Tables>,
   { checkpoint_id: checkpointId, region }: EndpointKey,
@@ -162,10 +164,10 @@ export async function releaseEndpoint(
 }
 
 /**
- * Makes every endpoint of a checkpoint due: something needs it that did not before. To be called in the transaction that
- * makes it so, and `nudge` after it.
+ * Makes every endpoint of a checkpoint due, because it is newly needed. Call it in the transaction that makes it needed, and `nudge` after
+ * that.
  *
- * @param laterThan endpoints that are due by then anyway are left as they are.
+ * @param laterThan endpoints that are due until then are not changed.
  */
 export async function bringProbesForward(
   transaction: Transaction<Tables>,
@@ -181,7 +183,7 @@ export async function bringProbesForward(
     .execute();
 }
 
-/** Checkpoints of which some endpoint is not due before `laterThan`. */
+/** Checkpoints with an endpoint that is due only after `laterThan`. */
 export async function checkpointsDueLaterThan(reader: Reader, laterThan: string): Promise<readonly string[]> {
   const query = reader.selectFrom("endpoints").select("checkpoint_id").distinct();
   const rows = await query.where("next_probe_at", ">", laterThan).execute();

@@ -2,11 +2,11 @@
 export interface ReadinessTimes {
   /** Between probes of an endpoint whose capacity is expected. */
   readonly expectedMs: number;
-  /** Between probes of any other. */
+  /** Between probes of any other endpoint. */
   readonly idleMs: number;
-  /** Until a probe that contradicts what is known is repeated. No endpoint is probed more often. */
+  /** Between probes while their results contradict the known health. No endpoint is probed more often. */
   readonly repeatMs: number;
-  /** One probe, from the connection to the end of the answer. */
+  /** Limit of one probe, from the connection to the end of the answer. */
   readonly probeTimeoutMs: number;
   /** Between queries for endpoints that are due. */
   readonly tickMs: number;

@@ -1,18 +1,18 @@
 import type { FleetEndpointView } from "../../api/fleet-details.ts";
 import { shown } from "../../manifest/shown.ts";
 import type { EndpointHealth } from "../kernel/store/tables.ts";
-import type { EndpointFacts } from "./facts.ts";
+import type { EndpointFacts } from "./queries.ts";
 
-/** What a robot in `region` lacks where the model answers in those of `endpoints`; null where it lacks nothing. */
-export function endpointLack(region: string, endpoints: { has(region: string): boolean }): string | null {
+/** Why the model, which has endpoints in the regions of `endpoints`, cannot serve a robot in `region`; null if it can. */
+export function missingEndpoint(region: string, endpoints: { has(region: string): boolean }): string | null {
   return endpoints.has(region) ? null : `has no endpoint in the robot's region ${shown(region)}`;
 }
 
-/** What a robot waits for whose endpoint is not known to be healthy; null where it is, and where there is no endpoint. */
+/** What a robot waits for if its endpoint is not known to be healthy; null if it is healthy or does not exist. */
 export function endpointWait(region: string, endpoint: EndpointFacts | undefined): string | null {
   if (endpoint === undefined || endpoint.health === "healthy") return null;
   const which = `The endpoint in ${shown(region)}`;
-  if (endpoint.last_probed_at === null) return `${which} has not been looked at yet.`;
+  if (endpoint.last_probed_at === null) return `${which} has not been probed yet.`;
   if (endpoint.health === "unknown" || endpoint.health_since === null) {
     return `${which} is not known to be healthy yet${causeOf(endpoint)}.`;
   }
@@ -29,7 +29,7 @@ function causeOf({ last_error: lastError }: EndpointFacts): string {
   return lastError === null ? "" : `: ${lastError}`;
 }
 
-/** What probes say of an endpoint, in the words of the contract. */
+/** The health of an endpoint, in the words of the contract. */
 export const ENDPOINT_STATUS = {
   healthy: "healthy",
   failing: "unhealthy",

@@ -1,7 +1,8 @@
 /** Changes of fleets. Each function runs in one transaction, which may run twice: so ids and times are parameters. */
 import type { Transaction } from "kysely";
 
-import type { FleetCreate } from "../../api/fleets.ts";
+import { fleetSelectionViewSchema } from "../../api/fleet-details.ts";
+import type { FleetChange, FleetCreate } from "../../api/fleets.ts";
 import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
@@ -10,21 +11,24 @@ import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Finding } from "../kernel/validation/finding.ts";
 import { resolveSubject } from "../models/index.ts";
+import { requestFleetCheck } from "../robots/index.ts";
+import { listFollowing } from "./following/queries.ts";
+import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
 import type { FleetKey } from "./queries.ts";
-import { countFleets, findFleetFacts, insertFleet, lockFleet, replaceUpdate } from "./queries.ts";
+import { countFleets, findFleetFacts, insertFleet, lockFleet, removeLocked, replaceUpdate } from "./queries.ts";
 import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
 import { printWindows } from "./readiness/windows.ts";
 import { membershipFindings, unknownSubject } from "./rules.ts";
 
-/** Maximum fleets of one organization: fleets are never deleted, and lists and tasks read all. Concurrent requests may exceed it by a few. */
+/** Maximum fleets of one organization: lists and tasks read all. Concurrent requests may exceed it by a few. */
 export const FLEETS_MAXIMUM = 10_000;
 
-/** `invalid`, `full` (the limit is reached) and `conflict` (the name is taken) changed nothing. */
+/** `invalid`, `full`, `full-of-following` (limits are reached) and `conflict` (the name is taken) changed nothing. */
 export type Made =
   | { readonly state: "made"; readonly facts: FleetFacts }
   | { readonly state: "invalid"; readonly findings: readonly Finding[] }
-  | { readonly state: "full" | "conflict" };
+  | { readonly state: "full" | "full-of-following" | "conflict" };
 
 /** Creates a fleet of the robots that the selection names or matches now, and makes probes of its endpoints due. */
 export async function makeFleet(
@@ -40,6 +44,8 @@ export async function makeFleet(
   if (subject === undefined) return { state: "invalid", findings: [unknownSubject(body.subject), ...findings] };
   if (findings.length > 0) return { state: "invalid", findings };
   if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return { state: "full" };
+  const follows = body.selection.membership === "follow";
+  if (follows && (await isFullOfFollowing(transaction, organizationId))) return { state: "full-of-following" };
   const { checkpoint_id: checkpointId } = subject;
   const operatingWindows = printWindows(body.operating_windows);
   const selection = printSelection(body.selection);
@@ -53,15 +59,62 @@ export async function makeFleet(
     selection,
   };
   const isNew = await insertFleet(transaction, {
-    fleet: { ...fleet, generation_id: generationId, update_generation_id: null, created_at: author.at },
+    fleet: {
+      ...fleet,
+      generation_id: generationId,
+      update_generation_id: null,
+      follows_since: follows ? author.at : null,
+      left_out_robot_id: null,
+      created_at: author.at,
+      removed_at: null,
+    },
     generation: newGeneration(generationId, fleetId, body.subject, checkpointId, author.at),
     robotIds: robotIds.filter((id) => id !== null),
   });
   if (!isNew) return { state: "conflict" };
   await bringProbesForward(transaction, checkpointId, author.at);
+  const membership = follows ? ({ membership: "follow" } as const) : {};
   const details = { name: body.name, subject: body.subject, checkpoint_id: checkpointId, robots: robotIds.length };
-  await audit(transaction, author, { action: "fleet.create", subjectId: fleetId, details });
+  await audit(transaction, author, {
+    action: "fleet.create",
+    subjectId: fleetId,
+    details: { ...details, ...membership },
+  });
+  if (follows) await requestFleetCheck(transaction, author, organizationId, fleetId);
   return { state: "made", facts: await loadFleet(transaction, fleet) };
+}
+
+/** `unfollowable`: the fleet has named robots, not a selector. `full-of-following`: the limit is reached. */
+export type Changed =
+  | { readonly state: "changed" | "unchanged"; readonly facts: FleetFacts }
+  | { readonly state: "unknown" | "unfollowable" | "full-of-following" };
+
+/** Has a fleet follow its selector from now on, or keep the members that it has. */
+export async function changeMembership(
+  transaction: Transaction<Tables>,
+  key: FleetKey,
+  membership: FleetChange["membership"],
+  author: Authorship,
+): Promise<Changed> {
+  const fleet = await lockFleet(transaction, key);
+  if (fleet === undefined) return { state: "unknown" };
+  const follows = membership === "follow";
+  if (follows === (fleet.follows_since !== null))
+    return { state: "unchanged", facts: await loadFleet(transaction, key) };
+  if (follows && !isSelector(fleet.selection)) return { state: "unfollowable" };
+  if (follows && (await isFullOfFollowing(transaction, key.organization_id))) return { state: "full-of-following" };
+  await transaction
+    .updateTable("fleets")
+    .set({ follows_since: follows ? author.at : null, left_out_robot_id: null })
+    .where("id", "=", fleet.id)
+    .execute();
+  await audit(transaction, author, { action: "fleet.change", subjectId: fleet.id, details: { membership } });
+  if (follows) await requestFleetCheck(transaction, author, key.organization_id, fleet.id);
+  return { state: "changed", facts: await loadFleet(transaction, key) };
+}
+
+async function isFullOfFollowing(transaction: Transaction<Tables>, organizationId: string): Promise<boolean> {
+  return (await listFollowing(transaction, organizationId)).length >= FOLLOWING_MAXIMUM;
 }
 
 /** `unchanged`: that checkpoint already is the active one or the update. */
@@ -94,6 +147,19 @@ export async function updateModel(
   return { state: "updated", facts: await loadFleet(transaction, key) };
 }
 
+/** Removes a fleet. Its robots and their deployments stay. @returns false if there is no such fleet. */
+export async function removeFleetFrom(
+  transaction: Transaction<Tables>,
+  key: FleetKey,
+  author: Authorship,
+): Promise<boolean> {
+  const fleet = await lockFleet(transaction, key);
+  if (fleet === undefined) return false;
+  await removeLocked(transaction, key, author.at);
+  await audit(transaction, author, { action: "fleet.remove", subjectId: fleet.id, details: { name: fleet.name } });
+  return true;
+}
+
 /** Ids of the named robots in the order of the request, null for unknown names; or of the robots that the selector matches. */
 export async function selectMembers(
   reader: Reader,
@@ -112,6 +178,10 @@ function printSelection({ selector }: FleetCreate["selection"]): string {
   if (selector === null || selector === undefined) return JSON.stringify({ kind: "robots", selector: null });
   const { site = null, region = null, robot_type_id: robotTypeId = null, labels = {} } = selector;
   return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id: robotTypeId, labels } });
+}
+
+function isSelector(selection: string): boolean {
+  return fleetSelectionViewSchema.parse(JSON.parse(selection)).kind === "selector";
 }
 
 /** The active subject remains valid when it has left the catalog, so that an update can still be cancelled. */

@@ -1,7 +1,9 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
+import type { LiveRow } from "../installations/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { findObstacles } from "../models/index.ts";
-import { deploymentOf } from "./fact-queries.ts";
+import { deploymentOf, isRemoved } from "./fact-queries.ts";
+import { listMembershipChanges } from "./following/queries.ts";
 import { findFleetFacts } from "./queries.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
 
@@ -14,7 +16,27 @@ export async function findFleetDetails(
   const facts = await findFleetFacts(reader, organizationId, fleetId);
   if (facts === undefined) return undefined;
   const members = await loadMembers(reader, facts);
-  return { ...facts, members, generations: await loadGenerations(reader, facts) };
+  const membershipChanges = await listMembershipChanges(reader, fleetId);
+  return { ...facts, members, generations: await loadGenerations(reader, facts), membershipChanges };
+}
+
+/** The live installations of the members of a fleet. */
+export function listMemberInstallations(
+  reader: Reader,
+  fleetId: string,
+): Promise<readonly (LiveRow & { readonly robot_id: string })[]> {
+  return reader
+    .selectFrom("fleet_members")
+    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
+    .innerJoin("installations", "installations.id", "robots.installation_id")
+    .select([
+      "robots.id as robot_id",
+      "robots.installation_id",
+      "installations.state as installation_state",
+      "last_seen_at",
+    ])
+    .where("fleet_id", "=", fleetId)
+    .execute();
 }
 
 async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Promise<readonly GenerationRow[]> {
@@ -42,7 +64,7 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
       join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
     )
     .select(["robots.id as robot_id", "robots.name", "robots.region", "robot_type_id", "site"])
-    .select(["equipment_sha256", "checkpoint_id", "status"])
+    .select(["equipment_sha256", "checkpoint_id", "status", isRemoved.as("is_removed")])
     .where("fleet_id", "=", id)
     .orderBy("robots.id")
     .execute();
@@ -55,6 +77,7 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     count: 1,
     example: row.name,
     region: row.region,
+    isRemoved: Boolean(row.is_removed),
     deployment: deploymentOf(row, active),
     obstacle: obstacles[index] ?? null,
     updateObstacle: updateObstacles[index] ?? null,

@@ -1,3 +1,5 @@
+import { sql } from "kysely";
+
 import type { EndpointFacts } from "../endpoints/index.ts";
 import { loadPreparations } from "../endpoints/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
@@ -34,6 +36,10 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     reader,
     fleets.map(({ id }) => id),
   );
+  const leftOut = await loadNames(
+    reader,
+    fleets.flatMap((fleet) => fleet.left_out_robot_id ?? []),
+  );
   const facts: FleetFacts[] = [];
   for (const fleet of fleets) {
     const active = generationOf(generations, fleet.generation_id);
@@ -48,6 +54,8 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
       readiness_mode: fleet.readiness_mode,
       peak_active_robots: fleet.peak_active_robots,
       selection: fleet.selection,
+      follows_since: fleet.follows_since,
+      leftOut: leftOut.get(fleet.left_out_robot_id) ?? null,
       created_at: fleet.created_at,
       windows: parseWindows(fleet.operating_windows),
       active,
@@ -56,6 +64,7 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
         count: row.count,
         example: row.example,
         region: row.region,
+        isRemoved: Boolean(row.is_removed),
         deployment: deploymentOf(row, active),
         obstacle: obstacles[index] ?? null,
         updateObstacle: updateObstacles[index] ?? null,
@@ -63,6 +72,12 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     });
   }
   return facts;
+}
+
+async function loadNames(reader: Reader, robotIds: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
+  if (robotIds.length === 0) return new Map();
+  const rows = await reader.selectFrom("robots").select(["id", "name"]).where("id", "in", robotIds).execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 function generationOf(generations: ReadonlyMap<string, GenerationFacts>, id: string): GenerationFacts {
@@ -103,6 +118,9 @@ async function loadEndpoints(reader: Reader, checkpointIds: readonly string[]) {
   return Map.groupBy(rows, ({ checkpoint_id: checkpointId }) => checkpointId);
 }
 
+/** PostgreSQL answers with a boolean, SQLite with a number. */
+export const isRemoved = sql<number | boolean>`robots.removed_at is not null`;
+
 type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
 
 async function loadMembers(reader: Reader, fleetIds: readonly string[]) {
@@ -118,14 +136,22 @@ function selectMembers(reader: Reader, fleetIds: readonly string[]) {
       join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
     )
     .select(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status"])
-    .select("equipment_sha256")
+    .select(["equipment_sha256", isRemoved.as("is_removed")])
     .select(({ fn }) => [
       fn.countAll<number>().as("count"),
       fn.min("robots.name").as("example"),
       fn.min("robots.id").as("robot_id"),
     ])
     .where("fleet_id", "in", fleetIds)
-    .groupBy(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status", "equipment_sha256"])
+    .groupBy([
+      "fleet_id",
+      "robots.region",
+      "robot_type_id",
+      "checkpoint_id",
+      "status",
+      "equipment_sha256",
+      "is_removed",
+    ])
     .orderBy("example")
     .execute();
 }

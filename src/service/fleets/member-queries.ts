@@ -14,7 +14,11 @@ export async function findRobotIds(
   organizationId: string,
   namesOrIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const robots = reader.selectFrom("robots").select(["id", "name"]).where("organization_id", "=", organizationId);
+  const robots = reader
+    .selectFrom("robots")
+    .select(["id", "name"])
+    .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null);
   // Two queries, because PostgreSQL would scan all robots for one query with `or`; each condition alone uses its index.
   const rows = await robots
     .where("name", "in", namesOrIds)
@@ -84,6 +88,8 @@ async function selectSome(
     .select("robots.id")
     .select(({ and, eb, exists, selectFrom }) =>
       and([
+        // Not above: the bound is on the rows that are scanned.
+        eb("robots.removed_at", "is", null),
         ...(site === null ? [] : [eb(eb.fn.coalesce("site", sql.lit("")), "=", site)]),
         ...(region === null ? [] : [eb("region", "=", region)]),
         ...(robotTypeId === null ? [] : [eb("robot_type_id", "=", robotTypeId)]),

@@ -2,56 +2,52 @@
  * Fleets: groups of robots that use one model. This file answers requests; changes.ts creates and updates fleets, readiness/ derives
  * their status from observations, tasks.ts activates generations.
  */
-import type { FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
+import type { FleetChange, FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { List } from "../kernel/lists/answer-list.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import { authorship } from "../kernel/operation.ts";
+import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/snapshot.ts";
 import { StoreBusyError } from "../kernel/store/unavailable.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
-import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./changes.ts";
+import { measureWork } from "../kernel/traffic/requester.ts";
+import { changeMembership, FLEETS_MAXIMUM, makeFleet, removeFleetFrom, updateModel } from "./changes.ts";
 import { LARGE_FLEET } from "./fact-queries.ts";
+import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findFleetFacts, listFleetFacts } from "./queries.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
-import { fleetFindings } from "./rules.ts";
+import { fleetFindings, followsNothing } from "./rules.ts";
 
 /** `POST /v1/fleets`: selects the members and creates the fleet in one transaction. */
 export function createFleet({ newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
   return async (call) => {
-    const { principal, body, request_id: requestId } = call;
+    const { principal, body } = call;
     const nowMs = machine.clock.wallMs();
     const findings = fleetFindings(body, nowMs);
     if (findings.length > 0) return refuseInvalid(findings);
     const ids = { fleetId: newId("fleet"), generationId: newId("gen") };
     const author = authorship(call, newId, new Date(nowMs).toISOString());
-    const made = await call.write((transaction) =>
-      makeFleet(transaction, principal.organization_id, body, ids, author),
-    );
+    const made = await call.write((transaction) => makeFleet(transaction, principal.organizationId, body, ids, author));
     switch (made.state) {
       case "invalid":
         return refuseInvalid(made.findings);
       case "full":
         return refuse("Conflict", `An organization has ${FLEETS_MAXIMUM} fleets at most`);
+      case "full-of-following":
+        return FULL_OF_FOLLOWING;
       case "conflict":
         return refuse("Conflict", `A fleet called ${JSON.stringify(body.name)} exists already`);
-      case "made": {
-        const { credential_id: credentialId } = principal;
-        machine.log.info("fleet_created", {
-          request_id: requestId,
-          credential_id: credentialId,
-          fleet_id: ids.fleetId,
-        });
+      case "made":
+        logChange(machine, "fleet_created", author, { fleet_id: ids.fleetId });
         nudge();
         return answerFleet(made.facts, nowMs);
-      }
     }
   };
 }
@@ -68,7 +64,7 @@ export function listFleets(context: OperationContext): Handler<null, PageQuery> 
   return answerFleets(context, ["[", "]"], deriveFleet);
 }
 
-/** `GET /v1/me/fleet-needs`: what each fleet needs from a person, oldest fleet first. */
+/** `GET /v1/me/fleet-needs`: what needs attention in each fleet, oldest fleet first. */
 export function listFleetNeeds(context: OperationContext): Handler<null, PageQuery> {
   return answerFleets(context, ITEMS, deriveNeeds);
 }
@@ -86,7 +82,7 @@ function answerFleets(
     const nowMs = machine.clock.wallMs();
     const items: FleetItem[] = [];
     for (const each of facts) {
-      items.push({ id: each.id, view: viewOf(each, nowMs) });
+      items.push({ id: each.id, view: measureWork(() => viewOf(each, nowMs)) });
       if (each.members.length > LARGE_FLEET) await yieldEventLoop();
     }
     return items;
@@ -109,7 +105,7 @@ function answerFleets(
       prefix: "fleet",
       around,
       fetchedRows: LIST_PART_FLEETS,
-      fetch: (range) => fetch(call.principal.organization_id, range),
+      fetch: (range) => fetch(call.principal.organizationId, range),
       view: ({ view }) => view,
     });
 }
@@ -124,7 +120,7 @@ export function getFleet({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal, path }) => {
     const id = fleetId(path);
     if (id === null) return UNKNOWN_FLEET;
-    const { organization_id: organizationId } = principal;
+    const { organizationId } = principal;
     const facts = await readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organizationId, id));
     return facts === undefined ? UNKNOWN_FLEET : answerFleet(facts, machine.clock.wallMs());
   };
@@ -133,13 +129,13 @@ export function getFleet({ store, machine }: OperationContext): Handler<null> {
 /** `POST /v1/fleets/{fleet_id}/model`: creates a generation, which replaces the active one once it is ready. */
 export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
   return async (call) => {
-    const { principal, body, path, request_id: requestId } = call;
+    const { principal, body, path } = call;
     const id = fleetId(path);
     if (id === null) return UNKNOWN_FLEET;
     const nowMs = machine.clock.wallMs();
     const generationId = newId("gen");
     const author = authorship(call, newId, new Date(nowMs).toISOString());
-    const key = { id, organization_id: principal.organization_id };
+    const key = { id, organization_id: principal.organizationId };
     const updated = await call.write((transaction) =>
       updateModel(transaction, key, body.subject, generationId, author),
     );
@@ -150,18 +146,58 @@ export function updateFleetModel({ newId, machine, nudge }: OperationContext): H
         return refuseInvalid(updated.findings);
       case "unchanged":
         return answerFleet(updated.facts, nowMs);
-      case "updated": {
-        const { credential_id: credentialId } = principal;
-        machine.log.info("fleet_model_updated", {
-          request_id: requestId,
-          credential_id: credentialId,
-          fleet_id: id,
-          subject: body.subject,
-        });
+      case "updated":
+        logChange(machine, "fleet_model_updated", author, { fleet_id: id, subject: body.subject });
         nudge();
         return answerFleet(updated.facts, nowMs);
-      }
     }
+  };
+}
+
+/** `PATCH /v1/fleets/{fleet_id}`: whether it follows its selector. */
+export function changeFleet({ newId, machine, nudge }: OperationContext): Handler<FleetChange> {
+  return async (call) => {
+    const id = fleetId(call.path);
+    if (id === null) return UNKNOWN_FLEET;
+    const { membership } = call.body;
+    const nowMs = machine.clock.wallMs();
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const key = { id, organization_id: call.principal.organizationId };
+    const changed = await call.write((transaction) => changeMembership(transaction, key, membership, author));
+    switch (changed.state) {
+      case "unknown":
+        return UNKNOWN_FLEET;
+      case "unfollowable":
+        return refuseInvalid([followsNothing(["body", "membership"])]);
+      case "full-of-following":
+        return FULL_OF_FOLLOWING;
+      case "unchanged":
+        return answerFleet(changed.facts, nowMs);
+      case "changed":
+        logChange(machine, "fleet_changed", author, { fleet_id: id, membership });
+        nudge();
+        return answerFleet(changed.facts, nowMs);
+    }
+  };
+}
+
+const FULL_OF_FOLLOWING = refuse(
+  "Conflict",
+  `Of the fleets of an organization, ${FOLLOWING_MAXIMUM} at most follow their selectors`,
+);
+
+/** `DELETE /v1/fleets/{fleet_id}`: its robots and their deployments stay. */
+export function removeFleet({ newId, machine, nudge }: OperationContext): Handler<null> {
+  return async (call) => {
+    const id = fleetId(call.path);
+    if (id === null) return UNKNOWN_FLEET;
+    const at = new Date(machine.clock.wallMs()).toISOString();
+    const author = authorship(call, newId, at);
+    const key = { id, organization_id: call.principal.organizationId };
+    if (!(await call.write((transaction) => removeFleetFrom(transaction, key, author)))) return UNKNOWN_FLEET;
+    logChange(machine, "fleet_removed", author, { fleet_id: id });
+    nudge();
+    return answerJson(JSON.stringify({ fleet_id: id, removed_at: at }));
   };
 }
 

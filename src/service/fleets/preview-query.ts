@@ -23,6 +23,7 @@ export async function loadPreviewedRobots(
     .select(["id", "id as robot_id", "name", "robot_type_id", "region", "site", "labels", "equipment_sha256"])
     .where("organization_id", "=", organizationId)
     .where("id", "in", robotIds)
+    .where("removed_at", "is", null)
     .execute();
   const obstacles = requirements === null ? [] : await findObstacles(reader, rows, requirements);
   return new Map(rows.map((row, index) => [row.id, { ...row, obstacle: obstacles[index] ?? null }]));

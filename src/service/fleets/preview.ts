@@ -1,7 +1,7 @@
 import type { PreviewedRobot } from "../../api/fleet-details.ts";
 import type { FleetPreview } from "../../api/fleets.ts";
 import { shown } from "../../manifest/shown.ts";
-import { endpointLack, endpointWait } from "../endpoints/index.ts";
+import { missingEndpoint, endpointWait } from "../endpoints/index.ts";
 import type { LongAnswer } from "../kernel/http/answers.ts";
 import { refuseInvalid } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -19,7 +19,7 @@ const PART_ROBOTS = 100;
 
 /** `POST /v1/fleets/preview`: the robots that a fleet would have now, in order, and which of them could run the subject. */
 export function previewFleet({ store: { reader } }: OperationContext): Handler<FleetPreview> {
-  return async ({ principal: { organization_id: organizationId }, body }) => {
+  return async ({ principal: { organizationId }, body }) => {
     const findings = selectionFindings(body, BODY);
     if (findings.length > 0) return refuseInvalid(findings);
     const { subject: wanted = null } = body;
@@ -64,7 +64,7 @@ async function* printInParts(
 
 function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
   const { id: robotId, name: robot, robot_type_id: robotTypeId, region, site } = row;
-  const lack = judgement === null ? null : (row.obstacle ?? endpointLack(region, judgement.offer.endpoints));
+  const lack = judgement === null ? null : (row.obstacle ?? missingEndpoint(region, judgement.offer.endpoints));
   const labels: unknown = JSON.parse(row.labels);
   const fits = judgement === null ? null : lack === null;
   const reason = judgement === null ? null : reasonOf(region, judgement, lack);

@@ -13,7 +13,7 @@ export async function listFleetFacts(
   organizationId: string,
   { after, rows }: PageRange,
 ): Promise<readonly FleetFacts[]> {
-  let query = reader.selectFrom("fleets").selectAll().where("organization_id", "=", organizationId).orderBy("id");
+  let query = liveFleets(reader, organizationId).orderBy("id");
   if (after !== null) query = query.where("id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return loadFleetFacts(reader, await query.execute());
@@ -25,14 +25,17 @@ export async function findFleetFacts(
   organizationId: string,
   fleetId: string,
 ): Promise<FleetFacts | undefined> {
-  const fleets = await reader
+  const fleets = await liveFleets(reader, organizationId).where("id", "=", fleetId).execute();
+  const [facts] = await loadFleetFacts(reader, fleets);
+  return facts;
+}
+
+function liveFleets(reader: Reader, organizationId: string) {
+  return reader
     .selectFrom("fleets")
     .selectAll()
     .where("organization_id", "=", organizationId)
-    .where("id", "=", fleetId)
-    .execute();
-  const [facts] = await loadFleetFacts(reader, fleets);
-  return facts;
+    .where("removed_at", "is", null);
 }
 
 /** Identifies a fleet for tasks that process the fleets of all organizations. */
@@ -83,6 +86,7 @@ function fleetForUpdate(transaction: Transaction<Tables>, { id, organization_id:
     .selectAll()
     .where("organization_id", "=", organizationId)
     .where("id", "=", id)
+    .where("removed_at", "is", null)
     .forUpdate();
 }
 
@@ -91,6 +95,7 @@ export async function countFleets(transaction: Transaction<Tables>, organization
     .selectFrom("fleets")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
@@ -110,13 +115,13 @@ export async function insertFleet(
   const inserted = await transaction
     .insertInto("fleets")
     .values(fleet)
-    .onConflict((conflict) => conflict.columns(["organization_id", "name"]).doNothing())
+    .onConflict((conflict) => conflict.columns(["organization_id", "name"]).where("removed_at", "is", null).doNothing())
     .returning("id")
     .executeTakeFirst();
   if (inserted === undefined) return false;
   await transaction.insertInto("generations").values(generation).execute();
   const members = robotIds.map((robotId) => ({ fleet_id: fleet.id, robot_id: robotId }));
-  await transaction.insertInto("fleet_members").values(members).execute();
+  if (members.length > 0) await transaction.insertInto("fleet_members").values(members).execute();
   const windows = windowsOf(parseWindows(fleet.operating_windows));
   if (windows.length > 0) {
     const { organization_id: organizationId, id: fleetId } = fleet;
@@ -183,4 +188,25 @@ export async function promoteUpdate(
 
 async function supersede(transaction: Transaction<Tables>, generationId: string, now: string): Promise<void> {
   await transaction.updateTable("generations").set({ superseded_at: now }).where("id", "=", generationId).execute();
+}
+
+/** Removes a fleet at `now` (ISO 8601): its generations need no endpoints any more, and its name is free. The fleet must be locked. */
+export async function removeLocked(
+  transaction: Transaction<Tables>,
+  { id, organization_id: organizationId }: FleetKey,
+  now: string,
+): Promise<void> {
+  await transaction.updateTable("fleets").set({ removed_at: now }).where("id", "=", id).execute();
+  await transaction
+    .updateTable("generations")
+    .set({ superseded_at: now })
+    .where("fleet_id", "=", id)
+    .where("superseded_at", "is", null)
+    .execute();
+  await transaction.deleteFrom("fleet_members").where("fleet_id", "=", id).execute();
+  await transaction
+    .deleteFrom("fleet_windows")
+    .where("organization_id", "=", organizationId)
+    .where("fleet_id", "=", id)
+    .execute();
 }

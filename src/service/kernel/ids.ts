@@ -5,8 +5,10 @@ import type { Random } from "../../platform/random.ts";
 
 /** Prefix of an id: the kind of resource, visible in logs. */
 export type IdPrefix =
+  | "akey"
   | "aud"
   | "dep"
+  | "evt"
   | "fleet"
   | "gen"
   | "key"
@@ -14,9 +16,13 @@ export type IdPrefix =
   | "org"
   | "prep"
   | "ref"
+  | "renr"
+  | "rinst"
   | "rob"
   | "ses"
-  | "use";
+  | "use"
+  | "wh"
+  | "whd";
 
 /** Creates ids that sort by creation time: `rob_01jz…`, a UUIDv7 encoded as TypeID. */
 export type NewId = (prefix: IdPrefix) => string;

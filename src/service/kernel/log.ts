@@ -1,13 +1,14 @@
 import { pino } from "pino";
 
-import { jsonLine, LINE_SETTINGS } from "../../platform/log/log-line.ts";
+import { maskWholeKeys } from "../../api/wire/service-key.ts";
+import { jsonLine, lineSettings } from "../../platform/log/log-line.ts";
 import type { LogOutput } from "../../platform/log/log-output.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { LogLevel } from "./log-level.ts";
 
 /** Structured log, one JSON object per line: `event` names the change, other fields describe it. */
 export function createLog(level: LogLevel, output: LogOutput): Log {
-  const logger = pino({ level, ...LINE_SETTINGS }, { write: (line) => output.write(jsonLine(line)) });
+  const logger = pino({ level, ...lineSettings(maskWholeKeys) }, { write: (line) => output.write(jsonLine(line)) });
   return {
     debug: (event, fields) => logger.debug(fields ?? {}, event),
     info: (event, fields) => logger.info(fields ?? {}, event),

@@ -27,11 +27,15 @@ export interface OperationContext {
   readonly nudge: () => void;
 }
 
-/** One authenticated, authorized and validated request. */
-export interface Call<Body, Query = null> {
+/** Who sends a request. */
+export interface Actor {
   readonly principal: Principal;
   /** Writes on behalf of the principal while its credential is valid. */
   readonly write: PrincipalWrite;
+}
+
+/** One authenticated, authorized and validated request. */
+export interface Call<Body, Query = null> extends Actor {
   readonly body: Body;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;
@@ -39,7 +43,7 @@ export interface Call<Body, Query = null> {
   readonly query: Query;
   /** Path and query as they were sent, for links to the next page. */
   readonly url: string;
-  readonly request_id: string;
+  readonly requestId: string;
   /** Address of the client. */
   readonly address: string;
 }
@@ -50,18 +54,38 @@ export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<A
 export interface PublicCall<Body> extends Omit<Call<Body>, "principal" | "write"> {
   /** The client's `User-Agent`. */
   readonly program: string | null;
+  /** The bearer token that was sent along. Nothing has checked it. */
+  readonly bearer: string | null;
 }
 
 export type PublicHandler<Body> = (call: PublicCall<Body>) => Promise<Answer>;
 
+/** One request of an operation that also answers without a credential. */
+export interface OpenCall<Body> extends PublicCall<Body> {
+  /** Null without a credential. */
+  readonly actor: Actor | null;
+}
+
+export type OpenHandler<Body> = (call: OpenCall<Body>) => Promise<Answer>;
+
 /** Who makes the change that `call` asks for, at `at`. */
 export function authorship(
-  { principal, request_id: requestId }: Pick<Call<unknown>, "principal" | "request_id">,
+  { principal, requestId }: Pick<Call<unknown>, "principal" | "requestId">,
   newId: NewId,
   at: string,
 ): Authorship {
-  const { organization_id: organizationId, credential_id: credentialId } = principal;
-  return { audit_id: newId("aud"), at, organizationId, actor: credentialId, requestId };
+  const { organizationId, credentialId } = principal;
+  return { auditId: newId("aud"), at, organizationId, actor: credentialId, requestId };
+}
+
+/** Logs a change that a request made. */
+export function logChange(
+  { log }: Pick<ServiceMachine, "log">,
+  event: string,
+  { requestId, actor }: Authorship,
+  fields: Readonly<Record<string, string | number | null>>,
+): void {
+  log.info(event, { request_id: requestId, credential_id: actor, ...fields });
 }
 
 /** For a request whose credential ended while it was under way. */

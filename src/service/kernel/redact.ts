@@ -1,5 +1,6 @@
-/** Anything that looks like an API key or a session token. */
-const CREDENTIALS = /(?:sk_[A-Za-z0-9]{1,32}_|rps_(?:code|console|session)_)[A-Za-z0-9_-]{8,}/g;
+/** Anything that looks like an API key, a token of a session or an enrolment, a robot's credential, or the secret of a webhook. */
+const CREDENTIALS =
+  /(?:sk_[A-Za-z0-9]{1,32}_|rps_(?:code|console|poll|robot|session)_)[A-Za-z0-9_-]{8,}|whsec_[A-Za-z0-9+/=]{8,}/g;
 /** At the end of a shortened text: what may be the beginning of a credential. */
 const LAST_WORD = /[A-Za-z0-9_-]{1,64}$/;
 /** Characters that are searched: the text may be as long as a body, and only its beginning is shown. */

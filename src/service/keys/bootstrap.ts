@@ -1,7 +1,7 @@
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey, isApiKey } from "../kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createApiKey, hashApiKey, isApiKey } from "../kernel/auth/api-key.ts";
 import { findKey } from "../kernel/auth/key-queries.ts";
 import type { NewId } from "../kernel/ids.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
@@ -9,6 +9,7 @@ import type { Store } from "../kernel/store/store.ts";
 import { systemReason } from "../kernel/system-reason.ts";
 import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../organizations/index.ts";
 import { insertKey } from "./queries.ts";
+import { keyRow } from "./rules.ts";
 
 /** A key file contains one key and a line feed; larger files are not read. */
 const KEY_FILE_BYTES = 4096;
@@ -45,28 +46,10 @@ export async function bootstrapKey(
   const createdAt = new Date(machine.clock.wallMs()).toISOString();
   const [id, organizationId] = [newId("key"), newId("org")];
   await store.write(async (transaction) => {
-    const organization = await ensureOrganization(transaction, {
-      id: organizationId,
-      name: FIRST_ORGANIZATION_NAME,
-      created_at: createdAt,
-    });
-    await insertKey(transaction, {
-      id,
-      organization_id: organization,
-      label: "bootstrap",
-      key_sha256: hash,
-      key_prefix: API_KEY_PREFIX,
-      key_last4: key.slice(-API_KEY_LAST_LENGTH),
-      scopes: null,
-      created_at: createdAt,
-      last_used_at: null,
-      expires_at: null,
-      revoked_at: null,
-      created_by: "command",
-      parent_id: null,
-      robots: null,
-      max_robots: null,
-    });
+    const first = { id: organizationId, name: FIRST_ORGANIZATION_NAME, created_at: createdAt };
+    const organization = await ensureOrganization(transaction, first);
+    const newKey = { organization_id: organization, label: "bootstrap", scopes: null, expires_at: null };
+    await insertKey(transaction, keyRow(key, newKey, id, createdAt));
   });
   machine.log.info("bootstrap_key_added", { path, key_id: id, was_in_file: found !== null });
   return null;

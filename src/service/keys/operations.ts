@@ -1,15 +1,17 @@
+import { ENROLLMENT_DAYS } from "../../api/keys.ts";
 import type { ApiKeyCreate } from "../../api/keys.ts";
-import type { PageQuery } from "../../api/wire/pages.ts";
 import type { ApiKeyScope } from "../../api/wire/scopes.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { holdKey } from "../kernel/auth/key-queries.ts";
+import type { KeyEnrolment } from "../kernel/auth/key-enrolment.ts";
+import { lockKeyShared } from "../kernel/auth/key-queries.ts";
 import { bindingProblem } from "../kernel/auth/key-robots.ts";
 import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import { printJson } from "../kernel/json/print-json.ts";
+import { listHandler } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { authorship } from "../kernel/operation.ts";
+import { authorship, logChange } from "../kernel/operation.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { API_KEYS_MAXIMUM, listKeys } from "./queries.ts";
 import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "./rules.ts";
@@ -19,17 +21,18 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
   return async (call) => {
     const { principal, body } = call;
     const at = new Date(machine.clock.wallMs()).toISOString();
-    const refused = refuseWish(principal, body, at);
+    const refused = refuseNewKey(principal, body, at);
     if (refused !== null) return refused;
-    const { organization_id: organizationId, key_id: createdBy } = principal;
+    const { organizationId, keyId: createdBy } = principal;
     const { label, scopes = null, expires_at: expiresAt = null, independent } = body;
     const robots = { names: body.robots ?? null, maximum: body.max_robots ?? null };
     const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
-    const wish = { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots };
-    const { key, row } = makeKey(wish, newId("key"), at, machine.random);
+    const enrolment = enrolmentOf(body);
+    const newKey = { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots, enrolment };
+    const { key, row } = makeKey(newKey, newId("key"), at, machine.random);
     const author = authorship(call, newId, at);
     const outcome = await call.write(async (transaction) => {
-      const parent = await holdKey(transaction, organizationId, createdBy);
+      const parent = await lockKeyShared(transaction, organizationId, createdBy);
       if (parent === undefined) throw new Error(`The credential goes back to ${createdBy}, which is not there`);
       const inheritance = inherit(parent, { expiresAt, independent: independent === true });
       if (inheritance.state === "forbidden") return inheritance;
@@ -53,8 +56,7 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
       case "too-many":
         return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
       case "made": {
-        const { request_id: requestId } = call;
-        machine.log.info("api_key_created", { request_id: requestId, credential_id: author.actor, key_id: row.id });
+        logChange(machine, "api_key_created", author, { key_id: row.id });
         return answerJson(JSON.stringify(createdView(outcome.made, key)));
       }
     }
@@ -62,20 +64,12 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
 }
 
 /** `GET /v1/me/api-keys`: every key of the organization, revoked ones too, oldest first. */
-export function listOrganizationKeys({ store }: OperationContext): Handler<null, PageQuery> {
-  return (call) =>
-    answerList(call, {
-      prefix: "key",
-      around: ITEMS,
-      fetch: (range) => listKeys(store.reader, call.principal.organization_id, range),
-      view: keyView,
-    });
-}
+export const listOrganizationKeys = listHandler("key", listKeys, keyView);
 
 /** `DELETE /v1/me/api-keys/{key_id}`: effective from the next request on, on every replica. A key may revoke itself. */
 export function revokeOrganizationKey({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
-    const { organization_id: organizationId, scopes } = call.principal;
+    const { organizationId, scopes } = call.principal;
     const id = call.path["key_id"] ?? "";
     const author = authorship(call, newId, new Date(machine.clock.wallMs()).toISOString());
     const revoked = await call.write((transaction) => revokeKey(transaction, organizationId, id, scopes, author));
@@ -85,14 +79,8 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
       case "forbidden":
         return refuse("Forbidden", "The API key may not revoke one that may do more than itself");
       case "revoked": {
-        const { key, changed, keys_ended: keysEnded, is_locked_out: isLockedOut } = revoked;
-        const fields = {
-          request_id: call.request_id,
-          credential_id: author.actor,
-          key_id: key.id,
-          keys_ended: keysEnded,
-        };
-        if (changed) machine.log.info("api_key_revoked", fields);
+        const { key, changed, keysEnded, isLockedOut } = revoked;
+        if (changed) logChange(machine, "api_key_revoked", author, { key_id: key.id, keys_ended: keysEnded });
         if (isLockedOut) {
           const fix = "Make one on this computer: robot-policy-service keys create";
           machine.log.warn("no_unrestricted_api_key_left", { organization_id: organizationId, fix });
@@ -103,15 +91,37 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
   };
 }
 
+function enrolmentOf({ enrollment }: ApiKeyCreate): KeyEnrolment | null {
+  if (enrollment === null || enrollment === undefined) return null;
+  const { uses, site = null, region = null, labels } = enrollment;
+  const cleaned = (region ?? "").trim().toLowerCase();
+  return { uses, site, region: cleaned === "" ? null : cleaned, labels: printJson(labels ?? {}) };
+}
+
+/** A key that lets robots in without a person is not kept for years. */
+function refuseEnrollmentExpiry(
+  { enrollment, expires_at: expiresAt = null }: ApiKeyCreate,
+  now: string,
+): Answer | null {
+  if (enrollment === null || enrollment === undefined) return null;
+  const latest = new Date(Date.parse(now) + ENROLLMENT_DAYS.maximum * DAY_MS).toISOString();
+  if (expiresAt !== null && expiresAt <= latest) return null;
+  const fault = ruleBroken(`a key for enrolments expires within ${ENROLLMENT_DAYS.maximum} days`);
+  return refuseInvalid([{ ...fault, loc: ["body", "expires_at"], input: expiresAt }]);
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 const BINDINGS = ["robots", "max_robots"] as const;
 
 /** Checks expiry and robots of the new key, and that a restricted credential grants only its own scopes. */
-function refuseWish({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
+function refuseNewKey({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
   const { expires_at: expiresAt, scopes = null } = body;
   if (typeof expiresAt === "string" && expiresAt <= now) {
     const finding = { ...ruleBroken("the time is past"), loc: ["body", "expires_at"], input: expiresAt };
     return refuseInvalid([finding]);
   }
+  const lastsTooLong = refuseEnrollmentExpiry(body, now);
+  if (lastsTooLong !== null) return lastsTooLong;
   const bound = BINDINGS.find((member) => (body[member] ?? null) !== null);
   const problem = bound === undefined ? null : bindingProblem(scopes);
   if (bound !== undefined && problem !== null) {

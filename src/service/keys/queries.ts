@@ -1,7 +1,8 @@
 import type { Transaction } from "kysely";
 
-import { workingCredentials } from "../kernel/auth/credentials.ts";
-import { VIEW_COLUMNS } from "../kernel/auth/key-queries.ts";
+import { workingCredentials, worksAt } from "../kernel/auth/credentials.ts";
+import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
+import { selectKeys } from "../kernel/auth/key-queries.ts";
 import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
@@ -14,13 +15,25 @@ import type { Tables } from "../kernel/store/tables.ts";
  */
 export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, command: 10_100 } as const;
 
+/** Parts that the uses of a key are divided into: more than transactions that take one at the same time, with a few replicas. */
+const USE_SLOTS = 16;
+
 export async function insertKey(transaction: Transaction<Tables>, key: Tables["api_keys"]): Promise<void> {
   await transaction.insertInto("api_keys").values(key).execute();
+  const { uses } = readKeyEnrolment(key.enrolment) ?? { uses: 0 };
+  const slots = Math.min(uses, USE_SLOTS);
+  if (slots === 0) return;
+  const rows = Array.from({ length: slots }, (_, slot) => ({
+    key_id: key.id,
+    slot,
+    remaining: Math.floor((uses + slot) / slots),
+  }));
+  await transaction.insertInto("key_uses").values(rows).execute();
 }
 
 /** Keys of an organization, revoked ones too, oldest first. */
 export function listKeys(reader: Reader, organizationId: string, { after, rows }: PageRange): Promise<KeyViewRow[]> {
-  let query = reader.selectFrom("api_keys").select(VIEW_COLUMNS).where("organization_id", "=", organizationId);
+  let query = selectKeys(reader, organizationId);
   if (after !== null) query = query.where("id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return query.orderBy("id").execute();
@@ -33,15 +46,7 @@ export function listWorkingKeys(
   now: string,
   rows: number,
 ): Promise<KeyViewRow[]> {
-  return reader
-    .selectFrom("api_keys")
-    .select(VIEW_COLUMNS)
-    .where("organization_id", "=", organizationId)
-    .where("revoked_at", "is", null)
-    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
-    .orderBy("id", "desc")
-    .limit(rows)
-    .execute();
+  return selectKeys(reader, organizationId).where(worksAt(now)).orderBy("id", "desc").limit(rows).execute();
 }
 
 /** The organization of a key, for the service's own command line. */
@@ -60,7 +65,7 @@ export async function markKeysRevoked(
   organizationId: string,
   id: string,
   at: string,
-): Promise<{ readonly lineage: readonly string[]; readonly others_ended: number }> {
+): Promise<{ readonly lineage: readonly string[]; readonly othersEnded: number }> {
   let othersEnded = 0;
   for (;;) {
     const lineage = await lineageOf(transaction, organizationId, id);
@@ -80,7 +85,7 @@ export async function markKeysRevoked(
       othersEnded += revoked.filter((key) => key.id !== id && (key.expires_at ?? at) >= at).length;
     }
     // Repeat: one of them may have created a key just before its row was locked.
-    if (count === 0) return { lineage, others_ended: othersEnded };
+    if (count === 0) return { lineage, othersEnded };
   }
 }
 
@@ -119,8 +124,7 @@ export async function hasUnrestrictedKey(
     .select("id")
     .where("organization_id", "=", organizationId)
     .where("scopes", "is", null)
-    .where("revoked_at", "is", null)
-    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
+    .where(worksAt(now))
     .limit(1)
     .executeTakeFirst();
   return found !== undefined;

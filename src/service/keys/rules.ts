@@ -2,10 +2,12 @@ import type { Transaction } from "kysely";
 
 import type { ApiKeyView } from "../../api/keys.ts";
 import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
-import type { ApiKeyScope } from "../../api/wire/scopes.ts";
+import type { ApiKeyScope, Scope } from "../../api/wire/scopes.ts";
 import type { Random } from "../../platform/random.ts";
 import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey } from "../kernel/auth/api-key.ts";
 import { readScopes } from "../kernel/auth/authenticate.ts";
+import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
+import type { KeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { lockKey } from "../kernel/auth/key-queries.ts";
 import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { ANY_ROBOTS, readRobotNames } from "../kernel/auth/key-robots.ts";
@@ -14,11 +16,13 @@ import { endSessionsOf } from "../kernel/auth/session-queries.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
+import { denyEnrolmentsOf } from "../enrolments/index.ts";
 import { denyLoginsOf } from "../logins/index.ts";
+import { readLabels } from "../robots/index.ts";
 import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, markKeysRevoked } from "./queries.ts";
 
 /** The requested properties of a new key. */
-export interface KeyWish {
+export interface NewKey {
   readonly organization_id: string;
   readonly label: string;
   /** Null for an unrestricted key. */
@@ -27,6 +31,8 @@ export interface KeyWish {
   readonly expires_at: string | null;
   /** Any if omitted. */
   readonly robots?: KeyRobots;
+  /** None if omitted. */
+  readonly enrolment?: KeyEnrolment | null;
 }
 
 /** A key, which is shown once, and its row in the store. */
@@ -36,29 +42,32 @@ export interface MadeKey {
 }
 
 /** A key created by the service's own command line. For a key created with another key, the caller sets its lineage. */
-export function makeKey(wish: KeyWish, id: string, createdAt: string, random: Random): MadeKey {
-  const { label, scopes, robots = ANY_ROBOTS } = wish;
+export function makeKey(newKey: NewKey, id: string, createdAt: string, random: Random): MadeKey {
   const key = createApiKey(random);
+  return { key, row: keyRow(key, newKey, id, createdAt) };
+}
+
+/** The row of `key` in the store. */
+export function keyRow(key: string, newKey: NewKey, id: string, createdAt: string): Tables["api_keys"] {
+  const { label, scopes, robots = ANY_ROBOTS, enrolment = null } = newKey;
   return {
-    key,
-    row: {
-      id,
-      organization_id: wish.organization_id,
-      label,
-      key_sha256: hashApiKey(key),
-      key_prefix: API_KEY_PREFIX,
-      key_last4: key.slice(-API_KEY_LAST_LENGTH),
-      // Sorted and without duplicates.
-      scopes: scopes === null ? null : JSON.stringify(API_KEY_SCOPES.filter((scope) => scopes.includes(scope))),
-      created_at: createdAt,
-      last_used_at: null,
-      expires_at: wish.expires_at,
-      revoked_at: null,
-      created_by: "command",
-      parent_id: null,
-      robots: robots.names === null ? null : JSON.stringify([...new Set(robots.names)]),
-      max_robots: robots.maximum,
-    },
+    id,
+    organization_id: newKey.organization_id,
+    label,
+    key_sha256: hashApiKey(key),
+    key_prefix: API_KEY_PREFIX,
+    key_last4: key.slice(-API_KEY_LAST_LENGTH),
+    // Sorted and without duplicates.
+    scopes: scopes === null ? null : JSON.stringify(API_KEY_SCOPES.filter((scope) => scopes.includes(scope))),
+    created_at: createdAt,
+    last_used_at: null,
+    expires_at: newKey.expires_at,
+    revoked_at: null,
+    created_by: "command",
+    parent_id: null,
+    robots: robots.names === null ? null : JSON.stringify([...new Set(robots.names)]),
+    max_robots: robots.maximum,
+    enrolment: enrolment === null ? null : JSON.stringify(enrolment),
   };
 }
 
@@ -72,10 +81,19 @@ export async function addKey(
   if ((await countKeys(transaction, row.organization_id)) >= maximum) return false;
   await insertKey(transaction, row);
   const { label, scopes, expires_at: expiresAt, parent_id: parentId, robots, max_robots: maxRobots } = row;
+  const { uses } = readKeyEnrolment(row.enrolment) ?? {};
   await audit(transaction, author, {
     action: "api_key.create",
     subjectId: row.id,
-    details: { label, scopes, expires_at: expiresAt, parent_id: parentId, robots, max_robots: maxRobots },
+    details: {
+      label,
+      scopes,
+      expires_at: expiresAt,
+      parent_id: parentId,
+      robots,
+      max_robots: maxRobots,
+      ...(uses === undefined ? {} : { uses }),
+    },
   });
   return true;
 }
@@ -112,7 +130,7 @@ function earliest(left: string | null, right: string | null): string | null {
 }
 
 /**
- * `changed` is false if the key was revoked before. `keys_ended` counts the dependent keys that ended. `is_locked_out`: the
+ * `changed` is false if the key was revoked before. `keysEnded` counts the dependent keys that ended. `isLockedOut`: the
  * organization has no unrestricted key left; only the service's own command line can create one.
  */
 export type Revocation =
@@ -120,14 +138,14 @@ export type Revocation =
       readonly state: "revoked";
       readonly key: KeyViewRow;
       readonly changed: boolean;
-      readonly keys_ended: number;
-      readonly is_locked_out: boolean;
+      readonly keysEnded: number;
+      readonly isLockedOut: boolean;
     }
   | { readonly state: "not-found" }
   | { readonly state: "forbidden" };
 
 /**
- * Revokes a key and the keys that depend on it, ends their sessions, and denies the logins that they approved.
+ * Revokes a key and the keys that depend on it, ends their sessions, and denies the logins and enrolments that they approved.
  *
  * @param scopes of the credential that revokes: a restricted one may not revoke a key with other scopes.
  */
@@ -135,16 +153,17 @@ export async function revokeKey(
   transaction: Transaction<Tables>,
   organizationId: string,
   id: string,
-  scopes: readonly ApiKeyScope[] | null,
+  scopes: readonly Scope[] | null,
   author: Authorship,
 ): Promise<Revocation> {
   const key = await lockKey(transaction, organizationId, id);
   if (key === undefined) return { state: "not-found" };
   if (!isWithin(readScopes(key.scopes), scopes)) return { state: "forbidden" };
-  if (key.revoked_at !== null) return { state: "revoked", key, changed: false, keys_ended: 0, is_locked_out: false };
+  if (key.revoked_at !== null) return { state: "revoked", key, changed: false, keysEnded: 0, isLockedOut: false };
   const { at } = author;
-  const { lineage, others_ended: keysEnded } = await markKeysRevoked(transaction, organizationId, id, at);
+  const { lineage, othersEnded: keysEnded } = await markKeysRevoked(transaction, organizationId, id, at);
   await denyLoginsOf(transaction, lineage);
+  await denyEnrolmentsOf(transaction, lineage);
   const sessionsEnded = await endSessionsOf(transaction, organizationId, lineage, at);
   await audit(transaction, author, {
     action: "api_key.revoke",
@@ -152,13 +171,7 @@ export async function revokeKey(
     details: { label: key.label, keys_ended: keysEnded, sessions_ended: sessionsEnded },
   });
   const isLockedOut = key.scopes === null && !(await hasUnrestrictedKey(transaction, organizationId, at));
-  return {
-    state: "revoked",
-    key: { ...key, revoked_at: at },
-    changed: true,
-    keys_ended: keysEnded,
-    is_locked_out: isLockedOut,
-  };
+  return { state: "revoked", key: { ...key, revoked_at: at }, changed: true, keysEnded, isLockedOut };
 }
 
 /** The view of a key, without the key itself. */
@@ -178,16 +191,25 @@ export function keyView(row: KeyViewRow): ApiKeyView {
     parent_id: row.parent_id,
     robots: readRobotNames(robots)?.slice() ?? null,
     max_robots: row.max_robots,
+    enrollment: enrollmentView(row.enrolment),
+    uses_remaining: row.uses_remaining,
+    last_robot_id: row.last_robot_id,
   };
 }
 
+function enrollmentView(stored: string | null): ApiKeyView["enrollment"] {
+  const enrolment = readKeyEnrolment(stored);
+  return enrolment === null ? null : { ...enrolment, labels: Object.fromEntries(readLabels(enrolment.labels)) };
+}
+
 /** The view of a new key, with the key itself. */
-export function createdView(row: KeyViewRow, apiKey: string): ApiKeyView & { readonly api_key: string } {
-  return { ...keyView(row), api_key: apiKey };
+export function createdView(row: Tables["api_keys"], apiKey: string): ApiKeyView & { readonly api_key: string } {
+  const uses = readKeyEnrolment(row.enrolment)?.uses ?? null;
+  return { ...keyView({ ...row, uses_remaining: uses, last_robot_id: null }), api_key: apiKey };
 }
 
 /** Whether `allowed` includes all of `scopes`; null means all scopes. */
-function isWithin(scopes: readonly ApiKeyScope[] | null, allowed: readonly ApiKeyScope[] | null): boolean {
+function isWithin(scopes: readonly ApiKeyScope[] | null, allowed: readonly Scope[] | null): boolean {
   if (allowed === null) return true;
   return scopes !== null && scopes.every((scope) => allowed.includes(scope));
 }

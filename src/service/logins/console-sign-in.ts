@@ -1,12 +1,11 @@
 import type { Transaction } from "kysely";
 
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { lockKey } from "../kernel/auth/key-queries.ts";
-import { deleteOldConsoleSessions, insertSession } from "../kernel/auth/session-queries.ts";
-import { audit } from "../kernel/store/audit.ts";
+import { deleteOldConsoleSessions } from "../kernel/auth/session-queries.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { NewSession } from "./rules.ts";
+import type { NewSession } from "./open-session.ts";
+import { openSession } from "./open-session.ts";
 
 /** Maximum lifetime of a console session. */
 export const CONSOLE_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
@@ -21,27 +20,15 @@ export const CONSOLE_SESSIONS_MAXIMUM = 100;
  */
 export async function signIn(
   transaction: Transaction<Tables>,
-  { organization_id: organizationId, key_id: keyId }: Pick<Principal, "organization_id" | "key_id">,
+  { organizationId, keyId }: Pick<Principal, "organizationId" | "keyId">,
   session: NewSession,
   author: Authorship,
 ): Promise<string | null> {
-  const { at } = author;
-  const key = await lockKey(transaction, organizationId, keyId);
-  if (key === undefined || key.revoked_at !== null || (key.expires_at ?? at) < at) return null;
-  const latest = new Date(Date.parse(at) + CONSOLE_LIFETIME_MS).toISOString();
-  const expiresAt = key.expires_at !== null && key.expires_at < latest ? key.expires_at : latest;
-  await insertSession(transaction, {
-    ...session,
-    organization_id: organizationId,
-    kind: "console",
-    created_by: keyId,
-    scopes: key.scopes,
-    created_at: at,
-    last_used_at: null,
-    expires_at: expiresAt,
-    revoked_at: null,
-  });
-  await deleteOldConsoleSessions(transaction, organizationId, keyId, CONSOLE_SESSIONS_MAXIMUM);
-  await audit(transaction, author, { action: "session.create", subjectId: session.id, details: { kind: "console" } });
+  const lifetimeMs = CONSOLE_LIFETIME_MS;
+  const origin = { author, organizationId, keyId, kind: "console", lifetimeMs, details: { kind: "console" } } as const;
+  const expiresAt = await openSession(transaction, session, origin);
+  if (expiresAt !== null) {
+    await deleteOldConsoleSessions(transaction, organizationId, keyId, CONSOLE_SESSIONS_MAXIMUM);
+  }
   return expiresAt;
 }

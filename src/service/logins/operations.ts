@@ -10,7 +10,7 @@ import { identifyClient } from "../kernel/traffic/parties.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import type { LoginRow } from "./queries.ts";
 import { findLogin, insertLogin, lockLogin, updateLogin } from "./queries.ts";
-import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, takeUpLogin, userCode } from "./rules.ts";
+import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, completeLogin, userCode } from "./rules.ts";
 
 /** Distinguishes the code of a login from other secrets. */
 const CODE_PREFIX = "rps_code_";
@@ -47,7 +47,7 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
 /** `POST /v1/cli/login/poll`: for programs that no browser can reach. */
 export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
   const { store, newId, machine } = context;
-  return async ({ body, request_id: requestId }) => {
+  return async ({ body, requestId }) => {
     const nowMs = machine.clock.wallMs();
     // Checked without a transaction first: polls that are refused or too fast must not cost a write.
     const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, nowMs, "poll");
@@ -55,7 +55,7 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
     if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
     const at = new Date(nowMs).toISOString();
     const { token, session } = newSession(context);
-    const author = { audit_id: newId("aud"), at, requestId };
+    const author = { auditId: newId("aud"), at, requestId };
     return store.write(async (transaction) => {
       const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "poll");
       switch (state.state) {
@@ -67,7 +67,7 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
           await updateLogin(transaction, body.exchange_id, { last_polled_at: at });
           return answerJson(`{"status":"pending","interval":${POLL_INTERVAL_S}}`);
         case "approved":
-          return (await takeUpLogin(transaction, state.login, session, author))
+          return (await completeLogin(transaction, state.login, session, author))
             ? answerJson(JSON.stringify({ status: "complete", token }))
             : unauthorized("Login was denied");
       }
@@ -78,10 +78,10 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
 /** `POST /v1/cli/login/exchange`: exchanges the code that the person's browser delivered for a token. */
 export function exchangeLogin(context: OperationContext): PublicHandler<LoginExchange> {
   const { store, newId, machine } = context;
-  return async ({ body, request_id: requestId }) => {
+  return async ({ body, requestId }) => {
     const nowMs = machine.clock.wallMs();
     const { token, session } = newSession(context);
-    const author = { audit_id: newId("aud"), at: new Date(nowMs).toISOString(), requestId };
+    const author = { auditId: newId("aud"), at: new Date(nowMs).toISOString(), requestId };
     return store.write(async (transaction) => {
       const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "redirect");
       if (state.state === "refused") return unauthorized(state.detail);
@@ -91,7 +91,7 @@ export function exchangeLogin(context: OperationContext): PublicHandler<LoginExc
       if (codeSha256 === null || !isSameHash(codeSha256, hashSecret(body.code))) {
         return unauthorized("Invalid login code");
       }
-      return (await takeUpLogin(transaction, state.login, session, author))
+      return (await completeLogin(transaction, state.login, session, author))
         ? answerJson(JSON.stringify({ token }))
         : unauthorized("Login was denied");
     });
@@ -117,8 +117,8 @@ export function decideLogin({ newId, machine }: OperationContext): Handler<Login
         state: isApproved ? "approved" : "denied",
         delivery: isApproved ? (body.delivery ?? null) : null,
         code_sha256: isApproved ? hashSecret(code) : null,
-        organization_id: principal.organization_id,
-        approved_by: isApproved ? principal.key_id : null,
+        organization_id: principal.organizationId,
+        approved_by: isApproved ? principal.keyId : null,
       });
       await audit(transaction, author, {
         action: isApproved ? "login.approve" : "login.deny",

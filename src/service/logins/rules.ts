@@ -1,14 +1,13 @@
 import type { Transaction } from "kysely";
 
-import { lockKey } from "../kernel/auth/key-queries.ts";
-import { insertSession } from "../kernel/auth/session-queries.ts";
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-token.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
-import { audit } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { LoginRow } from "./queries.ts";
 import { updateLogin } from "./queries.ts";
+import type { NewSession } from "./open-session.ts";
+import { openSession } from "./open-session.ts";
 
 /** Time limit for a person to approve a login and for the program to get the token. */
 export const LOGIN_LIFETIME_MS = 10 * 60_000;
@@ -71,47 +70,29 @@ export function isOver({ expires_at: expiresAt }: Pick<LoginRow, "expires_at">, 
   return Date.parse(expiresAt) <= nowMs;
 }
 
-/** The session for an approved login. Created before the transaction, which may run twice. */
-export interface NewSession {
-  readonly id: string;
-  readonly token_sha256: string;
-}
-
 /**
  * Turns an approved login into a session, once: the caller has locked its row. The session belongs to the organization of the
  * approving key and does not outlive that key.
  *
  * @returns false if that key no longer works.
  */
-export async function takeUpLogin(
+export async function completeLogin(
   transaction: Transaction<Tables>,
   { id, organization_id: organizationId, approved_by: approvedBy }: LoginRow,
   session: NewSession,
   author: Omit<Authorship, "organizationId" | "actor">,
 ): Promise<boolean> {
   if (organizationId === null || approvedBy === null) throw new Error(`Login ${id} is approved by nobody`);
-  const { at } = author;
-  const key = await lockKey(transaction, organizationId, approvedBy);
-  if (key === undefined || key.revoked_at !== null || (key.expires_at ?? at) < at) return false;
-  const expiresAt = new Date(Date.parse(at) + SESSION_LIFETIME_MS).toISOString();
-  await updateLogin(transaction, id, { state: "used", code_sha256: null });
-  await insertSession(transaction, {
-    ...session,
-    organization_id: organizationId,
+  const opened = await openSession(transaction, session, {
+    author: { ...author, organizationId, actor: approvedBy },
+    organizationId,
+    keyId: approvedBy,
     kind: "cli",
-    created_by: approvedBy,
-    scopes: null,
-    created_at: at,
-    last_used_at: null,
-    expires_at: key.expires_at !== null && key.expires_at < expiresAt ? key.expires_at : expiresAt,
-    revoked_at: null,
+    lifetimeMs: SESSION_LIFETIME_MS,
+    details: { login_id: id },
   });
-  await audit(
-    transaction,
-    { ...author, organizationId, actor: approvedBy },
-    { action: "session.create", subjectId: session.id, details: { login_id: id } },
-  );
-  return true;
+  if (opened !== null) await updateLogin(transaction, id, { state: "used", code_sha256: null });
+  return opened !== null;
 }
 
 function waiting(login: LoginRow, nowMs: number): LoginState {

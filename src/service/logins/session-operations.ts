@@ -14,7 +14,7 @@ import { organizationOf } from "../organizations/index.ts";
 /** `DELETE /v1/cli/session`: ends the session that sent the request, never a key. */
 export function endOwnSession({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
-    const { credential, credential_id: id, organization_id: organizationId } = call.principal;
+    const { credential, credentialId: id, organizationId } = call.principal;
     if (credential !== "session") {
       return refuse("Forbidden", "An API key is no session; revoke it with DELETE /v1/me/api-keys/{key_id}");
     }
@@ -52,7 +52,7 @@ const TAG_SECRET = randomBytes(32);
  */
 export async function storeTag(
   { version }: Pick<Store, "version">,
-  { organization_id: organizationId }: Pick<Principal, "organization_id">,
+  { organizationId }: Pick<Principal, "organizationId">,
 ): Promise<string> {
   return createHmac("sha256", TAG_SECRET)
     .update(`${organizationId} ${await version()}`)
@@ -61,14 +61,7 @@ export async function storeTag(
 }
 
 async function sessionView(reader: Reader, principal: Principal): Promise<string> {
-  const {
-    organization_id: organizationId,
-    credential: type,
-    credential_id: id,
-    key_id: apiKeyId,
-    scopes,
-    expires_at: expiresAt,
-  } = principal;
+  const { organizationId, credential: type, credentialId: id, keyId: apiKeyId, scopes, expiresAt } = principal;
   const organization = await organizationOf(reader, organizationId);
   return JSON.stringify({
     authenticated: true,

@@ -1,5 +1,6 @@
 import type { Finding } from "../../manifest/finding.ts";
 import type { OperationContext } from "../kernel/operation.ts";
+import { commandAuthor } from "../kernel/store/audit.ts";
 import type { CatalogFile } from "./catalog-file.ts";
 import { applyCatalog, readStoredCatalog } from "./catalog-queries.ts";
 import type { CatalogChange, CatalogPlan } from "./plan.ts";
@@ -12,17 +13,11 @@ export type Application =
 
 /** Applies a catalog file to the store, completely or not at all. */
 export async function applyCatalogFile(
-  { store, newId, machine }: Pick<OperationContext, "store" | "newId" | "machine">,
+  context: Pick<OperationContext, "store" | "newId" | "machine">,
   file: CatalogFile,
 ): Promise<Application> {
-  const authorship = {
-    audit_id: newId("aud"),
-    at: new Date(machine.clock.wallMs()).toISOString(),
-    organizationId: null,
-    actor: "command",
-    requestId: null,
-  };
-  return toApplication(await store.write((transaction) => applyCatalog(transaction, file.catalog, authorship)), file);
+  const author = commandAuthor(context, null);
+  return toApplication(await context.store.write((job) => applyCatalog(job, file.catalog, author)), file);
 }
 
 /** What `applyCatalogFile` would do now. Changes nothing. */

@@ -1,100 +1,67 @@
 import * as z from "zod";
 
 import type { Reader } from "../../manifest/fields.ts";
-import { fail, read, wrongType } from "../../manifest/fields.ts";
-import { below } from "../../manifest/path.ts";
-import { string } from "../../manifest/readers.ts";
+import { fail } from "../../manifest/fields.ts";
+import { isRepeated, string } from "../../manifest/readers.ts";
 import { isSecretKey } from "../../manifest/secrets.ts";
 import { shown } from "../../manifest/shown.ts";
 
-/** How many items a list may have. */
-export interface ListBounds {
-  readonly minimum: number;
-  readonly maximum: number;
-}
-
-/** Longer addresses are mistakes. */
+/** A longer URL is probably a mistake. */
 export const URL_LENGTH_MAXIMUM = 2048;
-/** Where an endpoint tells how it is, below its own address. */
+/** Path of the health check, below the URL of the endpoint. */
 export const HEALTH_PATH = "/health";
 
-/** A list of values, each by the same reader; those that fail are findings and left out. */
-export function list<T>({ minimum, maximum }: ListBounds, reader: Reader<T>): Reader<readonly T[]> {
-  return (place) => {
-    const { node, path, check } = place;
-    if (node.kind !== "sequence") {
-      wrongType(place, "a list");
-      return undefined;
-    }
-    const { length } = node.items;
-    if (length < minimum || length > maximum) {
-      fail(place, "list_length", `expected ${minimum} to ${maximum} items, found ${length}`);
-    }
-    return node.items.flatMap((item, index) => {
-      const value = read({ node: item, path: below(path, index), check }, reader);
-      return value === undefined ? [] : [value];
-    });
-  };
-}
-
-/** A text that may be written once among all read with the same `seen`, which maps each to where it was first. */
+/** A text that must be unique among those read with the same `seen`, which maps each to the offset of its first use. */
 export function unique(seen: Map<string, number>, reader: Reader<string>): Reader<string> {
   return (place) => {
     const value = reader(place);
-    if (value === undefined) return undefined;
-    const first = seen.get(value);
-    if (first === undefined) seen.set(value, place.node.offset);
-    else fail(place, "duplicate_name", `${shown(value)} is already used at line ${place.check.findings.line(first)}`);
+    if (value !== undefined) isRepeated(place, value, seen);
     return value;
   };
 }
 
-/** A text of a fixed form. `rule` ends the sentence "X is not …". */
+/** A text of a fixed form. @param rule ends the sentence "X is not …". */
 export function matching(isOfForm: (text: string) => boolean, rule: string): Reader<string> {
   return (place) => {
     const written = string(place);
     if (written === undefined || isOfForm(written)) return written;
-    fail(place, "name_format", `${shown(written)} is not ${rule}`);
-    return undefined;
+    return fail(place, "name_format", `${shown(written)} is not ${rule}`);
   };
 }
 
 const dateTimeSchema = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** A day, which begins in UTC, or a moment with its time zone. @returns ISO 8601 in UTC with milliseconds. */
+/** A day, in UTC, or a time with its zone. @returns ISO 8601 in UTC with milliseconds. */
 export const moment: Reader<string> = (place) => {
   const written = string(place);
   if (written === undefined) return undefined;
   if (dateTimeSchema.safeParse(written).success) return new Date(written).toISOString();
-  fail(place, "date_format", `${shown(written)} is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z`);
-  return undefined;
+  return fail(place, "date_format", `${shown(written)} is not a date such as 2026-01-31 or 2026-01-31T08:00:00Z`);
 };
 
-/** The http(s) address of an endpoint, shown to robots and in logs: so without anything secret. No slash at its end. */
+/** The http(s) URL of an endpoint, without a slash at the end. It is shown to robots and in logs, so it must not contain a secret. */
 export const endpointUrl: Reader<string> = (place) => {
   const written = string(place);
   if (written === undefined) return undefined;
-  // The parser would drop white space and control characters, and the address would not be the one that was read.
+  // The URL parser drops white space and control characters, so the result would differ from what was written.
   const isPlain = written.length <= URL_LENGTH_MAXIMUM && !/[\s\p{Cc}\p{Cf}\\]/u.test(written);
   const url = isPlain ? URL.parse(written) : null;
-  if (url === null) {
-    fail(place, "url_format", "expected a web address, http://HOST:PORT or https://HOST");
-  } else if (url.username !== "" || url.password !== "" || [...url.searchParams.keys()].some(isSecretKey)) {
-    // The address is never repeated.
-    fail(place, "secret_in_catalog", "the address holds a credential; every robot and log would see it");
-  } else if (url.protocol !== "http:" && url.protocol !== "https:") {
-    fail(place, "url_format", `the address begins with ${shown(url.protocol)}; expected http: or https:`);
-  } else if (url.hash !== "") {
-    fail(place, "url_format", "the address has a fragment, which is never sent; leave out everything from the #");
-  } else if (url.port === "0") {
-    fail(place, "url_format", "nothing listens on port 0");
-  } else {
-    return url.search === "" ? url.href.replace(/\/+$/, "") : url.href;
+  if (url === null) return fail(place, "url_format", "expected a URL, http://HOST:PORT or https://HOST");
+  if (url.username !== "" || url.password !== "" || [...url.searchParams.keys()].some(isSecretKey)) {
+    // The message does not repeat the URL.
+    return fail(place, "secret_in_catalog", "the URL contains a credential, which every robot and log would show");
   }
-  return undefined;
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return fail(place, "url_format", `the URL begins with ${shown(url.protocol)}; expected http: or https:`);
+  }
+  if (url.hash !== "") {
+    return fail(place, "url_format", "the URL has a fragment, which is never sent; remove the # and all that follows");
+  }
+  if (url.port === "0") return fail(place, "url_format", "no server listens on port 0");
+  return url.search === "" ? url.href.replace(/\/+$/, "") : url.href;
 };
 
-/** Where an endpoint is probed unless the catalog says otherwise. */
+/** The health URL of an endpoint, if the catalog gives none. */
 export function defaultHealthUrl(endpoint: string): string {
   const url = new URL(endpoint);
   url.search = "";

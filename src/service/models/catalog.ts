@@ -1,21 +1,21 @@
 /**
- * The model catalog: which models a site offers, their checkpoints, and where in which region each answers.
+ * The model catalog: the models that a site offers, their checkpoints, and the endpoints of those in each region.
  *
- * It is a YAML file that a technician edits and applies (config/models.example.yaml). This file reads it with the strict reader of
- * the robot manifest: every mistake at once, each with file, line and column. catalog-file.ts takes it from the disk,
- * plan.ts compares it with what the store holds, compatibility.ts tells which robots a checkpoint can drive.
+ * It is a YAML file that a technician edits and applies (config/models.example.yaml). It is read with the strict reader of the robot
+ * manifest, which reports all mistakes at once, each with line and column. plan.ts compares it with the store; compatibility.ts checks which
+ * robots a checkpoint can drive.
  */
 import { REGION_LENGTH } from "../../api/robots.ts";
 import type { Place, Reader } from "../../manifest/fields.ts";
-import { fieldsOf } from "../../manifest/fields.ts";
+import { fail, mapping } from "../../manifest/fields.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { below, pointer } from "../../manifest/path.ts";
-import { string, text } from "../../manifest/readers.ts";
+import { list, string, text } from "../../manifest/readers.ts";
 import type { SettingsReading } from "../../manifest/settings.ts";
 import { readSettings } from "../../manifest/settings.ts";
 import { shown } from "../../manifest/shown.ts";
 import { valueOf } from "../../manifest/yaml/tree.ts";
-import { defaultHealthUrl, endpointUrl, list, matching, moment, unique } from "./catalog-readers.ts";
+import { defaultHealthUrl, endpointUrl, matching, moment, unique } from "./catalog-readers.ts";
 import { isCheckpointId, isSlug } from "./names.ts";
 import type { Requirements } from "./requirements.ts";
 import { NO_REQUIREMENTS } from "./requirements.ts";
@@ -26,13 +26,13 @@ export interface Catalog {
 }
 
 export interface CatalogModel {
-  /** What clients call it: `pi0.5`. */
+  /** Its name in the API: `pi0.5`. */
   readonly slug: string;
   readonly display_name: string;
   readonly vendor: string | null;
   readonly model_type: string | null;
   readonly license_tier: string | null;
-  /** The checkpoint that the slug stands for. */
+  /** The checkpoint that the slug refers to. */
   readonly default_checkpoint_id: string;
   readonly checkpoints: readonly CatalogCheckpoint[];
 }
@@ -66,44 +66,38 @@ const checkpointId = matching(
   "a checkpoint id such as ckpt_pi05_base: ckpt_, then lower-case letters, digits and . _ -, at most 64 in all",
 );
 
-/** Names that other catalogs give these keys. */
+/** Messages for keys with the names of other catalogs. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ["name", "a model has a slug and a display_name"],
   ["default_checkpoint_id", "write default_checkpoint"],
 ]);
 
-const SECRET_ADVICE = ": endpoints are reached without one";
+const SECRET_ADVICE = ": endpoints are called without credentials";
 
-/** Reads a catalog completely: every finding that can be reached. */
 export function readCatalog(bytes: Uint8Array): SettingsReading<Catalog> {
   const rules = {
     subject: "catalog",
-    size_limit_bytes: CATALOG_LIMIT_BYTES,
+    sizeLimitBytes: CATALOG_LIMIT_BYTES,
     secretAdvice: SECRET_ADVICE,
     hints: HINTS,
   } as const;
   return readSettings(bytes, rules, readRoot);
 }
 
-/** What may be written once in the whole file, and where it was. */
+/** Names that must be unique in the file, with the offset of their first use. */
 interface Seen {
   readonly slugs: Map<string, number>;
   readonly checkpointIds: Map<string, number>;
 }
 
-const readRoot: Reader<Catalog> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+const readRoot: Reader<Catalog> = mapping((fields) => {
   const seen: Seen = { slugs: new Map(), checkpointIds: new Map() };
   const models = fields.required("models", list(MODELS, model(seen)));
-  fields.close();
   return models === undefined ? undefined : { models };
-};
+});
 
 function model(seen: Seen): Reader<CatalogModel> {
-  return (place) => {
-    const fields = fieldsOf(place);
-    if (fields === undefined) return undefined;
+  return mapping((fields, place) => {
     const slug = fields.required("slug", unique(seen.slugs, slugText));
     const displayName = fields.optional("display_name", text(NAME_LIMIT)) ?? slug;
     const vendor = fields.optional("vendor", text(NAME_LIMIT)) ?? null;
@@ -112,7 +106,6 @@ function model(seen: Seen): Reader<CatalogModel> {
     const ids: string[] = [];
     const checkpoints = fields.required("checkpoints", list(CHECKPOINTS, checkpoint(seen, ids))) ?? [];
     const chosen = fields.optional("default_checkpoint", oneOfCheckpoints(ids));
-    fields.close();
     const defaultCheckpointId = chosen ?? newest(checkpoints, place);
     if (slug === undefined || displayName === undefined || defaultCheckpointId === undefined) return undefined;
     return {
@@ -124,37 +117,31 @@ function model(seen: Seen): Reader<CatalogModel> {
       default_checkpoint_id: defaultCheckpointId,
       checkpoints,
     };
-  };
+  });
 }
 
-/** @param ids gets the ids of the model's checkpoints, whatever else is wrong with them. */
+/** @param ids receives the ids of the model's checkpoints, also of invalid ones. */
 function checkpoint(seen: Seen, ids: string[]): Reader<CatalogCheckpoint> {
-  return (place) => {
-    const fields = fieldsOf(place);
-    if (fields === undefined) return undefined;
+  return mapping((fields, place) => {
     const id = fields.required("id", unique(seen.checkpointIds, checkpointId));
     const createdAt = fields.required("created_at", moment);
     const needed = fields.optional("requirements", requirements) ?? NO_REQUIREMENTS;
     const endpoints = fields.required("endpoints", list(ENDPOINTS, endpoint(new Map()))) ?? [];
-    fields.close();
     if (id !== undefined) ids.push(id);
     if (id === undefined || createdAt === undefined) return undefined;
     return { id, createdAt, requirements: needed, endpoints, loc: pointer(below(place.path, "id")) };
-  };
+  });
 }
 
-/** @param regions those of the checkpoint so far. */
+/** @param regions the regions of the checkpoint so far. */
 function endpoint(regions: Map<string, number>): Reader<CatalogEndpoint> {
-  return (place) => {
-    const fields = fieldsOf(place);
-    if (fields === undefined) return undefined;
+  return mapping((fields) => {
     const region = fields.required("region", unique(regions, text(REGION_LENGTH.maximum)));
     const url = fields.required("url", endpointUrl);
     const healthUrl = fields.optional("health_url", endpointUrl);
-    fields.close();
     if (region === undefined || url === undefined) return undefined;
     return { region, url, health_url: healthUrl ?? defaultHealthUrl(url) };
-  };
+  });
 }
 
 function oneOfCheckpoints(ids: readonly string[]): Reader<string> {
@@ -163,18 +150,16 @@ function oneOfCheckpoints(ids: readonly string[]): Reader<string> {
     if (written === undefined || ids.includes(written)) return written;
     const near = nearest(written, ids);
     const hint = near === undefined ? "" : `; did you mean ${near}?`;
-    const message = `${shown(written)} is no checkpoint of this model${hint}`;
-    place.check.findings.error("unknown_checkpoint", place.path, place.node.offset, message);
-    return undefined;
+    return fail(place, "unknown_checkpoint", `${shown(written)} is not a checkpoint of this model${hint}`);
   };
 }
 
-/** What a slug stands for where nobody says so. */
+/** The default checkpoint if none is set. */
 function newest(checkpoints: readonly CatalogCheckpoint[], { node, path, check }: Place): string | undefined {
   const [first, second] = checkpoints.toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
   const isWritten = node.kind === "mapping" && valueOf(node, "default_checkpoint") !== undefined;
   if (!isWritten && first !== undefined && first.createdAt === second?.createdAt) {
-    const message = `${first.id} and ${second.id} are equally new; name the one to use as default_checkpoint`;
+    const message = `${first.id} and ${second.id} are equally new; set default_checkpoint to one of them`;
     check.findings.error("missing", below(path, "default_checkpoint"), node.offset, message);
   }
   return first?.id;

@@ -21,22 +21,20 @@ export function listCatalogModels({ store }: OperationContext): Handler<null> {
 }
 
 /** The view of a model, without the URLs of its endpoints: only deployments show them. */
-function modelView(model: OfferedModel): ModelView {
-  const { slug, vendor } = model;
-  const checkpoints = model.checkpoints.map(({ id, created_at: since, requirements, endpoints }) => ({
-    id,
-    created_at: since,
-    requirements,
-    regions: endpoints.map(({ region }) => region),
-  }));
+function modelView({ checkpoints, ...model }: OfferedModel): ModelView {
   return {
-    slug,
+    slug: model.slug,
     display_name: model.display_name,
-    vendor,
+    vendor: model.vendor,
     model_type: model.model_type,
     license_tier: model.license_tier,
     default_checkpoint_id: model.default_checkpoint_id,
-    checkpoints,
+    checkpoints: checkpoints.map(({ id, created_at: createdAt, requirements, endpoints }) => ({
+      id,
+      created_at: createdAt,
+      requirements,
+      regions: endpoints.map(({ region }) => region),
+    })),
     created_at: model.created_at,
   };
 }

@@ -1,5 +1,5 @@
 import type { Tables } from "../kernel/store/tables.ts";
-import type { Catalog, CatalogCheckpoint, CatalogEndpoint, CatalogModel } from "./catalog.ts";
+import type { Catalog, CatalogEndpoint, CatalogModel } from "./catalog.ts";
 import { printRequirements } from "./requirements.ts";
 
 /** The catalog rows of the store, including withdrawn ones. */
@@ -53,16 +53,23 @@ export type CatalogPlan =
 export function planCatalog(stored: StoredCatalog, { models }: Catalog, now: string): CatalogPlan {
   const moved = movedCheckpoints(stored, models);
   if (moved.length > 0) return { state: "moved", moved };
-  const ofModels = compareModels(stored.models, models, now);
-  const ofCheckpoints = compareCheckpoints(stored.checkpoints, models, now);
-  const ofEndpoints = compareEndpoints(stored.endpoints, models, now);
+  const ofModels = compare("model", stored.models, modelRows(stored, models, now), ({ slug }) => [slug], now);
+  const checkpoints = models.flatMap(checkpointRows);
+  const ofCheckpoints = compare("checkpoint", stored.checkpoints, checkpoints, ({ id }) => [id], now);
+  const ids = new Set(checkpoints.map(({ id }) => id));
+  const endpointsBefore = stored.endpoints.filter(({ checkpoint_id: checkpointId }) => ids.has(checkpointId));
+  const known = new Map(endpointsBefore.map((row) => [endpointKey(row), row]));
+  const endpoints = models.flatMap((model) => endpointRows(known, model, now));
+  const ofEndpoints = compare("endpoint", endpointsBefore, endpoints, endpointName, now);
+  const writtenEndpoints = writtenRows(ofEndpoints);
+  const isNew = (row: Tables["endpoints"]) => isFresh(known.get(endpointKey(row)), row);
   return {
     state: "planned",
     changes: [...ofModels, ...ofCheckpoints, ...ofEndpoints].map(withoutRow),
-    models: ofModels.filter(isWritten).map(({ row }) => row),
-    checkpoints: ofCheckpoints.filter(isWritten).map(({ row }) => row),
-    freshEndpoints: ofEndpoints.filter((entry) => isWritten(entry) && entry.isFresh).map(({ row }) => row),
-    keptEndpoints: ofEndpoints.filter((entry) => isWritten(entry) && !entry.isFresh).map(({ row }) => row),
+    models: writtenRows(ofModels),
+    checkpoints: writtenRows(ofCheckpoints),
+    freshEndpoints: writtenEndpoints.filter(isNew),
+    keptEndpoints: writtenEndpoints.filter((row) => !isNew(row)),
   };
 }
 
@@ -81,8 +88,41 @@ function withoutRow({ change, kind, name, region }: CatalogChange): CatalogChang
   return { change, kind, name, region };
 }
 
-function isWritten({ change }: CatalogChange): boolean {
-  return change !== "unchanged";
+interface Withdrawable {
+  readonly withdrawn_at: string | null;
+}
+
+/** Compares the rows that the catalog lists with those stored, which are withdrawn if it does not list them. */
+function compare<Row extends Withdrawable>(
+  kind: CatalogChange["kind"],
+  stored: readonly Row[],
+  listed: readonly Row[],
+  identify: (row: Row) => readonly [name: string, region?: string],
+  now: string,
+): readonly Comparison<Row>[] {
+  // Unambiguous, because slugs and checkpoint ids contain no space.
+  const keyOf = (row: Row) => identify(row).join(" ");
+  const before = new Map(stored.map((row) => [keyOf(row), row]));
+  const keys = new Set(listed.map(keyOf));
+  const gone = stored.filter((row) => row.withdrawn_at === null && !keys.has(keyOf(row)));
+  const comparison = (change: CatalogChange["change"], row: Row): Comparison<Row> => {
+    const [name, region = null] = identify(row);
+    return { change, kind, name, region, row };
+  };
+  return [
+    ...listed.map((row) => comparison(changeOf(before.get(keyOf(row)), row), row)),
+    ...gone.map((row) => comparison("withdrawn", { ...row, withdrawn_at: now })),
+  ];
+}
+
+function changeOf<Row extends Withdrawable>(before: Row | undefined, after: Row): CatalogChange["change"] {
+  if (before === undefined || before.withdrawn_at !== null) return "added";
+  const [old, next] = [before, after].map((row) => JSON.stringify(Object.entries(row).sort()));
+  return old === next ? "unchanged" : "changed";
+}
+
+function writtenRows<Row>(comparisons: readonly Comparison<Row>[]): readonly Row[] {
+  return comparisons.filter(({ change }) => change !== "unchanged").map(({ row }) => row);
 }
 
 function movedCheckpoints(stored: StoredCatalog, models: readonly CatalogModel[]): readonly MovedCheckpoint[] {
@@ -95,89 +135,42 @@ function movedCheckpoints(stored: StoredCatalog, models: readonly CatalogModel[]
   );
 }
 
-function compareModels(
-  stored: StoredCatalog["models"],
-  models: readonly CatalogModel[],
-  now: string,
-): readonly Comparison<Tables["models"]>[] {
-  const before = new Map(stored.map((row) => [row.slug, row]));
-  const listed = models.map((model) => {
-    const { slug, vendor } = model;
-    const known = before.get(slug);
-    const facts = {
-      display_name: model.display_name,
-      vendor,
-      model_type: model.model_type,
-      license_tier: model.license_tier,
-      default_checkpoint_id: model.default_checkpoint_id,
-    };
-    const row = { slug, ...facts, created_at: known?.created_at ?? now, withdrawn_at: null };
-    return { change: changeOf(known, row), kind: "model", name: slug, region: null, row } as const;
+function modelRows(stored: StoredCatalog, models: readonly CatalogModel[], now: string): readonly Tables["models"][] {
+  const createdAt = new Map(stored.models.map((row) => [row.slug, row.created_at]));
+  return models.map((model) => {
+    const { checkpoints: _, ...facts } = model;
+    return { ...facts, created_at: createdAt.get(model.slug) ?? now, withdrawn_at: null };
   });
-  const slugs = new Set(models.map(({ slug }) => slug));
-  const gone = stored.filter((row) => row.withdrawn_at === null && !slugs.has(row.slug));
-  return [...listed, ...gone.map((row) => withdrawal("model", row.slug, null, { ...row, withdrawn_at: now }))];
 }
 
-function compareCheckpoints(
-  stored: StoredCatalog["checkpoints"],
-  models: readonly CatalogModel[],
+function checkpointRows({ slug, checkpoints }: CatalogModel): readonly Tables["checkpoints"][] {
+  return checkpoints.map(({ id, createdAt, requirements }) => ({
+    id,
+    model_slug: slug,
+    requirements: printRequirements(requirements),
+    created_at: createdAt,
+    withdrawn_at: null,
+  }));
+}
+
+/** @param known the stored endpoints by key. */
+function endpointRows(
+  known: ReadonlyMap<string, Tables["endpoints"]>,
+  { checkpoints }: CatalogModel,
   now: string,
-): readonly Comparison<Tables["checkpoints"]>[] {
-  const before = new Map(stored.map((row) => [row.id, row]));
-  const listed = models.flatMap(({ slug, checkpoints }) =>
-    checkpoints.map(({ id, createdAt, requirements }) => {
-      const row = {
-        id,
-        model_slug: slug,
-        requirements: printRequirements(requirements),
-        created_at: createdAt,
-        withdrawn_at: null,
-      };
-      return { change: changeOf(before.get(id), row), kind: "checkpoint", name: id, region: null, row } as const;
+): readonly Tables["endpoints"][] {
+  return checkpoints.flatMap(({ id, endpoints }) =>
+    endpoints.map((endpoint) => {
+      const before = known.get(endpointKey({ checkpoint_id: id, ...endpoint }));
+      if (before === undefined || isFresh(before, endpoint)) return unobserved(id, endpoint, now);
+      return { ...before, url: endpoint.url };
     }),
   );
-  const ids = new Set(checkpointsOf(models).map(({ id }) => id));
-  const gone = stored.filter((row) => row.withdrawn_at === null && !ids.has(row.id));
-  return [...listed, ...gone.map((row) => withdrawal("checkpoint", row.id, null, { ...row, withdrawn_at: now }))];
 }
 
-interface EndpointComparison extends Comparison<Tables["endpoints"]> {
-  readonly isFresh: boolean;
-}
-
-function compareEndpoints(
-  stored: StoredCatalog["endpoints"],
-  models: readonly CatalogModel[],
-  now: string,
-): readonly EndpointComparison[] {
-  const before = new Map(stored.map((row) => [endpointKey(row.checkpoint_id, row.region), row]));
-  const listed = checkpointsOf(models).flatMap(({ id, endpoints }) =>
-    endpoints.map((endpoint) => compareEndpoint(id, endpoint, before.get(endpointKey(id, endpoint.region)), now)),
-  );
-  const ids = new Set(checkpointsOf(models).map(({ id }) => id));
-  const keys = new Set(listed.map(({ row }) => endpointKey(row.checkpoint_id, row.region)));
-  const gone = stored.filter(
-    ({ checkpoint_id: checkpointId, region, withdrawn_at: withdrawnAt }) =>
-      withdrawnAt === null && ids.has(checkpointId) && !keys.has(endpointKey(checkpointId, region)),
-  );
-  return [...listed, ...gone.map((row) => goneEndpoint(row, now))];
-}
-
-function goneEndpoint(row: Tables["endpoints"], now: string): EndpointComparison {
-  const { checkpoint_id: checkpointId, region } = row;
-  return { ...withdrawal("endpoint", checkpointId, region, { ...row, withdrawn_at: now }), isFresh: false };
-}
-
-function compareEndpoint(
-  checkpointId: string,
-  { region, url, health_url: healthUrl }: CatalogEndpoint,
-  known: Tables["endpoints"] | undefined,
-  now: string,
-): EndpointComparison {
-  const isFresh = known === undefined || known.withdrawn_at !== null || known.health_url !== healthUrl;
-  const row = isFresh ? unobserved(checkpointId, { region, url, health_url: healthUrl }, now) : { ...known, url };
-  return { change: changeOf(known, row), kind: "endpoint", name: checkpointId, region, row, isFresh };
+/** Whether what is known of an endpoint's health does not hold for it: it is new, back again, or has another health URL. */
+function isFresh(known: Tables["endpoints"] | undefined, { health_url: healthUrl }: CatalogEndpoint): boolean {
+  return known === undefined || known.withdrawn_at !== null || known.health_url !== healthUrl;
 }
 
 /** The row of an endpoint without a probe result: its first probe is due immediately. */
@@ -198,25 +191,12 @@ function unobserved(checkpointId: string, endpoint: CatalogEndpoint, now: string
   };
 }
 
-function checkpointsOf(models: readonly CatalogModel[]): readonly CatalogCheckpoint[] {
-  return models.flatMap(({ checkpoints }) => checkpoints);
+type EndpointName = Pick<Tables["endpoints"], "checkpoint_id" | "region">;
+
+function endpointName({ checkpoint_id: checkpointId, region }: EndpointName): readonly [string, string] {
+  return [checkpointId, region];
 }
 
-/** Unambiguous, because checkpoint ids contain no space. */
-function endpointKey(checkpointId: string, region: string): string {
-  return `${checkpointId} ${region}`;
-}
-
-interface Withdrawable {
-  readonly withdrawn_at: string | null;
-}
-
-function changeOf<Row extends Withdrawable>(before: Row | undefined, after: Row): CatalogChange["change"] {
-  if (before === undefined || before.withdrawn_at !== null) return "added";
-  const [old, next] = [before, after].map((row) => JSON.stringify(Object.entries(row).sort()));
-  return old === next ? "unchanged" : "changed";
-}
-
-function withdrawal<Row>(kind: CatalogChange["kind"], name: string, region: string | null, row: Row): Comparison<Row> {
-  return { change: "withdrawn", kind, name, region, row };
+function endpointKey(endpoint: EndpointName): string {
+  return endpointName(endpoint).join(" ");
 }

@@ -1,11 +1,11 @@
 import { ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import type { Reader } from "../../manifest/fields.ts";
-import { fail, fieldsOf } from "../../manifest/fields.ts";
+import { fail, mapping } from "../../manifest/fields.ts";
 import { nearest } from "../../manifest/nearest.ts";
-import { integer, oneOf, text } from "../../manifest/readers.ts";
+import { integer, list, oneOf, text } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
-import { list, matching, unique } from "./catalog-readers.ts";
+import { matching, unique } from "./catalog-readers.ts";
 import type { AxesRequirement, Requirements } from "./requirements.ts";
 import { AXIS_UNITS } from "./requirements.ts";
 
@@ -22,16 +22,13 @@ const axisName = matching((name) => AXIS_NAME.test(name), "the name of an axis s
 const axisUnit = oneOf(...AXIS_UNITS);
 
 /** Reads what a checkpoint requires of a robot. Omitted members require nothing. */
-export const requirements: Reader<Requirements> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+export const requirements: Reader<Requirements> = mapping((fields) => {
   const robotTypes = fields.optional("robot_types", list(ROBOT_TYPES, unique(new Map(), robotType))) ?? [];
   const cameraRoles = fields.optional("camera_roles", list(CAMERA_ROLES, unique(new Map(), cameraRole))) ?? [];
   const stateAxes = fields.optional("state_axes", axes) ?? null;
   const actionAxes = fields.optional("action_axes", axes) ?? null;
-  fields.close();
   return { robot_types: robotTypes, camera_roles: cameraRoles, state_axes: stateAxes, action_axes: actionAxes };
-};
+});
 
 /** Any type id is accepted, except one that looks like a ready type and is not in the ready catalog: that is probably a typo. */
 const robotType: Reader<string> = (place) => {
@@ -48,15 +45,12 @@ const robotType: Reader<string> = (place) => {
   return typeId;
 };
 
-const axes: Reader<AxesRequirement> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+const axes: Reader<AxesRequirement> = mapping((fields, place) => {
   const count = fields.optional("count", integer(AXES));
   const minimumCount = fields.optional("minimum_count", integer(AXES));
   const maximumCount = fields.optional("maximum_count", integer(AXES));
   const units = fields.optional("units", list({ minimum: 1, maximum: AXIS_UNITS.length }, unique(new Map(), axisUnit)));
   const names = fields.optional("names", list({ minimum: 1, maximum: AXES.maximum }, unique(new Map(), axisName)));
-  fields.close();
   const needed = {
     minimum_count: count ?? minimumCount ?? 0,
     maximum_count: count ?? maximumCount ?? null,
@@ -64,12 +58,12 @@ const axes: Reader<AxesRequirement> = (place) => {
     names: names ?? [],
   };
   if (count !== undefined && (minimumCount !== undefined || maximumCount !== undefined)) {
-    fail(place, "not_applicable", "count says exactly how many; leave minimum_count and maximum_count out");
+    fail(place, "not_applicable", "count is the exact number; omit minimum_count and maximum_count");
   } else if (needed.maximum_count !== null && needed.maximum_count < leastAxes(needed)) {
-    fail(place, "count_order", `at least ${leastAxes(needed)} axes are asked for and at most ${needed.maximum_count}`);
+    fail(place, "count_order", `at least ${leastAxes(needed)} axes are required and at most ${needed.maximum_count}`);
   }
   return needed;
-};
+});
 
 /** The minimum number of axes: each required name is an axis. */
 function leastAxes({ minimum_count: minimumCount, names }: AxesRequirement): number {

@@ -24,4 +24,5 @@ export const EXAMPLES: Readonly<Partial<Record<OperationName | keyof typeof beyo
   updateFleetModel: { subject: "pi0.5" },
   createDeployment: { model: "pi0.5", robot: "packing-cell-4" },
   createApiKey: { label: "packing-cell-4", scopes: ["robots:setup"] },
+  createWebhook: { url: "https://hooks.example.com/robots", events: ["robot.registered", "robot.frozen"] },
 };

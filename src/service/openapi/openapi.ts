@@ -48,6 +48,7 @@ function describeInterface() {
       { name: "fleets", description: "Robots that share one model." },
       { name: "customer-auth", description: "Deployments, API keys, logins, sessions and usage of the organization." },
       { name: "catalog", description: "Models of the catalog." },
+      { name: "webhooks", description: "Where events of robots and fleets are sent." },
       { name: "service", description: "The service itself." },
     ],
     paths: paths(),

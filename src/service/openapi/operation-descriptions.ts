@@ -1,7 +1,10 @@
 import type { beyondSpec, OperationName } from "../../api/api.ts";
 import { HISTORY_SHOWN } from "../../api/registrations.ts";
+import { ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
+import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
 import { PREPARATION_TIMEOUT_MS } from "../deployments/judge.ts";
 import { FLEETS_MAXIMUM } from "../fleets/changes.ts";
+import { FOLLOWING_MAXIMUM } from "../fleets/following/rules.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import { API_KEYS_MAXIMUM } from "../keys/queries.ts";
 import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../logins/rules.ts";
@@ -20,23 +23,24 @@ const WHOLE_LIST = "The whole list or one page, oldest first.";
 export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeof beyondSpec, OperationWords>> = {
   setupRobot: {
     description:
-      "Registers a robot, or replaces the registration of the robot with this name. A replacement keeps id and created_at and sets everything else from this request; members that the request omits are cleared. The robot stays a member of its fleets. If its type, region or contract changed, its deployments and fleets are evaluated again.",
+      "Registers a robot, or replaces the registration of the robot with this name. A replacement keeps id and created_at and sets everything else from this request; members that the request omits are cleared. The robot stays a member of its fleets, and joins and leaves those that follow their selectors. If its type, region or contract changed, its deployments and fleets are evaluated again. If the robot's computer has a credential of its own, a setup by anyone else replaces that computer: its credential ends.",
     answers: {
       200: "The registered robot.",
-      403: "The credential lacks the scope robots:setup, or it is a key that is restricted to other robot names.",
-      409: "The organization has reached its limit of robots, or the key its limit of new robots. Existing robots can still register again.",
+      403: "The credential lacks the scope robots:setup, or it is a key that is restricted to other robot names, or it would replace the computer of a robot and lacks robots:write.",
+      409: "The robot is online with a credential of its own, and confirm_replace is not true (reason robot_online). Or the organization has reached its limit of robots, or the key its limit of new robots. Existing robots can still register again.",
     },
   },
   listRobots: {
-    description: "Lists the robots of the organization, without their contracts and digests.",
+    description:
+      "Lists the robots of the organization, without their contracts and digests. status tells whether the computer of an enrolled robot reports; last_seen_at may be half a minute behind.",
     answers: { 200: WHOLE_LIST },
   },
   createFleet: {
     description:
-      "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment.",
+      "Creates a fleet that uses the subject, from the 1 to 1000 robots that the selection names or matches now. The service immediately starts to probe the endpoints that the fleet needs. It deploys nothing: each robot requests its own deployment. With membership follow, robots join and leave about a second after they come to match the selector or no longer do, and the selector may match no robot yet. The model and its generation stay; readiness follows from the members of the moment. A robot that matches a fleet of 1000 robots is left out, which the fleet's needs say. Who joined and left, when and why, is in the fleet's details and in the audit log.",
     answers: {
       200: "The new fleet. Its status is preparing, or blocked if a person has to do something first.",
-      409: `A fleet with this name exists, or the organization already has ${FLEETS_MAXIMUM} fleets.`,
+      409: `A fleet with this name exists, or the organization already has ${FLEETS_MAXIMUM} fleets, or ${FOLLOWING_MAXIMUM} that follow their selectors.`,
       422: "An input is invalid. This includes a subject that is not in the catalog, a robot that does not exist or is named twice, a selector that matches no robot or more than 1000, a peak_active_robots above the number of members, and operating windows that overlap, are all in the past or do not suit the readiness mode.",
     },
   },
@@ -109,6 +113,96 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
       "Lists the registrations of a robot, from the audit log. Entries older than the retention period of the log are deleted.",
     answers: { 200: `At most ${HISTORY_SHOWN.maximum}, newest first.` },
   },
+  removeRobot: {
+    description:
+      "Removes a robot: its computer loses its credential, its current deployment is retired, and its name is free for another robot. Fleets keep it as a blocked member, unless they follow their selectors; its usage stays, as does its history, at its id.",
+    answers: { 200: "The robot, and when it was removed." },
+  },
+  renameRobot: {
+    description:
+      "Gives a robot another name. Its id, the computer that speaks for it, its deployments and its fleets stay. Its agent needs the new name, too: a computer registers only under the name of its robot. Keys that are restricted to robot names are not changed.",
+    answers: { 200: "The robot.", 409: "Another robot has this name." },
+  },
+  startEnrolment: {
+    description:
+      "A computer asks for a credential of its own, without one or with a key for enrolments. Each start has a new code, which an operator approves within ten minutes; a start ends the one before with the same key. With a key for enrolments, a new robot needs no operator; the name of a robot that is there already does.",
+    answers: {
+      200: "The code to show, and poll_token, the secret of this computer, which only this answer contains.",
+      401: "A credential was sent that is not valid. None is needed.",
+      403: "The credential is no key for enrolments, or it is used up (reason uses_spent).",
+      409: "The public key is that of a computer that is enrolled (reason key_in_use), or the organization of the key has reached its limit of robots.",
+      422: "An input is invalid. With a key for enrolments this includes a name that no robot can have, and no region from either side.",
+    },
+  },
+  pollEnrolment: {
+    description:
+      "Tells the computer that started an enrolment what became of it. The first poll after the approval makes its installation, and ends that of an older computer of the robot. Until the credential is used, a poll answers with a fresh value: an answer may be lost.",
+    answers: {
+      200: "The status. Only with approved: the robot, and the credential as installation_token with its terms.",
+      404: "No such enrolment, or the token or the signature is wrong. Enrolments are kept for a day after their end.",
+    },
+  },
+  approveEnrolment: {
+    description:
+      "Approves the enrolment of a computer by its code. Its name and region are those of the request, else those that the computer sent. A robot of that name keeps its id; its computer is replaced when the new one polls.",
+    answers: {
+      200: "Name and region as decided, and the type that the robot has. The same approval again has the same answer.",
+      403: "The credential lacks the scope robots:write, or it is a key that is restricted to other robot names.",
+      404: "No enrolment waits with this code, or it is another organization's.",
+      409: "The robot is online on another computer, and confirm_replace is not true (reason robot_online); the code was approved with another name or region (reason already_approved); or the organization or the key has reached its limit of robots.",
+      422: "An input is invalid, the name is none that a robot can have, or nobody named a region. The enrolment still waits.",
+    },
+  },
+  denyEnrolment: {
+    description:
+      "Denies the enrolment of a computer by its code; also after its approval, until the computer has polled for its credential.",
+    answers: {
+      200: "The enrolment ended.",
+      404: "No enrolment waits with this code, or it is another organization's.",
+    },
+  },
+  listEnrolments: {
+    description:
+      "Lists the enrolments that wait for their approval and name the organization, with the robot that has that name, if any. Where the service has no other organization, also those that name none.",
+    answers: { 200: "At most 1000, newest first." },
+  },
+  getEnrolment: {
+    description: "Returns a waiting enrolment by its code, to see before the approval whose it is.",
+    answers: { 200: "The enrolment.", 404: "No enrolment waits with this code, or it is another organization's." },
+  },
+  heartbeat: {
+    description:
+      "A robot reports, with its own credential, that it is alive and whether it can work. runtime_version and manifest_digest keep their last value if they are absent. The report is in the robot's view at once on this replica, and on others within seconds.",
+    answers: {
+      200: "When the report arrived, and the terms of the credential. renew_after_s counts down to the time at which the robot should renew.",
+      403: "The credential is not a robot's own, or the installation is frozen because its key is in use on two computers.",
+    },
+  },
+  renewCredential: {
+    description:
+      "Issues the next credential of a robot's computer, proved by a signature with the key that it enrolled. Also works for some time after the credential expired. The value that it was renewed with still works for ten minutes, or until the new one is used.",
+    answers: {
+      200: "The new credential as installation_token, which only this answer contains, and its terms.",
+      401: "No computer enrolled with this key, or the signature is wrong; reason is proof_invalid. The robot must enroll again.",
+      403: "The installation is frozen, or its credential expired too long ago or too often; reason says which. An operator can allow it again.",
+      409: "The nonce was used before.",
+    },
+  },
+  claimRun: {
+    description:
+      "Existing agents ask for work here. This service has none, and tells them to ask again in ten seconds.",
+    answers: { 200: "No work." },
+  },
+  getInstallation: {
+    description:
+      "Returns the computer that speaks for a robot: its key, the state of its credential, and its last report. The live one, or else the last.",
+    answers: { 200: "The installation.", 404: "There is no such robot, or it was never enrolled." },
+  },
+  changeInstallation: {
+    description:
+      "Lets a frozen robot work again after a false alarm, or allows a robot that was away for too long to renew its credential. Neither needs anything on the robot.",
+    answers: { 200: "The installation.", 409: "The installation was revoked." },
+  },
   listRegistrations: {
     description:
       "Lists the configuration digest of each robot of the organization and when its registration last changed, in the order of the robots.",
@@ -128,6 +222,20 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     description: "Returns one fleet of the organization with its current status.",
     answers: { 200: "The fleet." },
   },
+  changeFleet: {
+    description:
+      "Has a fleet with a selector follow it from now on, or keep the members that it has. Robots that match join, and members that do not match leave, about a second later. Naming the membership that the fleet has changes nothing.",
+    answers: {
+      200: "The fleet.",
+      409: `The organization has ${FOLLOWING_MAXIMUM} fleets that follow their selectors.`,
+      422: "An input is invalid, or the fleet has named robots and no selector.",
+    },
+  },
+  removeFleet: {
+    description:
+      "Deletes a fleet. Its robots and their deployments stay, the service keeps no more capacity for it, and its name is free. Its changes stay in the audit log.",
+    answers: { 200: "The fleet, and when it was deleted." },
+  },
   getFleetDetails: {
     description:
       "Returns what the fleet view summarizes: each member and why it is not ready, the generations of the fleet's model, the operating windows, how the members were selected, and the endpoints.",
@@ -135,7 +243,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
   },
   listFleetNeeds: {
     description:
-      "Lists, for each fleet of the organization, what needs a person's attention and what its waiting robots wait for, in the order of the fleets.",
+      "Lists, for each fleet of the organization, what needs attention and what its waiting robots wait for, in the order of the fleets.",
     answers: { 200: WHOLE_LIST },
   },
   previewFleet: {
@@ -180,6 +288,73 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     description:
       "Sums up the seconds in which robots had an active deployment, by day (UTC), robot, model, or two of these. A period that is still running counts up to now; a period that is partly outside the requested time counts only with the part inside. The service computes one summary at a time; if too many requests are waiting, it answers 503 with Retry-After.",
     answers: { 200: "The sums, sorted by day, then by name, and their total." },
+  },
+  allowKeys: {
+    description:
+      "Lets computers enrol without a person's approval, each once, by a list of their public keys or fingerprints. A computer still waits for a person if its name is that of a robot or none that a robot can have, if it names no region, or if it names no organization and the service has several. A key that is there already is allowed once more.",
+    answers: {
+      200: "How many keys were added; a key that is given twice counts once.",
+      403: "The credential lacks the scope robots:write, or it is a key that is restricted to some robots.",
+      409: `The organization would have more than ${ALLOWED_KEYS_MAXIMUM} allowed keys.`,
+      422: "An input is invalid. This includes a text that is neither a public key nor a fingerprint.",
+    },
+  },
+  listAllowedKeys: {
+    description:
+      "Lists the allowed keys, also used ones, until a day after they expire: who allowed each, and when it was used.",
+    answers: { 200: WHOLE_LIST },
+  },
+  removeAllowedKey: {
+    description: "Allows a key no more. A computer that has its credential keeps it.",
+    answers: { 200: "The key is off the list." },
+  },
+  createWebhook: {
+    description:
+      "Has the service send events by POST, signed as the Standard Webhooks specification says. What robots and fleets are when the first webhook is created is no event; a robot that comes and goes causes at most one a minute. An event is sent at least once; its id, in the header webhook-id, is the same each time. The receiver answers 2xx within 15 seconds; otherwise the service tries again, 8 times within 28 hours. It answers 410 to end the webhook. Only this answer contains the secret that verifies the signatures.",
+    answers: {
+      200: "The webhook, and its secret.",
+      409: `The organization has ${WEBHOOKS_MAXIMUM} webhooks.`,
+      422: "An input is invalid. This includes a URL that is not https, or that names an address that is not public, unless the configuration of the service allows it.",
+    },
+  },
+  listWebhooks: {
+    description: "Lists the webhooks of the organization, also disabled ones, never their secrets.",
+    answers: { 200: WHOLE_LIST },
+  },
+  getWebhook: {
+    description: "Shows a webhook, never its secret.",
+    answers: { 200: "The webhook." },
+  },
+  changeWebhook: {
+    description:
+      "Changes where a webhook sends and of what, disables it, or enables it again. What is absent stays, and so does the secret.",
+    answers: {
+      200: "The webhook after the change.",
+      422: "An input is invalid. This includes a URL that creating a webhook refuses.",
+    },
+  },
+  deleteWebhook: {
+    description: "Deletes a webhook, with what it was sent and what was still to be sent.",
+    answers: { 200: "The webhook is deleted. A request that is under way may still arrive." },
+  },
+  listDeliveries: {
+    description: "Lists the events of the last 30 days for a webhook, and what became of each.",
+    answers: { 200: "The whole list or one page, newest first." },
+  },
+  getDelivery: {
+    description: "Shows an event of the last 30 days for a webhook, and what became of it.",
+    answers: { 200: "The delivery." },
+  },
+  resendDelivery: {
+    description: "Sends an event again under the same id, with as many attempts as for a new one.",
+    answers: { 200: "The delivery, now pending.", 409: "The webhook is disabled." },
+  },
+  testWebhook: {
+    description: "Sends an event of the type webhook.test to a webhook, whatever events it is for.",
+    answers: {
+      200: "The delivery; the list of deliveries shows what becomes of it.",
+      409: "The webhook is disabled, or too many events already wait for it.",
+    },
   },
   startLogin: {
     description: `Step 1 of a login, called by the program that wants a session. A login that is not completed within ${LOGIN_LIFETIME_MS / MINUTE_MS} minutes expires.`,

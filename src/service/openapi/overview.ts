@@ -1,5 +1,6 @@
 import { PAGE_LIMIT } from "../../api/wire/pages.ts";
-import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
+import { API_KEY_SCOPES, ENROLL_SCOPE, ROBOT_SCOPE } from "../../api/wire/scopes.ts";
+import { POLL_INTERVAL_S as ENROLMENT_POLL_S } from "../enrolments/rules.ts";
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-token.ts";
 import { BODY_VALUES_MAXIMUM } from "../kernel/http/body.ts";
 import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";
@@ -14,7 +15,7 @@ export const OVERVIEW = `Robot inventory, the model catalog, deployments, fleets
 
 Every request carries \`Authorization: Bearer <credential>\`: an API key, or the session token that a login returned. A session and a key without scopes are unrestricted. A key with scopes may do only what its scopes allow: ${API_KEY_SCOPES.map((scope) => `\`${scope}\``).join(", ")}.
 
-\`x-scope\` says what an operation needs: a list of scopes, of which one is enough; \`any\`, any working credential, unless the operation says otherwise; or \`public\`, no credential.
+\`x-scope\` says what an operation needs: a list of scopes, of which one is enough; \`any\`, any working credential, unless the operation says otherwise; \`public\`, no credential; or \`signed\`, no credential but a signature.
 
 ## Requests
 
@@ -43,6 +44,15 @@ Requests are counted per credential, and per client address if they have no work
 ## Repeating a request
 
 A change that was answered 200 is on the disk. A client that lost an answer may send the same request again: registering a robot replaces its registration; deploying a model that the robot already runs, updating a fleet to the model it already has, and revoking or retiring again change nothing. Creating a fleet again is answered 409, because the name is taken; creating an API key again creates another key. After 429 and 503 the same request may succeed later.
+
+## Enrolling a robot computer
+
+1. The computer makes an Ed25519 key, keeps it, and calls \`POST /v1/robot-agent/enrollment\` with the public key. It shows \`user_code\` and the fingerprint of the key, and keeps \`poll_token\`.
+2. Somebody with the scope \`robots:write\` looks the code up (\`GET /v1/robot-enrollments/{user_code}\`), compares the fingerprint, and calls \`POST /v1/robots/approve\`. A computer that starts with a key for enrolments, as a new robot, is approved at once.
+3. The computer calls \`POST /v1/robot-agent/enrollment/poll\` every ${ENROLMENT_POLL_S} seconds, with a signature of its key, until the status is \`approved\`. That answer has the credential of its robot. It saves the credential before it uses it: the first use ends the enrolment, and until then a poll has a fresh value.
+4. It reports with \`PUT /v1/robot-agent/heartbeat\` and renews with \`POST /v1/robot-agent/credential/renew\`, after as many seconds as the last answer said.
+
+Refusals of these operations have \`reason\` beside \`code\` where a program can act on it. The credential of a robot, scope \`${ROBOT_SCOPE}\`, is good for that robot alone. A key for enrolments is created with \`enrollment\`, and has the scope \`${ENROLL_SCOPE}\` alone, which no other credential has.
 
 ## Logging in a command line
 

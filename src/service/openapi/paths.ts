@@ -48,7 +48,7 @@ function describeOperation({ id, operation, isBeyondSpec }: Row): Part {
     summary,
     description: words.description,
     tags: [tag],
-    ...(scopes === "public" ? { security: [] } : {}),
+    ...securityOf(operation),
     ...(isBeyondSpec ? { "x-beyond-spec": true } : {}),
     "x-scope": scopes,
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -57,12 +57,18 @@ function describeOperation({ id, operation, isBeyondSpec }: Row): Part {
   };
 }
 
+function securityOf({ scopes, isOpen }: Operation): Part {
+  if (scopes === "public" || scopes === "signed") return { security: [] };
+  return isOpen === true ? { security: [{}, { bearer: [] }] } : {};
+}
+
 const PARAMETERS: Readonly<Record<string, string>> = {
   deployment_id: "Id of the deployment.",
   fleet_id: "Id of the fleet.",
   key_id: "Id of the API key.",
   robot: "Id or name of the robot.",
   slug: "Slug of the model.",
+  user_code: "Code of the enrolment, as a person types it.",
 };
 
 function pathParameters({ path }: Operation): readonly Part[] {

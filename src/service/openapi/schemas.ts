@@ -24,8 +24,8 @@ export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
     },
   );
   const bodies = [...rows.map(({ response }) => response), errorBodySchema, validationErrorBodySchema];
-  const answers = describe(bodies, "output", sayMoments);
-  const all = { ...requests, ...answers, RobotView: withRobotMembers(answers["RobotView"] ?? {}) };
+  const answers = describe(bodies, "output", describeAnswer);
+  const all = { ...requests, ...answers, RobotView: withLabels(answers["RobotView"] ?? {}) };
   return Object.fromEntries(Object.entries(all).toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
@@ -53,7 +53,7 @@ function describe(
 ): Readonly<Record<string, JsonSchema>> {
   const { $defs = {} } = z.toJSONSchema(z.union(bodies), {
     io,
-    // Only members with a transformation are unrepresentable; withRobotMembers adds them.
+    // Only members with a transformation are unrepresentable; `withLabels` adds them.
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => amend(jsonSchema, zodSchema),
   });
@@ -68,6 +68,12 @@ function isContractText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodString && z.globalRegistry.has(schema);
 }
 
+function describeAnswer(schema: Mutable): void {
+  // What clients assume of other services. Ours sends every member.
+  delete schema["default"];
+  sayMoments(schema);
+}
+
 function sayMoments({ properties }: Mutable): void {
   if (!isObject(properties)) return;
   for (const [member, schema] of Object.entries(properties)) {
@@ -75,10 +81,9 @@ function sayMoments({ properties }: Mutable): void {
   }
 }
 
-/** The service always sends both. Their zod schemas end in a transformation, which JSON Schema cannot express. */
-function withRobotMembers(schema: JsonSchema): JsonSchema {
+/** The service always sends labels. Their zod schema ends in a transformation, which JSON Schema cannot express. */
+function withLabels(schema: JsonSchema): JsonSchema {
   const { properties } = schema;
-  const site = { type: ["string", "null"] };
   const labels = { type: "object", additionalProperties: { type: "string" } };
-  return { ...schema, properties: { ...(isObject(properties) ? properties : {}), site, labels } };
+  return { ...schema, properties: { ...(isObject(properties) ? properties : {}), labels } };
 }

@@ -1,2 +1,9 @@
 /** Organizations: to whom everything belongs. Other resources use what is listed here. */
-export { countBelongings, ensureOrganization, FIRST_ORGANIZATION_NAME, organizationOf } from "./queries.ts";
+export {
+  countBelongings,
+  ensureOrganization,
+  FIRST_ORGANIZATION_NAME,
+  isOnlyOrganization,
+  organizationOf,
+} from "./queries.ts";
+export type { StoredBytes } from "./stored-bytes.ts";

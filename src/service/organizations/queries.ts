@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { worksAt } from "../kernel/auth/credentials.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
@@ -7,10 +8,10 @@ export type OrganizationRow = Tables["organizations"];
 
 /** Code points. */
 export const ORGANIZATION_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
-/** What the organization of a new service is called. */
+/** Name of the organization of a new service. */
 export const FIRST_ORGANIZATION_NAME = "default";
 
-/** The first organization, made when there is none yet. */
+/** The id of the oldest organization; creates `organization` if there is none. */
 export async function ensureOrganization(
   transaction: Transaction<Tables>,
   organization: OrganizationRow,
@@ -18,12 +19,12 @@ export async function ensureOrganization(
   const first = transaction.selectFrom("organizations").select("id").orderBy("id").limit(1);
   const found = await first.executeTakeFirst();
   if (found !== undefined) return found.id;
-  // Another replica that starts for the first time may be here as well; the name lets one of them through.
+  // If two replicas start for the first time, the unique name lets only one insert succeed.
   await insertOrganization(transaction, organization);
   return (await first.executeTakeFirstOrThrow()).id;
 }
 
-/** Adds an organization; false when one of that name is there. */
+/** Adds an organization; false if its name is taken. */
 export async function insertOrganization(
   transaction: Transaction<Tables>,
   organization: OrganizationRow,
@@ -42,7 +43,12 @@ export function listOrganizations(reader: Reader): Promise<OrganizationRow[]> {
   return reader.selectFrom("organizations").selectAll().orderBy("id").execute();
 }
 
-/** An organization by its id, or else by its name. */
+/** Whether the service has no other organization. */
+export async function isOnlyOrganization(reader: Reader): Promise<boolean> {
+  return (await reader.selectFrom("organizations").select("id").limit(2).execute()).length === 1;
+}
+
+/** An organization by its id or, if no id matches, by its name. */
 export async function findOrganization(reader: Reader, nameOrId: string): Promise<OrganizationRow | undefined> {
   const found = await reader
     .selectFrom("organizations")
@@ -52,7 +58,7 @@ export async function findOrganization(reader: Reader, nameOrId: string): Promis
   return found.find(({ id }) => id === nameOrId) ?? found[0];
 }
 
-/** What an organization has at `now` (ISO 8601): current deployments, and keys that work. */
+/** Numbers of current deployments and of keys that work at `now` (ISO 8601). */
 export async function countBelongings(
   reader: Reader,
   organizationId: string,
@@ -68,20 +74,19 @@ export async function countBelongings(
     .selectFrom("api_keys")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("organization_id", "=", organizationId)
-    .where("revoked_at", "is", null)
-    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
+    .where(worksAt(now))
     .executeTakeFirstOrThrow();
   return { deployments: deployments.count, apiKeys: apiKeys.count };
 }
 
-/** What an organization has. */
+/** An organization with the numbers of its robots and keys. */
 export interface Belongings extends OrganizationRow {
   readonly robots: number;
   /** Keys that work. */
   readonly api_keys: number;
 }
 
-/** What each organization has at `now` (ISO 8601), oldest first. Looks at every robot, though only in an index. */
+/** All organizations with their numbers at `now` (ISO 8601), oldest first. Scans an index of all robots. */
 export function readBelongings(reader: Reader, now: string): Promise<readonly Belongings[]> {
   return reader
     .selectFrom("organizations")
@@ -91,6 +96,7 @@ export function readBelongings(reader: Reader, now: string): Promise<readonly Be
         .selectFrom("robots")
         .select(({ fn }) => fn.countAll<number>().as("count"))
         .whereRef("robots.organization_id", "=", "organizations.id")
+        .where("robots.removed_at", "is", null)
         .$asScalar()
         .$notNull()
         .as("robots"),
@@ -98,8 +104,7 @@ export function readBelongings(reader: Reader, now: string): Promise<readonly Be
         .selectFrom("api_keys")
         .select(({ fn }) => fn.countAll<number>().as("count"))
         .whereRef("api_keys.organization_id", "=", "organizations.id")
-        .where("revoked_at", "is", null)
-        .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
+        .where(worksAt(now))
         .$asScalar()
         .$notNull()
         .as("api_keys"),
@@ -108,9 +113,9 @@ export function readBelongings(reader: Reader, now: string): Promise<readonly Be
     .execute();
 }
 
-/** The organization of a credential, as its user is told of it. */
+/** The organization of a credential, as clients see it. */
 export async function organizationOf(reader: Reader, organizationId: string) {
   const organization = await findOrganization(reader, organizationId);
-  if (organization === undefined) throw new Error(`A credential belongs to ${organizationId}, which is not there`);
+  if (organization === undefined) throw new Error(`A credential belongs to ${organizationId}, which does not exist`);
   return { id: organization.id, name: organization.name };
 }

@@ -1,7 +1,23 @@
 /**
  * Robots: setup, registrations, history, and the labels that selectors use. These exports are for the other resources.
  */
+export {
+  addEnrolledRobot,
+  changeEnrolledRobot,
+  findRobotNamed,
+  GENERIC_ROBOT_TYPE_ID,
+  lockRobotNamed,
+} from "./enrolled-robot.ts";
+export type { Enrolled, EnrolledRobot } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
-export { pruneRefusals } from "./refusal-queries.ts";
-export { labelHash } from "./selection.ts";
+export { requestFleetCheck } from "./fleet-checks.ts";
+export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./identified-robots.ts";
+export type { IdentifiedRow } from "./identified-robots.ts";
+export { findFullLimit, findFullOrganization, hasAddedAll } from "./new-robots.ts";
+export type { Room } from "./new-robots.ts";
+export { findRobot } from "./queries.ts";
+export { ROBOT_NAME_RULE, robotNameOf } from "./robot-name.ts";
+export { pruneRefusals } from "./refusals/queries.ts";
+export { labelHash, readLabels } from "./selection.ts";
+export type { Label } from "./selection.ts";

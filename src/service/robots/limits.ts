@@ -2,7 +2,7 @@
 export interface RobotLimits {
   /** Robots that one key may add; bounds the damage of a stolen key. */
   readonly key: number;
-  /** Robots of one organization. Robots are never deleted, and lists and selections read all of them. */
+  /** Robots of one organization that were not removed. Lists and selections read all of them. */
   readonly organization: number;
 }
 

@@ -1,41 +1,34 @@
 import type { Transaction } from "kysely";
 
-import type { RobotSetup } from "../../api/robots.ts";
-import type { PageQuery } from "../../api/wire/pages.ts";
+import type { RobotSetupRequest } from "../../api/robots.ts";
+import { presenceAt } from "../installations/index.ts";
+import type { IdentitySettings, Liveness } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
 import type { PrincipalWrite } from "../kernel/auth/still-valid.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse } from "../kernel/http/answers.ts";
-import { answerList } from "../kernel/lists/answer-list.ts";
-import { createListCache } from "../kernel/lists/list-cache.ts";
-import { authorship } from "../kernel/operation.ts";
+import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { StoredBytes } from "../organizations/index.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
-import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { createHistoryBudget } from "./history-budget.ts";
-import type { HistoryBudget, HistoryLimits } from "./history-budget.ts";
-import { registrationDetails, registrationHash } from "./history-queries.ts";
+import { requestFleetCheck } from "./fleet-checks.ts";
+import { createHistoryBudget } from "./history/budget.ts";
+import type { HistoryBudget, HistoryLimits } from "./history/budget.ts";
+import { changedSince, registrationDetails, registrationHash } from "./history/queries.ts";
+import { findIdentifiedRobot, identifiedRobotView } from "./identified-robots.ts";
+import type { IdentifiedRow } from "./identified-robots.ts";
 import type { RobotLimits } from "./limits.ts";
-import {
-  countRobots,
-  countRobotsMadeBy,
-  findRobot,
-  isRobotName,
-  listRobots,
-  registrationOf,
-  upsertRobot,
-} from "./queries.ts";
-import type { Registered, Registration, RobotRow } from "./queries.ts";
+import { createRoom, findFullLimit, hasAddedAll } from "./new-robots.ts";
+import type { Room } from "./new-robots.ts";
+import { findContractBytes, registrationOf, upsertRobot } from "./queries.ts";
+import type { Registered, Registration, RobotIdentity } from "./queries.ts";
 import { writeChange } from "./recent-changes.ts";
-import { createRobotRoom } from "./room.ts";
-import type { RobotRoom } from "./room.ts";
+import { takeOver } from "./take-over.ts";
+import { announce } from "../webhooks/index.ts";
 
-export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
-
-const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
+const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names", {}, "scope");
 
 /** Size of an audit entry besides its details: ids, times and index entries. */
 const ENTRY_BYTES = 400;
@@ -52,9 +45,12 @@ const EVENT: Readonly<Record<Registered["change"], string>> = {
 };
 
 /** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only existing robots may set up. */
-export function setupRobot(context: SetupContext, limits: SetupLimits): Handler<RobotSetup> {
-  const { store, newId, machine } = context;
-  const room = createRoom(store.reader, limits.robots);
+export function setupRobot(
+  context: SetupContext,
+  limits: SetupLimits,
+  room: Room = createRoom(context, limits.robots),
+): Handler<RobotSetupRequest> {
+  const { newId, machine } = context;
   const history = createHistoryBudget(limits.historyBytesPerDay, machine.clock);
   // Not async: a waiting call would keep its parsed body in memory, which can be fifty times the size of what was sent.
   return (call) => {
@@ -66,6 +62,7 @@ export function setupRobot(context: SetupContext, limits: SetupLimits): Handler<
         principal: call.principal,
         write: call.write,
         registration: registrationOf(call.body),
+        isConfirmed: call.body.confirm_replace === true,
         id: newId("rob"),
         address: call.address,
         author,
@@ -74,7 +71,11 @@ export function setupRobot(context: SetupContext, limits: SetupLimits): Handler<
   };
 }
 
-type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge" | "limitsMet">;
+interface SetupContext extends Pick<OperationContext, "store" | "newId" | "machine" | "nudge" | "limitsMet"> {
+  readonly storedBytes: Omit<StoredBytes, "task">;
+  readonly liveness: Pick<Liveness, "seen">;
+  readonly identity: IdentitySettings;
+}
 
 export interface SetupLimits {
   readonly robots: RobotLimits;
@@ -90,6 +91,8 @@ interface RegisterWish {
   readonly principal: Principal;
   readonly write: PrincipalWrite;
   readonly registration: Registration;
+  /** Whether the computer of a robot that is online may be replaced. */
+  readonly isConfirmed: boolean;
   /** Id of the robot if it is new. */
   readonly id: string;
   readonly address: string;
@@ -97,13 +100,14 @@ interface RegisterWish {
 }
 
 async function register(
-  { machine, nudge, limitsMet, room, history }: RegisterContext,
-  { principal, write, registration, id, address, author }: RegisterWish,
+  { newId, machine, nudge, limitsMet, room, history, storedBytes, liveness, identity: settings }: RegisterContext,
+  { principal, write, registration, isConfirmed, id, address, author }: RegisterWish,
 ): Promise<Answer> {
   const { name, configuration_digest: configurationDigest } = registration;
-  const { at: now, audit_id: auditId, actor } = author;
-  const { organization_id: organizationId, key_id: keyId, robots: bound } = principal;
-  if (bound.names !== null && !bound.names.includes(name)) return NOT_OF_KEY;
+  const { at: now, auditId, actor } = author;
+  const { organizationId, keyId, robots: bound } = principal;
+  if (bound.names !== null && !bound.names.includes(name))
+    return principal.robot === null ? NOT_OF_KEY : refuseOther(principal.robot);
   const left = history.left(principal);
   if (left.state === "none") {
     const party = left.limit === "limits.history_mib_per_day.key" ? keyId : organizationId;
@@ -111,127 +115,142 @@ async function register(
     return TOO_MUCH_HISTORY;
   }
   const isFull = await findFullLimit(room, principal);
+  const contractBytes = Buffer.byteLength(registration.contract ?? "");
   const details = registrationDetails(registration);
   const change = { at: now, body: registrationHash(details), address, actor };
-  const identity = { id, now, auditId, recentChanges: JSON.stringify([change]), madeBy: keyId };
-  const keepsEntry = left.state === "little" ? 1 : 0;
+  const identity: RobotIdentity = {
+    id,
+    now,
+    auditId,
+    recentChanges: JSON.stringify([change]),
+    madeBy: keyId,
+    keepsEntry: left.state === "little" ? 1 : 0,
+    installationId: principal.robot === null ? null : principal.credentialId,
+  };
   const robot = await write(async (transaction) => {
-    const mayBeFull = isFull !== null || bound.maximum !== null;
-    if (mayBeFull && !(await isRobotName(transaction, organizationId, name))) {
-      const full = isFull ?? (await hasAddedAll(transaction, principal));
+    if (isFull !== null || bound.maximum !== null) {
+      const known = await findContractBytes(transaction, organizationId, name);
+      const isLarger = known !== null && contractBytes > known;
+      if (isFull !== null && (known === null || (isFull.limit === "limits.stored_mib" && isLarger))) return isFull;
+      const full = known === null ? await hasAddedAll(transaction, principal) : null;
       if (full !== null) return full;
     }
-    const registered = await upsertRobot(transaction, organizationId, registration, {
-      ...identity,
-      keepsEntry,
-    });
+    if (principal.robot !== null && !(await isCalled(transaction, principal.robot, name)))
+      return { answer: refuseOther(principal.robot) };
+    let registered = await upsertRobot(transaction, organizationId, registration, identity);
+    let replaced: string | null = null;
+    if (registered === null) {
+      if (principal.robot !== null) return { answer: refuseOther(principal.robot) };
+      const taken = await takeOver(
+        transaction,
+        { principal, name, isConfirmed, now },
+        { liveness, identity: settings },
+      );
+      if (taken.state === "refused") return taken;
+      replaced = taken.installationId;
+      registered = await upsertRobot(transaction, organizationId, registration, { ...identity, keepsEntry: 0 });
+    }
+    if (registered === null) throw new Error(`The robot ${name} is locked, and yet enrolled again`);
     const { id: subjectId, previous_audit_id: previousId } = registered;
     const recent = registered.hasChanged ? await writeChange(transaction, registered, change) : null;
     const contested = recent?.contest?.at === now;
-    const entry = { ...details, address, ...(contested ? { contested } : {}) };
+    const entry = {
+      ...details,
+      address,
+      ...(contested ? { contested } : {}),
+      ...(replaced === null ? {} : { replaced_installation_id: replaced }),
+    };
     if (registered.isEntered) {
-      await audit(transaction, author, { action: "robot.setup", subjectId, details: entry, previousId });
+      const action = replaced === null ? "robot.setup" : "robot.replace_computer";
+      await audit(transaction, author, { action, subjectId, details: entry, previousId });
     }
-    return { ...registered, contest: contested ? recent.contest : null };
+    const isNew = registered.change === "added";
+    if (isNew || registered.hasChanged) await requestFleetCheck(transaction, author, organizationId, subjectId);
+    if (isNew || registered.hasChanged || replaced !== null) {
+      await announce(
+        transaction,
+        { newId },
+        {
+          organizationId,
+          type: isNew ? "robot.registered" : "robot.changed",
+          at: now,
+          data: async () => ({
+            robot_id: subjectId,
+            name,
+            robot_type_id: registration.robot_type_id,
+            region: registration.region,
+            configuration_digest: configurationDigest,
+            ...(isNew ? {} : { changed: await changedSince(transaction, previousId, details) }),
+            ...(replaced === null ? {} : { replaced_installation_id: replaced }),
+          }),
+        },
+      );
+    }
+    const view = await viewRegistered(transaction, organizationId, registered);
+    return { ...registered, view, replaced, contest: contested ? recent.contest : null };
   });
+  if ("answer" in robot) return robot.answer;
   if ("limit" in robot) {
     const party = robot.limit === "limits.robots.key" ? keyId : organizationId;
     limitsMet.note(robot.limit, { organizationId, party });
     return refuse("Conflict", robot.detail);
   }
-  if (robot.isEntered) history.spend(principal, ENTRY_BYTES + Buffer.byteLength(JSON.stringify(details)));
+  if (robot.isEntered) {
+    const detailBytes = Buffer.byteLength(JSON.stringify(details));
+    history.spend(principal, ENTRY_BYTES + detailBytes);
+    storedBytes.add(organizationId, detailBytes);
+  }
   if (robot.change === "added") {
+    storedBytes.add(organizationId, contractBytes + Buffer.byteLength(registration.labels));
     room.organization.take(principal);
     room.key.take(principal);
   }
-  // A new robot changes no fleet: members are selected when a fleet is created.
+  // A new robot changes no fleet before its check, which has its own interval.
   if (robot.change === "refitted") nudge();
-  machine.log.info(EVENT[robot.change], {
-    request_id: author.requestId,
-    credential_id: author.actor,
+  const logged = {
     robot_id: robot.id,
     configuration_digest: configurationDigest,
-  });
+    ...(robot.replaced === null ? {} : { replaced_installation_id: robot.replaced }),
+  };
+  logChange(machine, EVENT[robot.change], author, logged);
   if (robot.contest !== null) {
     const { since } = robot.contest;
     machine.log.warn("robot_contested", { request_id: author.requestId, robot_id: robot.id, name, address, since });
   }
-  return answerJson(JSON.stringify({ robot: viewOf(robot) }));
+  return answerJson(
+    JSON.stringify({
+      robot: identifiedRobotView(robot.view, presenceAt(Date.parse(now), { liveness, identity: settings })),
+    }),
+  );
 }
 
-/** Room below the limits on robots. */
-interface Room {
-  readonly key: RobotRoom;
-  readonly organization: RobotRoom;
-}
-
-function createRoom(reader: Reader, limits: RobotLimits): Room {
-  return {
-    key: createRobotRoom("key_id", limits.key, ({ organization_id: organizationId, key_id: keyId }) =>
-      countRobotsMadeBy(reader, organizationId, keyId),
-    ),
-    organization: createRobotRoom("organization_id", limits.organization, ({ organization_id: organizationId }) =>
-      countRobots(reader, organizationId),
-    ),
-  };
-}
-
-/** Which limit forbids a new robot, and what the client is told. */
-interface Full {
-  readonly limit: "limits.robots.key" | "limits.robots.organization";
-  readonly detail: string;
-}
-
-async function findFullLimit(room: Room, principal: Principal): Promise<Full | null> {
-  if (await room.organization.isFull(principal)) {
-    const detail = `An organization has ${room.organization.maximum} robots at most`;
-    return { limit: "limits.robots.organization", detail };
-  }
-  return (await room.key.isFull(principal)) ? fullKey(room.key.maximum) : null;
-}
-
-/** Checks `max_robots` of a key, which must be exact. */
-async function hasAddedAll(
+/** Only a robot that is enrolled has what this query adds. */
+async function viewRegistered(
   transaction: Transaction<Tables>,
-  { organization_id: organizationId, key_id: keyId, robots: { maximum } }: Principal,
-): Promise<Full | null> {
-  if (maximum === null) return null;
-  await holdKeyToAdd(transaction, organizationId, keyId);
-  return (await countRobotsMadeBy(transaction, organizationId, keyId)) < maximum ? null : fullKey(maximum);
+  organizationId: string,
+  registered: Registered,
+): Promise<IdentifiedRow> {
+  const unknown = { ...registered, installation_state: null, last_seen_at: null };
+  if (registered.installation_id === null) return unknown;
+  return (await findIdentifiedRobot(transaction, organizationId, registered.id)) ?? unknown;
 }
 
-function fullKey(maximum: number): Full {
-  const robots = maximum === 1 ? "one robot" : `${maximum} robots`;
-  return { limit: "limits.robots.key", detail: `The API key has added ${robots}, as many as it may` };
+/** Whether the robot still has this name: a rename may have come between. Holds its row. */
+async function isCalled(
+  transaction: Transaction<Tables>,
+  { id }: NonNullable<Principal["robot"]>,
+  name: string,
+): Promise<boolean> {
+  const robot = await transaction
+    .selectFrom("robots")
+    .select("name")
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  return robot?.name === name;
 }
 
-/** `GET /v1/robots`: the robots of the organization, oldest first. */
-export function listOrganizationRobots({ store }: OperationContext): Handler<null, PageQuery> {
-  const cache = createListCache(store);
-  return (call) => {
-    const { organization_id: organizationId } = call.principal;
-    const read = () =>
-      answerList(call, {
-        prefix: "rob",
-        around: ["[", "]"],
-        fetch: (range) => listRobots(store.reader, organizationId, range),
-        view: viewOf,
-      });
-    const { limit, cursor } = call.query;
-    return limit === undefined && cursor === undefined ? cache.answer(organizationId, read) : read();
-  };
-}
-
-/** `GET /v1/robots/{robot}`: by id or name. */
-export function getRobot({ store }: OperationContext): Handler<null> {
-  return async ({ principal, path }) => {
-    const robot = await findRobot(store.reader, principal.organization_id, path["robot"] ?? "");
-    return robot === undefined ? UNKNOWN_ROBOT : answerJson(JSON.stringify(viewOf(robot)));
-  };
-}
-
-/** A robot as the answers show it. */
-function viewOf({ id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels }: RobotRow) {
-  const parsed: unknown = JSON.parse(labels);
-  return { id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels: parsed };
+function refuseOther({ name }: NonNullable<Principal["robot"]>): Answer {
+  const detail = `The credential of a robot registers only the robot itself, which is called ${JSON.stringify(name)}`;
+  return refuse("Forbidden", detail, {}, "scope");
 }

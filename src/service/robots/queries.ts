@@ -1,9 +1,10 @@
 import { sql } from "kysely";
 import type { Transaction } from "kysely";
 
+import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import { printJson } from "../kernel/json/print-json.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
 import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -11,10 +12,20 @@ import { equipmentOf } from "./equipment.ts";
 import type { RecentChangesRow } from "./recent-changes.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 
-/** The columns that lists show. */
+/** The columns that answers show. */
 export type RobotRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
 
-const COLUMNS = ["id", "name", "robot_type_id", "region", "created_at", "site", "labels"] as const;
+const COLUMNS = [
+  "id",
+  "name",
+  "robot_type_id",
+  "region",
+  "created_at",
+  ...ROBOT_TEXT_NAMES,
+  "labels",
+  "site_inference",
+  "installation_id",
+] as const;
 
 /** The result of a setup. */
 export interface Registered extends RobotRow, RecentChangesRow {
@@ -31,18 +42,16 @@ export interface Registered extends RobotRow, RecentChangesRow {
 /** A setup as the store keeps it: as texts, so that a waiting write takes no more memory than its request. */
 export interface Registration extends Pick<
   Tables["robots"],
-  | "name"
-  | "robot_type_id"
-  | "region"
-  | "configuration_digest"
-  | "site"
-  | "labels"
-  | "contract"
-  | "equipment"
-  | "equipment_sha256"
+  "name" | (typeof REQUIRED_COLUMNS | typeof OPTIONAL_COLUMNS)[number]
 > {
   readonly labelHashes: readonly string[];
 }
+
+/** The columns that each registration replaces. */
+const REQUIRED_COLUMNS = ["robot_type_id", "region", "configuration_digest", "labels"] as const;
+const OPTIONAL_COLUMNS = [...ROBOT_TEXT_NAMES, "contract", "equipment", "equipment_sha256"] as const;
+/** The members that decide which models fit a robot. */
+const FIT_MEMBERS = ["robot_type_id", "region", "contract"] as const;
 
 export function registrationOf(setup: RobotSetup): Registration {
   const { name, region } = setup;
@@ -52,7 +61,7 @@ export function registrationOf(setup: RobotSetup): Registration {
     robot_type_id: setup.robot_type_id,
     region,
     configuration_digest: setup.configuration_digest,
-    site: setup.site ?? null,
+    ...eachOf(ROBOT_TEXT_NAMES, (name) => setup[name] ?? null),
     labels: printJson(setup.labels ?? {}),
     contract,
     ...equipmentOf(contract),
@@ -64,6 +73,7 @@ export function registrationOf(setup: RobotSetup): Registration {
  * Registers a robot, or replaces the registration with that name: id and created_at stay, everything else is replaced. Concurrent
  * setups with one name create one robot, on any replicas.
  *
+ * @returns null, and changes nothing, where the installation that speaks for the robot is not that of `identity`.
  * @param identity id, time and first change for a new robot, and the audit entry of this registration.
  */
 export async function upsertRobot(
@@ -71,10 +81,10 @@ export async function upsertRobot(
   organizationId: string,
   registration: Registration,
   identity: RobotIdentity,
-): Promise<Registered> {
+): Promise<Registered | null> {
   const { id, now } = identity;
   const [robot] = await upsert(transaction, { ...registration, ...identity, organizationId });
-  if (robot === undefined) throw new Error("A robot was neither added nor replaced");
+  if (robot === undefined) return null;
   const { refitted_at: refittedAt, changed_at: changedAt, audit_id: auditId, ...registered } = robot;
   const change = robot.id === id ? "added" : refittedAt === now ? "refitted" : "replaced";
   const hasChanged = change !== "added" && changedAt === now;
@@ -94,64 +104,79 @@ export interface RobotIdentity {
   readonly madeBy: string;
   /** If the registration changes nothing: 1 keeps the audit entry of the previous registration, 0 writes a new one. */
   readonly keepsEntry: 0 | 1;
+  /** The installation that registers; null for a key or a session. */
+  readonly installationId: string | null;
 }
 
-/** Scans all robots of the organization, in an index only. */
+/** Scans all robots of the organization that were not removed, in an index only. */
 export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
   const { count } = await reader
     .selectFrom("robots")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
 
-/** How many robots of the organization were first registered with a key. */
+/** How many robots of the organization were first registered with a key, and not removed. */
 export async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
   const { count } = await reader
     .selectFrom("robots")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("made_by", "=", keyId)
     .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
 
-export async function isRobotName(
+/** Size of a robot's contract, 0 for a robot without one; null where no robot has the name. */
+export async function findContractBytes(
   transaction: Transaction<Tables>,
   organizationId: string,
   name: string,
-): Promise<boolean> {
+): Promise<number | null> {
   const robot = await transaction
     .selectFrom("robots")
-    .select("id")
+    .select(({ fn, ref }) => fn<number | null>("octet_length", [ref("contract")]).as("bytes"))
     .where("organization_id", "=", organizationId)
     .where("name", "=", name)
+    .where("removed_at", "is", null)
     .executeTakeFirst();
-  return robot !== undefined;
+  return robot === undefined ? null : (robot.bytes ?? 0);
 }
 
-/** Robots of an organization, oldest first. */
-export function listRobots(
-  reader: Reader,
-  organizationId: string,
-  { after, rows }: PageRange,
-): Promise<readonly RobotRow[]> {
-  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organizationId);
-  if (after !== null) query = query.where("id", ">", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.orderBy("id").execute();
-}
-
-/** The robot with this id, or else with this name. */
+/** The robot with this id, or else with this name: two lookups, because for one with `or` SQLite reads all robots of the organization. */
 export async function findRobot(reader: Reader, organizationId: string, robot: string): Promise<RobotRow | undefined> {
-  const found = await reader
+  const robots = reader
     .selectFrom("robots")
     .select(COLUMNS)
     .where("organization_id", "=", organizationId)
-    .where((where) => where.or([where("id", "=", robot), where("name", "=", robot)]))
-    .execute();
-  return found.find(({ id }) => id === robot) ?? found[0];
+    .where("removed_at", "is", null);
+  return (
+    (await robots.where("id", "=", robot).executeTakeFirst()) ??
+    (await robots.where("name", "=", robot).executeTakeFirst())
+  );
+}
+
+/** The robot with this id, or else with this name, with its row locked until the transaction ends. */
+export async function lockRobot(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  robot: string,
+): Promise<Tables["robots"] | undefined> {
+  const found = await findRobot(transaction, organizationId, robot);
+  if (found === undefined) return undefined;
+  const locked = await transaction
+    .selectFrom("robots")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", found.id)
+    .where("removed_at", "is", null)
+    .forUpdate()
+    .executeTakeFirst();
+  return locked;
 }
 
 const upsert = prepare<
@@ -164,14 +189,8 @@ const upsert = prepare<
       id: parameter("id"),
       organization_id: parameter("organizationId"),
       name: parameter("name"),
-      robot_type_id: parameter("robot_type_id"),
-      region: parameter("region"),
-      configuration_digest: parameter("configuration_digest"),
-      site: parameter("site"),
-      labels: parameter("labels"),
-      contract: parameter("contract"),
-      equipment: parameter("equipment"),
-      equipment_sha256: parameter("equipment_sha256"),
+      ...eachOf(REQUIRED_COLUMNS, (column) => parameter(column)),
+      ...eachOf(OPTIONAL_COLUMNS, (column) => parameter(column)),
       created_at: parameter("now"),
       updated_at: parameter("now"),
       refitted_at: parameter("now"),
@@ -181,40 +200,30 @@ const upsert = prepare<
       made_by: parameter("madeBy"),
     })
     .onConflict((conflict) =>
-      conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => {
-        const isFitted = and([
-          eb("robots.robot_type_id", "=", ref("excluded.robot_type_id")),
-          eb("robots.region", "=", ref("excluded.region")),
-          eb(fn.coalesce("robots.contract", sql.lit("")), "=", fn.coalesce("excluded.contract", sql.lit(""))),
-        ]);
-        const isSame = and([
-          isFitted,
-          eb("robots.configuration_digest", "=", ref("excluded.configuration_digest")),
-          eb("robots.labels", "=", ref("excluded.labels")),
-          // No site is empty.
-          eb(fn.coalesce("robots.site", sql.lit("")), "=", fn.coalesce("excluded.site", sql.lit(""))),
-        ]);
-        const keepsEntry = and([isSame, eb(parameter("keepsEntry"), "=", sql.lit<0 | 1>(1))]);
-        return {
-          robot_type_id: ref("excluded.robot_type_id"),
-          region: ref("excluded.region"),
-          configuration_digest: ref("excluded.configuration_digest"),
-          site: ref("excluded.site"),
-          labels: ref("excluded.labels"),
-          contract: ref("excluded.contract"),
-          equipment: ref("excluded.equipment"),
-          equipment_sha256: ref("excluded.equipment_sha256"),
-          updated_at: ref("excluded.updated_at"),
-          refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),
-          changed_at: when().when(isSame).then(ref("robots.changed_at")).else(ref("excluded.changed_at")).end(),
-          audit_id: when().when(keepsEntry).then(ref("robots.audit_id")).else(ref("excluded.audit_id")).end(),
-          previous_audit_id: when()
-            .when(keepsEntry)
-            .then(ref("robots.previous_audit_id"))
-            .else(ref("robots.audit_id"))
-            .end(),
-        };
-      }),
+      conflict
+        .columns(["organization_id", "name"])
+        .where("removed_at", "is", null)
+        .doUpdateSet(({ ref, case: when, and, eb }) => {
+          const areSame = (members: readonly (typeof REGISTRATION_MEMBERS)[number][]) =>
+            and(members.map((member) => eb(`robots.${member}`, "is not distinct from", ref(`excluded.${member}`))));
+          const isFitted = areSame(FIT_MEMBERS);
+          const isSame = areSame(REGISTRATION_MEMBERS);
+          const keepsEntry = and([isSame, eb(parameter("keepsEntry"), "=", sql.lit<0 | 1>(1))]);
+          return {
+            ...eachOf(REQUIRED_COLUMNS, (column) => ref(`excluded.${column}`)),
+            ...eachOf(OPTIONAL_COLUMNS, (column) => ref(`excluded.${column}`)),
+            updated_at: ref("excluded.updated_at"),
+            refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),
+            changed_at: when().when(isSame).then(ref("robots.changed_at")).else(ref("excluded.changed_at")).end(),
+            audit_id: when().when(keepsEntry).then(ref("robots.audit_id")).else(ref("excluded.audit_id")).end(),
+            previous_audit_id: when()
+              .when(keepsEntry)
+              .then(ref("robots.previous_audit_id"))
+              .else(ref("robots.audit_id"))
+              .end(),
+          };
+        })
+        .where("robots.installation_id", "is not distinct from", parameter("installationId")),
     )
     .returning(COLUMNS)
     .returning(["refitted_at", "changed_at", "audit_id", "previous_audit_id"])

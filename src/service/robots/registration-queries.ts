@@ -1,3 +1,4 @@
+import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -21,7 +22,11 @@ export function listRegistrations(
   organizationId: string,
   { after, rows }: PageRange,
 ): Promise<RegistrationRow[]> {
-  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organizationId);
+  let query = reader
+    .selectFrom("robots")
+    .select(COLUMNS)
+    .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null);
   if (after !== null) query = query.where("id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return query.orderBy("id").execute();
@@ -30,7 +35,7 @@ export function listRegistrations(
 /** One robot's last registration; `labels` and `contract` are JSON texts. */
 export type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
 
-const MORE_COLUMNS = ["robot_type_id", "region", "site", "labels", "contract", "recent_changes"] as const;
+const MORE_COLUMNS = ["robot_type_id", "region", ...ROBOT_TEXT_NAMES, "labels", "contract", "recent_changes"] as const;
 
 export function findRegistration(
   reader: Reader,

@@ -7,6 +7,13 @@ import type { Tables } from "../kernel/store/tables.ts";
 
 export type Label = readonly [name: string, value: string];
 
+/** Labels from their JSON text, also one called `__proto__`. */
+export function readLabels(text: string): readonly Label[] {
+  const labels: unknown = JSON.parse(text);
+  if (typeof labels !== "object" || labels === null) return [];
+  return Object.entries(labels).filter((label): label is [string, string] => typeof label[1] === "string");
+}
+
 /** Key of a label in the index of robots: SHA-256 in hex. */
 export function labelHash(label: Label): string {
   return hash("sha256", JSON.stringify(label));

@@ -2,24 +2,25 @@ import type { ServiceMachine } from "../kernel/machine.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { UsageTime } from "./period.ts";
 
-/** What the wall clock may be set by at once and is still followed as it goes: it counts as time that passed. */
+/** The usage clock follows smaller jumps of the wall clock immediately; they count as time that passed. */
 export const CORRECTION_MAXIMUM_MS = 60_000;
-/** How long the wall clock must have gone on evenly after a jump until it is believed. */
+/** How long the wall clock must run evenly after a larger jump before it is accepted. */
 export const STEADY_MS = 120_000;
 
 const SECOND_MS = 1000;
 
 /** The time that usage is metered by. One for each service. */
 export interface UsageClock {
-  now(): UsageTime;
+  /** `wall` is the same moment by the wall clock, ISO 8601. */
+  now(): UsageTime & { readonly wall: string };
   /**
-   * Believes a wall clock that has gone on evenly since it jumped. To be called when no running period is left from before
-   * the last jump. @returns whether there was something to believe.
+   * Accepts a wall clock that ran evenly since it jumped. Call it when no running period is from before the previous jump.
+   * @returns whether a jump was accepted.
    */
   settle(): boolean;
 }
 
-/** What those who meter work with. */
+/** The context of operations and tasks that meter usage. */
 export interface MeteringContext extends OperationContext {
   readonly usageClock: UsageClock;
 }
@@ -27,27 +28,28 @@ export interface MeteringContext extends OperationContext {
 /**
  * A wall clock that does not jump: setting the system clock must not count as usage.
  *
- * As long as the process runs, time goes on as monotonic time does. A wall clock that departs from it is left alone until it
- * comes back, or has gone on evenly for `STEADY_MS`; then it is believed. A jump forward leaves a stretch that nobody used:
- * periods from before it end where it begins. After a jump back by a day or less nothing is counted until the clock is where
- * it was, so that no second is in the ledger twice; after a longer one the clock was wrong before, and what its periods say is
- * passed over (`AHEAD_MAXIMUM_MS`). So a jump costs a day of use at most and adds `CORRECTION_MAXIMUM_MS` at most.
+ * While the process runs, usage time advances with monotonic time. A wall clock that departs from it is ignored until it returns, or has
+ * run evenly for `STEADY_MS`; then it is accepted. The time that a jump forward skips is not counted: periods from before it end where it
+ * begins. After a jump back by at most a day, nothing is counted until the clock reaches its old time, so that no second is in the ledger
+ * twice. After a longer one, the clock was wrong before, and the ends of its periods are ignored (`AHEAD_MAXIMUM_MS`). So a jump loses at
+ * most a day of usage, and adds at most `CORRECTION_MAXIMUM_MS`.
  *
- * A process that starts has nothing but the wall clock: the outage before it counts, by that clock. So does a jump in the
- * `STEADY_MS` before it. Replicas need clocks that agree.
+ * A new process knows only the wall clock: an outage before its start counts as usage, and so does a jump in the `STEADY_MS` before the
+ * start. The clocks of replicas must agree.
  */
 export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | "log">): UsageClock {
-  let believedMs = clock.wallMs();
+  let wallMs = clock.wallMs();
+  let believedMs = wallMs;
   let lookedMs = clock.monotonicMs();
   let skipped: UsageTime["skipped"] = null;
-  /** By how much the wall clock is off, and since when, in monotonic time. */
+  /** How far the wall clock is ahead, and since when, in monotonic time. */
   let jump: { readonly aheadMs: number; readonly sinceMs: number } | null = null;
 
   function look(): void {
     const nowMs = clock.monotonicMs();
     believedMs += nowMs - lookedMs;
     lookedMs = nowMs;
-    const wallMs = clock.wallMs();
+    wallMs = clock.wallMs();
     const aheadMs = wallMs - believedMs;
     if (Math.abs(aheadMs) <= CORRECTION_MAXIMUM_MS) {
       believedMs = wallMs;
@@ -63,7 +65,7 @@ export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | 
   return {
     now() {
       look();
-      return { at: isoOf(believedMs), skipped };
+      return { at: isoOf(believedMs), skipped, wall: isoOf(wallMs) };
     },
     settle() {
       look();

@@ -1,4 +1,4 @@
-/** Usage: an append-only ledger of robot seconds, and its sums. Other resources use what is listed here. */
+/** Usage: an append-only ledger of robot seconds, and its sums. These exports are for the other resources. */
 export type { MeteringContext } from "./clock.ts";
 export { latestBelieved, periodStart, wholeHour, wholeSecond } from "./period.ts";
 export type { UsageTime } from "./period.ts";

@@ -6,32 +6,31 @@ import type { MeteringContext } from "./clock.ts";
 import type { UsagePeriod } from "./queries.ts";
 import { listUsage } from "./queries.ts";
 
-/** `GET /v1/me/usage`: every period in which a robot had an active deployment, oldest first; one that runs has no end yet. */
+/** `GET /v1/me/usage`: every period in which a robot had an active deployment, oldest first. A running one has no end. */
 export function listOrganizationUsage({ store, usageClock }: MeteringContext): Handler<null, PageQuery> {
   return (call) => {
     const now = usageClock.now();
     return answerList(call, {
       prefix: "use",
       around: ITEMS,
-      fetch: (range) => listUsage(store.reader, call.principal.organization_id, range, now),
+      fetch: (range) => listUsage(store.reader, call.principal.organizationId, range, now),
       view: usageView,
     });
   };
 }
 
-/** The record of the contract. Nobody is billed here. */
-function usageView(period: UsagePeriod): UsageRecord {
-  const { id, sku, quantity, unit, robot_name: robotName } = period;
+/** `amount_cents` is part of the contract; this service does not bill. */
+function usageView({ robot_name: robot, ...period }: UsagePeriod): UsageRecord {
   return {
-    id,
+    id: period.id,
     created_at: period.created_at,
     usage_type: period.usage_type,
-    sku,
-    quantity,
-    unit,
+    sku: period.sku,
+    quantity: period.quantity,
+    unit: period.unit,
     amount_cents: null,
     deployment_id: period.deployment_id,
-    robot: robotName,
+    robot,
     model_slug: period.model_slug,
     period_start: period.period_start,
     period_end: period.period_end,

@@ -8,23 +8,23 @@
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
-/** What lies further ahead than this was written by a clock that was wrong. */
+/** A period that ends further in the future was written with a wrong clock. */
 const AHEAD_MAXIMUM_MS = 24 * HOUR_MS;
 
-/** A moment of the clock that usage is metered by. */
+/** A time of the usage clock. */
 export interface UsageTime {
   readonly at: string;
-  /** Where the clock last jumped forward, from a whole second to a whole second: this time did not pass. */
+  /** The last jump forward, from a whole second to a whole second: this time did not pass. */
   readonly skipped: { readonly from: string; readonly until: string } | null;
 }
 
-/** Beginning of a period that starts at `now`: never before `until`, the end of the robot's last one, should the clock have gone back. */
+/** Start of a period that begins now: not before `until`, the end of the robot's last one, even if the clock went back. */
 export function periodStart(now: string, until: string | null): string {
   const start = wholeSecond(now);
   return until !== null && until > start ? until : start;
 }
 
-/** End of a period that stops now: never before it began, and not after a stretch that did not pass. */
+/** End of a period that stops now: not before its start, and not after skipped time. */
 export function periodEnd(start: string, { at, skipped }: UsageTime): string {
   const isFromBefore = skipped !== null && start < skipped.until && skipped.from < at;
   const end = isFromBefore ? skipped.from : wholeSecond(at);
@@ -36,17 +36,17 @@ export function periodSeconds(start: string, end: string): number {
   return (Date.parse(end) - Date.parse(start)) / SECOND_MS;
 }
 
-/** The last second that a clock set right may find in the ledger; what is beyond it does not count. */
+/** The latest credible end of a period in the ledger; later ones are ignored. */
 export function latestBelieved(now: string): string {
   return new Date(Date.parse(wholeSecond(now)) + AHEAD_MAXIMUM_MS).toISOString();
 }
 
-/** The full hour that `now` is in: where periods that still run are cut. */
+/** The start of the hour of `now`, where running periods are split. */
 export function wholeHour(now: string): string {
   return floorTo(now, HOUR_MS);
 }
 
-/** The full second that `now` is in. */
+/** The start of the second of `now`. */
 export function wholeSecond(now: string): string {
   return floorTo(now, SECOND_MS);
 }

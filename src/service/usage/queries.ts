@@ -8,20 +8,19 @@ import type { Tables } from "../kernel/store/tables.ts";
 import type { UsageTime } from "./period.ts";
 import { periodEnd, periodSeconds, wholeSecond } from "./period.ts";
 
-/** What is measured here: seconds in which a robot had an active deployment. */
+/** The measured quantity: seconds in which a robot had an active deployment. */
 const MEASURE = { usage_type: "robot_time", sku: "robot-time", unit: "second" } as const;
 
-/** A deployment as far as the ledger cares. */
-export type MeteredDeployment = Pick<
-  Tables["deployments"],
-  "id" | "organization_id" | "robot_id" | "model_slug" | "usage_from" | "usage_id" | "usage_until"
->;
+const METERED = ["id", "organization_id", "robot_id", "model_slug", "usage_from", "usage_id", "usage_until"] as const;
+
+/** The members of a deployment that metering needs. */
+export type MeteredDeployment = Pick<Tables["deployments"], (typeof METERED)[number]>;
 
 /**
- * Enters the running period of a deployment in the ledger, until now. A period without a second is not entered.
+ * Enters the running period of a deployment in the ledger, until now. A period shorter than a second is not entered.
  *
- * The caller holds the deployment's row, and writes down in the same transaction that the period does not run any more: the
- * row's `usage_id` is the key of the entry, so it is there once or not at all.
+ * The caller has locked the deployment's row, and ends or replaces the period in the same transaction. The row's `usage_id` is the key of
+ * the entry, so a period cannot be entered twice.
  *
  * @returns the end of the deployment's last period.
  */
@@ -30,15 +29,7 @@ export async function closePeriod(
   deployment: MeteredDeployment,
   now: UsageTime,
 ): Promise<string | null> {
-  const {
-    id,
-    organization_id: organizationId,
-    robot_id: robotId,
-    model_slug: modelSlug,
-    usage_from: usageFrom,
-    usage_id: usageId,
-    usage_until: usageUntil,
-  } = deployment;
+  const { usage_from: usageFrom, usage_id: usageId, usage_until: usageUntil } = deployment;
   if (usageFrom === null || usageId === null) return usageUntil;
   const end = periodEnd(usageFrom, now);
   const quantity = periodSeconds(usageFrom, end);
@@ -46,17 +37,17 @@ export async function closePeriod(
   const { name } = await transaction
     .selectFrom("robots")
     .select("name")
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", robotId)
+    .where("organization_id", "=", deployment.organization_id)
+    .where("id", "=", deployment.robot_id)
     .executeTakeFirstOrThrow();
   await transaction
     .insertInto("usage_records")
     .values({
       id: usageId,
-      organization_id: organizationId,
-      deployment_id: id,
+      organization_id: deployment.organization_id,
+      deployment_id: deployment.id,
       robot_name: name,
-      model_slug: modelSlug,
+      model_slug: deployment.model_slug,
       ...MEASURE,
       quantity,
       period_start: usageFrom,
@@ -67,7 +58,7 @@ export async function closePeriod(
   return end;
 }
 
-/** When the last period of a robot ended, of whichever deployment, but for ends after `latest`; null when it had none. */
+/** The end of a robot's last period, of any of its deployments, ignoring ends after `latest`; null without one. */
 export async function lastPeriodEnd(
   transaction: Transaction<Tables>,
   organizationId: string,
@@ -84,25 +75,14 @@ export async function lastPeriodEnd(
   return last?.until ?? null;
 }
 
-/** One period. While it runs it has no end yet, and its quantity is what it has come to so far. */
-export interface UsagePeriod {
-  readonly id: string;
-  readonly deployment_id: string;
-  readonly robot_name: string;
-  readonly model_slug: string;
-  readonly usage_type: string;
-  readonly sku: string;
-  /** In `unit`s. */
-  readonly quantity: number;
-  readonly unit: string;
-  readonly period_start: string;
+/** One period, with its quantity in `unit`s. A running one has no end, and its quantity until now. */
+export type UsagePeriod = Omit<Tables["usage_records"], "organization_id" | "period_end"> & {
   readonly period_end: string | null;
-  readonly created_at: string;
-}
+};
 
 /**
- * Periods of an organization as of now, oldest first. A period has its id from its beginning, so it keeps its
- * place, and shows once however the pages are cut, when it is entered in the ledger meanwhile.
+ * Periods of an organization as of now, oldest first. A period gets its id at its start, so it keeps its place in the list, and is listed
+ * once, also if it is entered in the ledger between two pages.
  */
 export async function listUsage(
   reader: Reader,
@@ -139,7 +119,7 @@ export async function listUsage(
     running = running.where("usage_id", ">", after);
   }
   if (rows !== null) {
-    // Each by its index, or a page would cost as much as the list.
+    // The limit in each part lets it use its index.
     entered = entered.orderBy("id").limit(rows);
     running = running.orderBy("usage_id").limit(rows);
   }
@@ -149,7 +129,6 @@ export async function listUsage(
     .unionAll(reader.selectFrom(running.as("running")).selectAll())
     .orderBy("id");
   const periods = await (rows === null ? both : both.limit(rows)).execute();
-  // A period that runs has come to its quantity so far.
   return periods.map((period) => {
     if (period.period_end !== null) return period;
     const quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));
@@ -159,14 +138,14 @@ export async function listUsage(
 
 const SUMMED = ["id", "robot_name", "model_slug", "period_start", "period_end", "quantity"] as const;
 
-/** A period as far as it is summed up. */
+/** The members of a period that sums need. */
 export type SummedPeriod = Pick<UsagePeriod, (typeof SUMMED)[number]>;
 
 /**
- * Periods in the ledger that are longer than `USUAL_PERIOD_S`, were named until `until` and ended after `since`, oldest first: what
- * a service that stood still for days entered when it was back.
+ * Periods in the ledger that are longer than `USUAL_PERIOD_S`, have an id up to `until` and ended after `since`, oldest first. A service
+ * enters them after an outage of days.
  *
- * @param since ISO 8601, as the ledger has it.
+ * @param since ISO 8601 with milliseconds.
  */
 export function listLongPeriods(
   reader: Reader,
@@ -179,7 +158,7 @@ export function listLongPeriods(
       .selectFrom("usage_records")
       .select(SUMMED)
       .where("organization_id", "=", organizationId)
-      // As the index has it, or it is not used.
+      // A literal, like in the partial index, which is not used otherwise.
       .where("quantity", ">", sql.lit(USUAL_PERIOD_S))
       .where("id", ">", after)
       .where("id", "<=", until)
@@ -190,20 +169,20 @@ export function listLongPeriods(
   );
 }
 
-/** When a period began: before a moment, or after it. */
+/** A condition on the start of a period. */
 export type Began = readonly [comparison: "<" | ">", moment: string];
 
-/** Periods cut in one transaction. */
+/** Maximum number of periods split in one transaction. */
 export const PERIODS_AT_A_TIME = 100;
 
-/** Deployments whose period still runs and began then, held until the transaction ends, but for those others hold. */
+/** Deployments with a running period that began then, locked until the transaction ends, without those that others have locked. */
 export function lockPeriods(
   transaction: Transaction<Tables>,
   [comparison, moment]: Began,
 ): Promise<readonly MeteredDeployment[]> {
   return transaction
     .selectFrom("deployments")
-    .select(["id", "organization_id", "robot_id", "model_slug", "usage_from", "usage_id", "usage_until"])
+    .select(METERED)
     .where("usage_from", comparison, moment)
     .orderBy("usage_from")
     .orderBy("id")

@@ -16,14 +16,14 @@ import type { Stretch } from "./sums.ts";
 import { createSums } from "./sums.ts";
 
 const DAY_MS = 86_400_000;
-/** Periods read at once: a local database answers before anyone else is let in, and a setup waits for several parts. */
+/** Periods per query. Queries of a local database block this process, so other requests wait for each. */
 const PART_ROWS = 500;
-/** A period of usual length is named when it is begun, which may be written down later, by a clock that is not quite another's: so much at most. */
+/** The time in the id of a period of usual length differs from its start by at most this, for reasons such as late writes and other clocks. */
 const NAMED_WITHIN_MS = 2 * DAY_MS;
-/** Summaries that wait for their turn: one of a large ledger takes seconds of a processor. */
+/** Maximum number of waiting summaries: one of a large ledger takes seconds of processor time. */
 export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
 
-/** `GET /v1/me/usage/summary`: what the ledger and the periods that run come to, one summary after the other. */
+/** `GET /v1/me/usage/summary`: sums of the ledger and the running periods. Summaries are computed one after the other. */
 export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<null, UsageSummaryQuery> {
   const queue = createFairQueue(WAITING_SUMMARIES_MAXIMUM);
 
@@ -32,13 +32,13 @@ export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<
     const stretch = stretchOf(query, now.at);
     if (stretch.untilMs <= stretch.sinceMs) return refuse("until", "until must be later than since", query.until);
     if (stretch.untilMs - stretch.sinceMs > USAGE_SUMMARY_DAYS.maximum * DAY_MS) {
-      return refuse("since", `a summary reaches over ${USAGE_SUMMARY_DAYS.maximum} days at most`, query.since);
+      return refuse("since", `a summary covers at most ${USAGE_SUMMARY_DAYS.maximum} days`, query.since);
     }
     const sums = createSums(query.by, stretch);
     for await (const periods of periodsWithin(store.reader, organizationId, stretch, now)) {
       for (const period of periods) sums.add(period);
       if (sums.count > USAGE_SUMS_MAXIMUM) {
-        return refuse("by", `this comes to more than ${USAGE_SUMS_MAXIMUM} sums; ask for a shorter time`, query.by);
+        return refuse("by", `there are more than ${USAGE_SUMS_MAXIMUM} sums; request a shorter time`, query.by);
       }
     }
     const items = sums.items();
@@ -54,12 +54,12 @@ export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<
     );
   }
 
-  return async ({ principal: { organization_id: organizationId }, query }) =>
+  return async ({ principal: { organizationId }, query }) =>
     (await queue.run(organizationId, () => summarize(organizationId, query))) ??
-    refuseUnavailable("Too many summaries of usage are waiting already");
+    refuseUnavailable("Too many summaries of usage are waiting");
 }
 
-/** Every period that reaches into a stretch, and some that do not; in parts, so that others are answered meanwhile. */
+/** All periods that overlap with the time range, and some that do not. In parts, so that other requests are answered in between. */
 async function* periodsWithin(
   reader: Reader,
   organizationId: string,
@@ -74,7 +74,7 @@ async function* periodsWithin(
   yield* inParts(first, last, (after) => listUsage(reader, organizationId, { after, rows }, now));
 }
 
-/** Reads on behind `after`, until there is no more or `last` is passed. */
+/** Reads after the id `after`, up to `last`. */
 async function* inParts(
   after: string,
   last: string,

@@ -4,7 +4,7 @@ import type { SummedPeriod } from "./queries.ts";
 const SECOND_MS = 1000;
 const DAY_MS = 86_400_000;
 
-/** From the first to the second, in milliseconds since the epoch, both whole seconds. */
+/** Milliseconds since the epoch, both at whole seconds. */
 export interface Stretch {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -12,7 +12,7 @@ export interface Stretch {
 
 type Sum = UsageSummary["items"][number];
 
-/** Sums up periods by what `by` names, as far as they lie within a stretch. */
+/** Sums of the parts of periods that are within a time range. */
 export interface Sums {
   add(period: Omit<SummedPeriod, "id">): void;
   readonly count: number;
@@ -31,7 +31,7 @@ export function createSums(by: UsageGrouping, { sinceMs, untilMs }: Stretch): Su
     quantity: number,
   ): void {
     const [robot, model] = [byRobot ? robotName : null, byModel ? modelSlug : null];
-    // No name has NUL in it, so that two of them never run together.
+    // Unambiguous, because names contain no NUL.
     const key = `${day ?? ""}\0${robot ?? ""}\0${model ?? ""}`;
     sums.set(key, { day, robot, model_slug: model, quantity: (sums.get(key)?.quantity ?? 0) + quantity });
   }
@@ -39,7 +39,7 @@ export function createSums(by: UsageGrouping, { sinceMs, untilMs }: Stretch): Su
   return {
     add(period) {
       const startMs = Date.parse(period.period_start);
-      // One that runs has come to its quantity so far.
+      // A running period has no end, but its quantity until now.
       const endMs = period.period_end === null ? startMs + period.quantity * SECOND_MS : Date.parse(period.period_end);
       const lastMs = Math.min(endMs, untilMs);
       for (let fromMs = Math.max(startMs, sinceMs); fromMs < lastMs;) {

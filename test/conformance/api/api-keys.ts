@@ -1,14 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
-import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
-import { register } from "./robots.ts";
-import type { ItOnce, Target } from "./target.ts";
+import { GENERAL_SCOPES } from "../../../src/api/wire/scopes.ts";
+import { register } from "./registering.ts";
+import type { Tests } from "./tests.ts";
 import { soon } from "./waiting.ts";
 
-export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
+export function apiKeysConformance({ target, it, itOnce }: Tests): void {
   describe("API keys", () => {
-    it("create shows the key once, and it works at once", async () => {
-      const client = await target().organization();
+    it("create shows the key once, and it works at once", async ({ client }) => {
       const created = await client.call("createApiKey", { body: { label: "line 1 🤖" } });
       expect(created).toMatchObject({ label: "line 1 🤖", scopes: null, expires_at: null });
       expect(created.api_key.length).toBeLessThanOrEqual(40);
@@ -18,8 +17,7 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
       expect(JSON.stringify([[...headers], body])).not.toContain(created.api_key.slice(0, 20));
     });
 
-    it("list shows every key, revoked ones too, oldest first", async () => {
-      const client = await target().organization();
+    it("list shows every key, revoked ones too, oldest first", async ({ client }) => {
       const first = await client.call("createApiKey", { body: { label: "b" } });
       const second = await client.call("createApiKey", { body: { label: "a", scopes: ["robots:setup"] } });
       await client.call("revokeApiKey", { path: { key_id: first.id } });
@@ -30,16 +28,14 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
       ]);
     });
 
-    it("two keys may have one label", async () => {
-      const client = await target().organization();
+    it("two keys may have one label", async ({ client }) => {
       const first = await client.call("createApiKey", { body: { label: "same" } });
       const second = await client.call("createApiKey", { body: { label: "same" } });
       expect(second.id).not.toBe(first.id);
       expect(second.api_key).not.toBe(first.api_key);
     });
 
-    it("revoke is effective with the next request, wherever it goes, and says the same again", async () => {
-      const client = await target().organization();
+    it("revoke is effective with the next request, wherever it goes, and says the same again", async ({ client }) => {
       const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
       const other = client.as(apiKey);
       for (let round = 0; round < 4; round += 1) await other.call("listRobots");
@@ -51,8 +47,7 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
       expect((await client.call("revokeApiKey", { path: { key_id: id } })).revoked_at).toBe(revoked.revoked_at);
     });
 
-    it("a key may revoke itself, once", async () => {
-      const client = await target().organization();
+    it("a key may revoke itself, once", async ({ client }) => {
       const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
       await client.as(apiKey).call("revokeApiKey", { path: { key_id: id } });
       await client.as(apiKey).refused("Unauthorized", "revokeApiKey", { path: { key_id: id } });
@@ -80,16 +75,14 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
       await client.invalid([["body", member, ...rest]], "createApiKey", { body });
     });
 
-    it("the label may be empty, and is never anything but text", async () => {
-      const client = await target().organization();
+    it("the label may be empty, and is never anything but text", async ({ client }) => {
       for (const label of ["", "<b>", "\r\nset-cookie: a=b", '"}', "\u202e"]) {
         const { headers, body } = await client.send("createApiKey", { body: { label } });
         expect([body, headers.get("set-cookie")]).toMatchObject([{ label }, null]);
       }
     });
 
-    it("a key with an expiry works until then, and is refused after", async () => {
-      const client = await target().organization();
+    it("a key with an expiry works until then, and is refused after", async ({ client }) => {
       for (let lifetimeMs = 1500; ; lifetimeMs *= 2) {
         const expiresAt = new Date(Date.now() + lifetimeMs).toISOString();
         const created = await client.call("createApiKey", { body: { label: "k", expires_at: expiresAt } });
@@ -105,28 +98,25 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
       }
     });
 
-    it("expires_at with an offset is the same moment", async () => {
-      const client = await target().organization();
+    it("expires_at with an offset is the same moment", async ({ client }) => {
       const body = { label: "k", expires_at: "2098-01-01T01:30:00+01:30" };
       expect((await client.call("createApiKey", { body })).expires_at).toBe("2098-01-01T00:00:00.000Z");
     });
 
-    it("a restricted key makes no key that may do more than itself", async () => {
-      const client = await target().organization();
+    it("a restricted key makes no key that may do more than itself", async ({ client }) => {
       const { api_key: apiKey } = await client.call("createApiKey", {
         body: { label: "k", scopes: ["api-keys:write", "robots:setup"] },
       });
       const restricted = client.as(apiKey);
       const made = await restricted.call("createApiKey", { body: { label: "l", scopes: ["robots:setup"] } });
       await register(client.as(made.api_key), ["r1"]);
-      for (const scopes of [undefined, null, ["robots:read"], [...API_KEY_SCOPES]]) {
+      for (const scopes of [undefined, null, ["robots:read"], [...GENERAL_SCOPES]]) {
         const { status } = await restricted.send("createApiKey", { body: { label: "l", scopes } });
         expect(status).toBeOneOf([403, 422]);
       }
     });
 
-    it("last_used_at tells, in time, that a key is used", async () => {
-      const client = await target().organization();
+    it("last_used_at tells, in time, that a key is used", async ({ client }) => {
       const { id, last_used_at: lastUsedAt } = await client
         .call("createApiKey", { body: { label: "k" } })
         .then(async (created) => {

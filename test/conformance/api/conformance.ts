@@ -4,21 +4,32 @@
  * It knows nothing of the service but its address: one process or several replicas, on one database or another, must give
  * the same answers. A file of test/conformance runs it on each.
  */
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
 
 import { apiKeysConformance } from "./api-keys.ts";
 import { credentialsConformance } from "./credentials.ts";
 import { deploymentsConformance } from "./deployments.ts";
 import { detailsConformance } from "./details.ts";
+import { fleetDetailsConformance } from "./fleet-details.ts";
+import { fleetStatesConformance } from "./fleet-states.ts";
+import { allowedKeysConformance } from "./enrolments/allowed.ts";
+import { bulkEnrolmentsConformance } from "./enrolments/bulk.ts";
+import { enrolmentsConformance } from "./enrolments/enrolments.ts";
+import { enrolmentStartsConformance } from "./enrolments/starts.ts";
 import { fleetsConformance } from "./fleets.ts";
+import { followingConformance } from "./following.ts";
 import { isolationConformance } from "./isolation.ts";
+import { lifeCycleConformance } from "./life-cycle.ts";
 import { loginsConformance } from "./logins.ts";
 import { modelsConformance } from "./models.ts";
 import { pagingConformance } from "./paging.ts";
 import { readinessConformance } from "./readiness.ts";
+import { removalConformance } from "./removal.ts";
 import { robotsConformance } from "./robots.ts";
-import type { ItOnce, Target } from "./target.ts";
+import type { Target } from "./target.ts";
+import { testsOf } from "./tests.ts";
 import { usageConformance } from "./usage.ts";
+import { webhooksConformance } from "./webhooks.ts";
 
 const PARTS = [
   credentialsConformance,
@@ -26,21 +37,31 @@ const PARTS = [
   modelsConformance,
   apiKeysConformance,
   fleetsConformance,
+  fleetStatesConformance,
   readinessConformance,
+  fleetDetailsConformance,
+  followingConformance,
   detailsConformance,
   deploymentsConformance,
   usageConformance,
   loginsConformance,
+  enrolmentsConformance,
+  bulkEnrolmentsConformance,
+  enrolmentStartsConformance,
+  allowedKeysConformance,
+  webhooksConformance,
   pagingConformance,
   isolationConformance,
+  lifeCycleConformance,
+  removalConformance,
 ];
 
 /**
  * Every rule of the API, on a service started for it.
  *
- * @param itOnce defines the tests that show the same on every service: of what is refused before the store is asked, and of bounds.
+ * @param isFirst whether this holds what shows the same on every service, too: what is refused before the store is asked, and bounds.
  */
-export function apiConformance(what: string, start: () => Promise<Target>, itOnce: ItOnce = it): void {
+export function apiConformance(what: string, start: () => Promise<Target>, isFirst = true): void {
   // Each test has an organization, and models that are switched off and on, of its own. Side by side they wait for the tasks together.
   describe.concurrent(`the API on ${what}`, () => {
     let running: Target | undefined;
@@ -52,6 +73,7 @@ export function apiConformance(what: string, start: () => Promise<Target>, itOnc
       if (running === undefined) throw new Error("The service did not start");
       return running;
     };
-    for (const part of PARTS) part(target, itOnce);
+    const it = testsOf(target);
+    for (const part of PARTS) part({ target, it, itOnce: it.skipIf(!isFirst) });
   });
 }

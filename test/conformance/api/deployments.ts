@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
 import { DEAD, OTHER_REGION, PICKY, REGION, SHAKY, STEADY } from "./catalog.ts";
 import type { Client, Loc } from "./client.ts";
-import { register } from "./robots.ts";
-import type { ItOnce, Target } from "./target.ts";
+import { register } from "./registering.ts";
+import type { Tests } from "./tests.ts";
 import type { DeploymentView } from "./views.ts";
 import { soon } from "./waiting.ts";
 
@@ -24,10 +24,9 @@ async function deploy(client: Client, robot: string, model: string = STEADY.slug
   return client.call("createDeployment", { body: { model, robot } });
 }
 
-export function deploymentsConformance(target: () => Target, itOnce: ItOnce): void {
+export function deploymentsConformance({ target, it, itOnce }: Tests): void {
   describe("deployments", () => {
-    it("create, and it becomes active; three places answer the same", async () => {
-      const client = await target().organization();
+    it("create, and it becomes active; three places answer the same", async ({ client }) => {
       const [robot] = await register(client, ["r1"]);
       const created = await deploy(client, "r1");
       expect(created).toMatchObject({
@@ -49,8 +48,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       expect(await client.call("listDeployments")).toEqual({ items: [active] });
     });
 
-    it("create takes a checkpoint, and the id of a robot", async () => {
-      const client = await target().organization();
+    it("create takes a checkpoint, and the id of a robot", async ({ client }) => {
       const [robot] = await register(client, ["r1"], { region: OTHER_REGION });
       const created = await deploy(client, robot?.id ?? "", STEADY.oldest);
       expect(created).toMatchObject({
@@ -61,15 +59,13 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       });
     });
 
-    it("one is active at once where the endpoint is known to be healthy", async () => {
-      const client = await target().organization();
+    it("one is active at once where the endpoint is known to be healthy", async ({ client }) => {
       await register(client, ["r1", "r2"]);
       await untilDeployment(client, await deploy(client, "r1"), { status: "active" });
       expect((await deploy(client, "r2")).status).toBe("active");
     });
 
-    it("another model for the robot retires the first", async () => {
-      const client = await target().organization();
+    it("another model for the robot retires the first", async ({ client }) => {
       await register(client, ["r1"]);
       const first = await deploy(client, "r1");
       const second = await deploy(client, "r1", PICKY.slug);
@@ -82,8 +78,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       expect(items.map(({ id }) => id)).toEqual([first.id, second.id]);
     });
 
-    it("many at once for one robot leave one current", async () => {
-      const client = await target().organization();
+    it("many at once for one robot leave one current", async ({ client }) => {
       await register(client, ["r1"]);
       const models = [STEADY.slug, STEADY.oldest, PICKY.slug];
       const sent = Array.from({ length: 9 }, (_, index) => deploy(client, "r1", models[index % models.length]));
@@ -93,8 +88,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       expect(items.filter(({ status }) => status !== "retired")).toHaveLength(1);
     });
 
-    it("retire, again and again: the record, with the time of the first", async () => {
-      const client = await target().organization();
+    it("retire, again and again: the record, with the time of the first", async ({ client }) => {
       await register(client, ["r1"]);
       const created = await deploy(client, "r1");
       const path = { deployment_id: created.id };
@@ -126,8 +120,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       ["very long names", { model: "x".repeat(257), robot: "x".repeat(257) }, [["model"], ["robot"]]],
     ])("create refuses %s", refuse);
 
-    it("one prepares while its endpoint does not answer", async () => {
-      const client = await target().organization();
+    it("one prepares while its endpoint does not answer", async ({ client }) => {
       await register(client, ["r1"]);
       const created = await deploy(client, "r1", DEAD.slug);
       expect(created).toMatchObject({ status: "preparing", activated_at: null, active_generation_id: null });
@@ -136,8 +129,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       await untilDeployment(client, created, { status: "preparing" });
     });
 
-    it("a robot the model cannot drive, or without an endpoint near, never becomes active", async () => {
-      const client = await target().organization();
+    it("a robot the model cannot drive, or without an endpoint near, never becomes active", async ({ client }) => {
       await register(client, ["wheels"], { robot_type_id: "wheelbarrow" });
       await register(client, ["far"], { region: "moon" });
       for (const [robot, model] of [
@@ -150,8 +142,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       }
     });
 
-    it("one whose endpoint fails has failed, and is active again when it recovers", async () => {
-      const client = await target().organization();
+    it("one whose endpoint fails has failed, and is active again when it recovers", async ({ client }) => {
       await register(client, ["r1"]);
       const active = await untilDeployment(client, await deploy(client, "r1", SHAKY.slug), { status: "active" });
       target().inference.fail(SHAKY.endpoint);
@@ -164,8 +155,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       });
     });
 
-    it("a robot that registers again elsewhere is served from there", async () => {
-      const client = await target().organization();
+    it("a robot that registers again elsewhere is served from there", async ({ client }) => {
       await register(client, ["r1"]);
       const active = await untilDeployment(client, await deploy(client, "r1"), { status: "active" });
       await register(client, ["r1"], { region: OTHER_REGION });

@@ -1,9 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
-import { COLD, DEAD, OTHER_REGION, PICKY, ROBOT_TYPE, STEADY } from "./catalog.ts";
+import { OTHER_REGION, ROBOT_TYPE, STEADY } from "./catalog.ts";
 import type { Client, Loc } from "./client.ts";
-import { register, setupOf } from "./robots.ts";
-import type { ItOnce, Target } from "./target.ts";
+import { register, setupOf } from "./registering.ts";
+import type { Target } from "./target.ts";
+import type { Tests } from "./tests.ts";
 import type { FleetView } from "./views.ts";
 import { soon } from "./waiting.ts";
 
@@ -19,11 +20,6 @@ export function fleetOf(name: string, rest: Members = {}) {
     readiness_mode: "always_ready",
     ...rest,
   };
-}
-
-/** The same, and both may be active at once. */
-function fleetOfBoth(name: string, rest: Members = {}) {
-  return fleetOf(name, { peak_active_robots: 2, ...rest });
 }
 
 /** An organization with the robots r1 and r2. */
@@ -42,14 +38,30 @@ export async function untilFleet(client: Client, { id }: FleetView, expected: ob
   });
 }
 
+export function createFleet(client: Client, name: string, rest: Members = {}): Promise<FleetView> {
+  return client.call("createFleet", { body: fleetOf(name, rest) });
+}
+
+/** The same, and both robots may be active at once. */
+export function createFleetOfBoth(client: Client, name: string, rest: Members = {}): Promise<FleetView> {
+  return createFleet(client, name, { peak_active_robots: 2, ...rest });
+}
+
+export async function readyFleet(client: Client, name: string, rest: Members = {}): Promise<FleetView> {
+  return untilFleet(client, await createFleet(client, name, rest), { status: "ready" });
+}
+
+export function updateFleet(client: Client, { id }: FleetView, subject: string): Promise<FleetView> {
+  return client.call("updateFleetModel", { path: { fleet_id: id }, body: { subject } });
+}
+
 export const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 export const windowOf = (from: number, to: number) => ({ starts_at: inHours(from), ends_at: inHours(to) });
 
-export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
+export function fleetsConformance({ target, it, itOnce }: Tests): void {
   describe("fleets", () => {
-    it("create answers the view that get and list answer", async () => {
-      const client = await withRobots(target());
-      const created = await client.call("createFleet", { body: fleetOfBoth("line 1 🤖") });
+    it("create answers the view that get and list answer", async ({ equipped: client }) => {
+      const created = await createFleetOfBoth(client, "line 1 🤖");
       expect(created).toMatchObject({
         name: "line 1 🤖",
         subject: STEADY.slug,
@@ -71,27 +83,22 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
       expect(await client.call("listFleets")).toEqual([ready]);
     });
 
-    it("list: oldest first", async () => {
-      const client = await withRobots(target());
-      for (const name of ["c", "a", "b"]) await client.call("createFleet", { body: fleetOf(name) });
+    it("list: oldest first", async ({ equipped: client }) => {
+      for (const name of ["c", "a", "b"]) await createFleet(client, name);
       expect((await client.call("listFleets")).map(({ name }) => name)).toEqual(["c", "a", "b"]);
     });
 
-    it("create takes names and ids, of one fleet or several", async () => {
-      const client = await target().organization();
+    it("create takes names and ids, of one fleet or several", async ({ client }) => {
       const [first, second] = await register(client, ["r1", "r2"]);
       const robots = [first?.name, second?.id];
       for (const name of ["f1", "f2"]) {
-        const created = await client.call("createFleet", { body: fleetOf(name, { selection: { robots } }) });
+        const created = await createFleet(client, name, { selection: { robots } });
         expect(created.robots.registered).toBe(2);
       }
     });
 
-    it("create takes a checkpoint as a subject, and shows what was written", async () => {
-      const client = await withRobots(target());
-      const { subject, active_model: activeModel } = await client.call("createFleet", {
-        body: fleetOf("f", { subject: STEADY.oldest }),
-      });
+    it("create takes a checkpoint as a subject, and shows what was written", async ({ equipped: client }) => {
+      const { subject, active_model: activeModel } = await createFleet(client, "f", { subject: STEADY.oldest });
       expect([subject, activeModel?.subject]).toEqual([STEADY.oldest, STEADY.oldest]);
     });
 
@@ -117,8 +124,7 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
       expect((await client.call("createFleet", { body })).robots.registered).toBe(members);
     });
 
-    it("a selector with a label called as a part of JavaScript takes those that have it", async () => {
-      const client = await target().organization();
+    it("a selector with a label called as a part of JavaScript takes those that have it", async ({ client }) => {
       await register(client, ["r1"]);
       const setup = JSON.stringify(setupOf("r2")).slice(0, -1);
       await client.call("setupRobot", { body: `${setup},"labels":{"__proto__":"x"}}` });
@@ -168,8 +174,7 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
       ],
     ])("create refuses %s", refuseSelection);
 
-    it("create refuses one robot under its name and its id", async () => {
-      const client = await target().organization();
+    it("create refuses one robot under its name and its id", async ({ client }) => {
       const [robot] = await register(client, ["r1"]);
       const body = fleetOf("f", { selection: { robots: ["r1", robot?.id] } });
       await client.invalid([["body", "selection", "robots", 1]], "createFleet", { body });
@@ -230,8 +235,7 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
       ],
     ])("create refuses %s", refuse);
 
-    it("create takes 366 windows that follow each other, in any order", async () => {
-      const client = await withRobots(target());
+    it("create takes 366 windows that follow each other, in any order", async ({ equipped: client }) => {
       const operatingWindows = Array.from({ length: 366 }, (_, index) => windowOf(index, index + 1)).toReversed();
       const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: operatingWindows });
       expect(await client.call("createFleet", { body })).toMatchObject({ readiness_mode: "scheduled" });
@@ -240,185 +244,17 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
       });
     });
 
-    it("create refuses a name that is taken, and takes it in another organization", async () => {
-      const client = await withRobots(target());
-      await client.call("createFleet", { body: fleetOf("f") });
+    it("create refuses a name that is taken, and takes it in another organization", async ({ equipped: client }) => {
+      await createFleet(client, "f");
       expect(await client.refused("Conflict", "createFleet", { body: fleetOf("f") })).toContain("f");
       await (await withRobots(target())).call("createFleet", { body: fleetOf("f") });
     });
 
-    it("create of one name many times at once makes one fleet", async () => {
-      const client = await withRobots(target());
+    it("create of one name many times at once makes one fleet", async ({ equipped: client }) => {
       const sent = Array.from({ length: 10 }, () => client.send("createFleet", { body: fleetOf("f") }));
       const statuses = (await Promise.all(sent)).map(({ status }) => status);
       expect(statuses.sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);
       expect(await client.call("listFleets")).toHaveLength(1);
-    });
-
-    it("the members are those of the moment it was created", async () => {
-      const client = await target().organization();
-      await register(client, ["r1", "r2"], { site: "lab" });
-      const body = fleetOfBoth("f", { selection: { selector: { site: "lab" } } });
-      const fleet = await client.call("createFleet", { body });
-      await register(client, ["r3"], { site: "lab" });
-      await register(client, ["r1"], { site: "elsewhere", labels: { moved: "yes" } });
-      expect(await untilFleet(client, fleet, { status: "ready" })).toMatchObject({
-        robots: { registered: 2, ready: 2 },
-      });
-    });
-
-    it("a fleet whose endpoint never answered is preparing, and its robots wait", async () => {
-      const client = await withRobots(target());
-      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: DEAD.slug }) });
-      const before = target().inference.probes(DEAD.endpoint);
-      await soon(async () => expect(target().inference.probes(DEAD.endpoint)).toBeGreaterThan(before + 2));
-      expect(await client.call("getFleet", { path: { fleet_id: fleet.id } })).toMatchObject({
-        status: "preparing",
-        blocker: null,
-        robots: { waiting: 2 },
-        active_model: { status: "preparing" },
-      });
-    });
-
-    it("a fleet of robots its model cannot drive is blocked, and says by what", async () => {
-      const client = await target().organization();
-      await register(client, ["r1", "r2"], { robot_type_id: "wheelbarrow" });
-      const fleet = await client.call("createFleet", { body: fleetOfBoth("f", { subject: PICKY.slug }) });
-      expect(fleet).toMatchObject({ status: "blocked", robots: { blocked: 2 }, active_model: { status: "blocked" } });
-      expect(fleet.blocker).toContain(ROBOT_TYPE);
-      await register(client, ["r1", "r2"]);
-      await untilFleet(client, fleet, { status: "ready", blocker: null, robots: { ready: 2, blocked: 0 } });
-    });
-
-    it("a fleet where no endpoint is near is blocked", async () => {
-      const client = await target().organization();
-      await register(client, ["r1", "r2"], { region: "moon" });
-      const fleet = await client.call("createFleet", { body: fleetOf("f") });
-      expect(fleet).toMatchObject({ status: "blocked", robots: { blocked: 2 } });
-      expect(fleet.blocker).toContain("moon");
-    });
-
-    it("a fleet is degraded while some of its robots are blocked", async () => {
-      const client = await withRobots(target());
-      await register(client, ["r2"], { robot_type_id: "wheelbarrow" });
-      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: PICKY.slug }) });
-      await untilFleet(client, fleet, { status: "degraded", blocker: null, robots: { ready: 1, blocked: 1 } });
-    });
-
-    it("a scheduled fleet outside its windows is preparing, and estimates when not", async () => {
-      const client = await withRobots(target());
-      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: [windowOf(5, 6)] });
-      const { status, robots, readiness_estimate: readinessEstimate } = await client.call("createFleet", { body });
-      expect([status, robots]).toEqual(["preparing", { registered: 2, ready: 0, active: 0, waiting: 2, blocked: 0 }]);
-      if (readinessEstimate !== null) {
-        expect(readinessEstimate.lower_seconds).toBeGreaterThan(4.9 * 3600);
-        expect(readinessEstimate.lower_seconds).toBeLessThanOrEqual(5 * 3600);
-      }
-    });
-
-    it("a scheduled fleet within a window is ready", async () => {
-      const client = await withRobots(target());
-      const operatingWindows = [windowOf(-2, -1), windowOf(-0.5, 1)];
-      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: operatingWindows });
-      await untilFleet(client, await client.call("createFleet", { body }), { status: "ready" });
-    });
-
-    it("a robot that serves is active, the others wait where the peak is reached", async () => {
-      const client = await withRobots(target());
-      const fleet = await client.call("createFleet", { body: fleetOf("f") });
-      await untilFleet(client, fleet, { status: "ready", robots: { registered: 2, active: 0, ready: 1, waiting: 1 } });
-      const deployment = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
-      await untilFleet(client, fleet, { robots: { registered: 2, active: 1, ready: 0, waiting: 1 } });
-      await client.call("retireDeployment", { path: { deployment_id: deployment.id } });
-      await untilFleet(client, fleet, { robots: { registered: 2, active: 0, ready: 1, waiting: 1 } });
-    });
-
-    it("a model update replaces the model once its endpoints are healthy", async () => {
-      const client = await withRobots(target());
-      const created = await client.call("createFleet", { body: fleetOf("f", { subject: STEADY.oldest }) });
-      const before = await untilFleet(client, created, { status: "ready" });
-      const path = { fleet_id: before.id };
-      const asked = await client.call("updateFleetModel", { path, body: { subject: STEADY.slug, more: 1 } });
-      expect(asked).toMatchObject({
-        active_model: before.active_model,
-        update: { subject: STEADY.slug, blocker: null },
-      });
-      const after = await untilFleet(client, before, { status: "ready", subject: STEADY.slug, update: null });
-      expect(after.active_model).toEqual({
-        subject: STEADY.slug,
-        generation_id: asked.update?.generation_id,
-        status: "active",
-      });
-    });
-
-    it("an update that cannot be prepared leaves the old model serving", async () => {
-      const client = await withRobots(target());
-      const before = await untilFleet(client, await client.call("createFleet", { body: fleetOf("f") }), {
-        status: "ready",
-      });
-      const path = { fleet_id: before.id };
-      const { update } = await client.call("updateFleetModel", { path, body: { subject: DEAD.slug } });
-      const later = await untilFleet(client, before, { update: { ...update, status: "preparing" } });
-      expect(later).toMatchObject({ status: "ready", active_model: before.active_model, robots: before.robots });
-    });
-
-    it("an update that would block a robot is blocked, and says by what", async () => {
-      const client = await target().organization();
-      await register(client, ["r1", "r2"], { robot_type_id: "wheelbarrow" });
-      const before = await untilFleet(client, await client.call("createFleet", { body: fleetOf("f") }), {
-        status: "ready",
-      });
-      const path = { fleet_id: before.id };
-      const { update } = await client.call("updateFleetModel", { path, body: { subject: PICKY.slug } });
-      expect(update).toMatchObject({ status: "blocked", blocker: expect.stringContaining(ROBOT_TYPE) });
-      expect(await client.call("getFleet", { path })).toMatchObject({ status: "ready", blocker: null });
-    });
-
-    it("a newer update supersedes the one that waits, and one to what is active cancels it", async () => {
-      const client = await withRobots(target());
-      const before = await untilFleet(client, await client.call("createFleet", { body: fleetOf("f") }), {
-        status: "ready",
-      });
-      const path = { fleet_id: before.id };
-      const first = await client.call("updateFleetModel", { path, body: { subject: DEAD.slug } });
-      const again = await client.call("updateFleetModel", { path, body: { subject: DEAD.slug } });
-      expect(again.update?.generation_id).toBe(first.update?.generation_id);
-      const second = await client.call("updateFleetModel", { path, body: { subject: COLD.slug } });
-      expect(second.update).toMatchObject({ subject: COLD.slug });
-      expect(second.update?.generation_id).not.toBe(first.update?.generation_id);
-      const back = await client.call("updateFleetModel", { path, body: { subject: STEADY.slug } });
-      expect(back).toMatchObject({ active_model: before.active_model, update: null });
-    });
-
-    it("the subject it has is no update, under its other name too", async () => {
-      const client = await withRobots(target());
-      const before = await untilFleet(client, await client.call("createFleet", { body: fleetOf("f") }), {
-        status: "ready",
-      });
-      for (const subject of [STEADY.slug, STEADY.newest]) {
-        const { active_model: activeModel, update } = await client.call("updateFleetModel", {
-          path: { fleet_id: before.id },
-          body: { subject },
-        });
-        expect([activeModel?.generation_id, update]).toEqual([before.active_model?.generation_id, null]);
-      }
-    });
-
-    it("an update looks at the body, then for the fleet, then for the subject", async () => {
-      const client = await withRobots(target());
-      const { id } = await client.call("createFleet", { body: fleetOf("f") });
-      const nobody = { fleet_id: "fleet_00000000000000000000000000" };
-      const subject = [["body", "subject"]];
-      await client.invalid(subject, "updateFleetModel", { path: nobody, body: {} });
-      await client.refused("NotFound", "updateFleetModel", { path: nobody, body: { subject: "no-such-model" } });
-      await client.invalid(subject, "updateFleetModel", { path: { fleet_id: id }, body: { subject: "no-such-model" } });
-      await client.invalid(subject, "updateFleetModel", { path: { fleet_id: id }, body: { subject: "" } });
-    });
-
-    it("the name of a fleet is not its id", async () => {
-      const client = await withRobots(target());
-      await client.call("createFleet", { body: fleetOf("f") });
-      await client.refused("NotFound", "getFleet", { path: { fleet_id: "f" } });
     });
   });
 }

@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect } from "vitest";
 
 import { STEADY } from "./catalog.ts";
 import type { Client, Loc, Name, Sent } from "./client.ts";
-import { fleetOf } from "./fleets.ts";
-import { register } from "./robots.ts";
-import type { Target } from "./target.ts";
+import { createFleet, fleetOf } from "./fleets.ts";
+import { register } from "./registering.ts";
+import type { Tests } from "./tests.ts";
 
 /** Everything one organization has. */
 interface Belongings {
@@ -16,7 +16,7 @@ interface Belongings {
 
 async function settle(client: Client): Promise<Belongings> {
   const [robot] = await register(client, ["r1", "r2"], { site: "secret-site", labels: { team: "secret-team" } });
-  const fleet = await client.call("createFleet", { body: fleetOf("secret-fleet") });
+  const fleet = await createFleet(client, "secret-fleet");
   const deployment = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
   const key = await client.call("createApiKey", { body: { label: "secret-label" } });
   return { robot_id: robot?.id ?? "", fleet_id: fleet.id, deployment_id: deployment.id, key_id: key.id };
@@ -24,7 +24,7 @@ async function settle(client: Client): Promise<Belongings> {
 
 const VERIFIER = "i".repeat(40);
 
-export function isolationConformance(target: () => Target): void {
+export function isolationConformance({ target, it }: Tests): void {
   // One after the other: they look at what the owner sees before and after.
   describe("organizations see nothing of each other", { concurrent: false }, () => {
     let owner: Client;
@@ -59,6 +59,11 @@ export function isolationConformance(target: () => Target): void {
       ["getRegistration", () => ({ path: { robot: "r1" } })],
       ["getRobotHistory", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
       ["getRobotHistory", () => ({ path: { robot: "r1" } })],
+      ["removeRobot", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
+      ["removeRobot", () => ({ path: { robot: "r1" } })],
+      ["renameRobot", ({ robot_id: robotId }) => ({ path: { robot: robotId }, body: { name: "r9" } })],
+      ["renameRobot", () => ({ path: { robot: "r1" }, body: { name: "r9" } })],
+      ["removeFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
       ["getFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
       ["getFleetDetails", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
       [

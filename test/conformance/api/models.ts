@@ -1,13 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
 import { OTHER_REGION, PICKY, REGION, STEADY } from "./catalog.ts";
 import { LONG, shown } from "./robots.ts";
-import type { Target } from "./target.ts";
+import type { Tests } from "./tests.ts";
 
-export function modelsConformance(target: () => Target): void {
+export function modelsConformance({ target, it }: Tests): void {
   describe("models", () => {
-    it("get: the record, without the addresses of its endpoints", async () => {
-      const client = await target().organization();
+    it("get: the record, without the addresses of its endpoints", async ({ client }) => {
       const model = await client.call("getModel", { path: { slug: STEADY.slug } });
       expect(model).toMatchObject({
         slug: STEADY.slug,
@@ -26,8 +25,7 @@ export function modelsConformance(target: () => Target): void {
       expect(JSON.stringify(model)).not.toContain("127.0.0.1");
     });
 
-    it("list: what get says of each", async () => {
-      const client = await target().organization();
+    it("list: what get says of each", async ({ client }) => {
       const { models } = await client.call("listModels");
       expect(models.map(({ slug }) => slug)).toContain(PICKY.slug);
       for (const model of models) {

@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
 import { STEADY } from "./catalog.ts";
 import type { Answered, Client, Name } from "./client.ts";
 import { allOperations } from "./client.ts";
-import { register } from "./robots.ts";
-import type { ItOnce, Target } from "./target.ts";
+import { register } from "./registering.ts";
+import type { Tests } from "./tests.ts";
 import { answers } from "./views.ts";
 import { soon } from "./waiting.ts";
 
@@ -51,10 +51,9 @@ const LISTS: readonly List[] = [
   },
 ];
 
-export function pagingConformance(target: () => Target, itOnce: ItOnce): void {
+export function pagingConformance({ target, it, itOnce }: Tests): void {
   describe.each(LISTS)("pages of $name", ({ name, fill }) => {
-    it("are together what the list is without them", async () => {
-      const client = await target().organization();
+    it("are together what the list is without them", async ({ client }) => {
       await fill(client);
       const whole = itemsOf(await client.send(name), name);
       expect(whole).toHaveLength(COUNT);
@@ -67,8 +66,7 @@ export function pagingConformance(target: () => Target, itOnce: ItOnce): void {
       }
     });
 
-    it("keep the query a client sent, and go on after what was added meanwhile", async () => {
-      const client = await target().organization();
+    it("keep the query a client sent, and go on after what was added meanwhile", async ({ client }) => {
       await fill(client);
       const first = await get(client, `${allOperations[name].path}?limit=2&note=a%26b`);
       expect(linkOf(first)).toMatch(/[?&]note=a%26b(?:&|$)/);
@@ -95,8 +93,7 @@ export function pagingConformance(target: () => Target, itOnce: ItOnce): void {
       expect([status, body]).toMatchObject([422, { detail: [{ loc: ["query", loc] }] }]);
     });
 
-    it("refuse a cursor of another list", async () => {
-      const client = await target().organization();
+    it("refuse a cursor of another list", async ({ client }) => {
       const other = name === "listRobots" ? "listApiKeys" : "listRobots";
       await register(client, ["a", "b"]);
       await client.call("createApiKey", { body: { label: "b" } });
@@ -106,8 +103,7 @@ export function pagingConformance(target: () => Target, itOnce: ItOnce): void {
       await client.invalid([["query", "cursor"]], name, { query: { cursor } });
     });
 
-    it("ignore query parameters they do not know", async () => {
-      const client = await target().organization();
+    it("ignore query parameters they do not know", async ({ client }) => {
       const { status } = await get(client, `${allOperations[name].path}?offset=3&__proto__=1`);
       expect(status).toBe(200);
     });

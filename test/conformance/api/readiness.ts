@@ -1,30 +1,25 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
 import { IDLE, LOSSY, OTHER_REGION, ROBOT_TYPE, WALKED, WARMING } from "./catalog.ts";
-import { fleetOf, untilFleet } from "./fleets.ts";
-import { register } from "./robots.ts";
-import type { Target } from "./target.ts";
+import { createFleet, untilFleet, updateFleet } from "./fleets.ts";
+import { register } from "./registering.ts";
+import type { Tests } from "./tests.ts";
 import { soon } from "./waiting.ts";
 
-export function readinessConformance(target: () => Target): void {
+export function readinessConformance({ target, it }: Tests): void {
   describe("readiness", () => {
-    it("the life of a fleet: ready, degraded and back, updated, blocked", async () => {
-      const client = await target().organization();
+    it("the life of a fleet: ready, degraded and back, updated, blocked", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1"]);
       await register(client, ["r2"], { region: OTHER_REGION });
-      const created = await client.call("createFleet", {
-        body: fleetOf("f", { subject: WALKED.slug, peak_active_robots: 2 }),
-      });
+      const created = await createFleet(client, "f", { subject: WALKED.slug, peak_active_robots: 2 });
       await untilFleet(client, created, { status: "ready", robots: { ready: 2 } });
 
       inference.fail("walked-1-eu");
       await untilFleet(client, created, { status: "degraded", blocker: null, robots: { ready: 1, waiting: 1 } });
       inference.heal("walked-1-eu");
       const healed = await untilFleet(client, created, { status: "ready", robots: { ready: 2 } });
-
-      const path = { fleet_id: created.id };
-      const { update } = await client.call("updateFleetModel", { path, body: { subject: WALKED.second } });
+      const { update } = await updateFleet(client, created, WALKED.second);
       const updated = await untilFleet(client, created, { status: "ready", subject: WALKED.second, update: null });
       expect(updated.active_model?.generation_id).toBe(update?.generation_id);
       expect(updated.active_model?.generation_id).not.toBe(healed.active_model?.generation_id);
@@ -36,11 +31,10 @@ export function readinessConformance(target: () => Target): void {
       expect(blocked.blocker).toContain(ROBOT_TYPE);
     });
 
-    it("one lost probe does not show", async () => {
-      const client = await target().organization();
+    it("one lost probe does not show", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
-      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: LOSSY.slug }) });
+      const fleet = await createFleet(client, "f", { subject: LOSSY.slug });
       await untilFleet(client, fleet, { status: "ready" });
       const statuses = new Set<string>();
       for (let round = 0; round < 2; round += 1) {
@@ -54,13 +48,10 @@ export function readinessConformance(target: () => Target): void {
       expect([...statuses]).toEqual(["ready"]);
     });
 
-    it("an idle fleet on demand does not mind that its endpoint fails; one that is asked does", async () => {
-      const client = await target().organization();
+    it("an idle fleet on demand does not mind that its endpoint fails; one that is asked does", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
-      const fleet = await client.call("createFleet", {
-        body: fleetOf("f", { subject: IDLE.slug, readiness_mode: "on_demand" }),
-      });
+      const fleet = await createFleet(client, "f", { subject: IDLE.slug, readiness_mode: "on_demand" });
       await untilFleet(client, fleet, { status: "ready" });
       const { id } = await client.call("createDeployment", { body: { model: IDLE.slug, robot: "r1" } });
       await untilFleet(client, fleet, { status: "ready", robots: { active: 1 } });
@@ -71,13 +62,10 @@ export function readinessConformance(target: () => Target): void {
       inference.heal(IDLE.endpoint);
     });
 
-    it("a fleet prepares until its endpoint answers", async () => {
-      const client = await target().organization();
+    it("a fleet prepares until its endpoint answers", async ({ client }) => {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
-      const fleet = await client.call("createFleet", {
-        body: fleetOf("f", { subject: WARMING.slug, peak_active_robots: 2 }),
-      });
+      const fleet = await createFleet(client, "f", { subject: WARMING.slug, peak_active_robots: 2 });
       const before = inference.probes(WARMING.endpoint);
       await soon(async () => expect(inference.probes(WARMING.endpoint)).toBeGreaterThan(before + 1));
       await untilFleet(client, fleet, { status: "preparing", robots: { waiting: 2 } });

@@ -1,39 +1,15 @@
-import { setTimeout } from "node:timers/promises";
-
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
 import { OTHER_REGION, REGION, ROBOT_TYPE } from "./catalog.ts";
-import type { Client } from "./client.ts";
-import type { ItOnce, Target } from "./target.ts";
-import type { RobotView } from "./views.ts";
-
-export const DIGEST = `sha256:${"0".repeat(64)}`;
-
-type Members = Readonly<Record<string, unknown>>;
-
-/** A registration that every model of the catalog accepts, with whatever else is given. */
-export function setupOf(name: string, rest: Members = {}) {
-  return { name, robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST, ...rest };
-}
-
-/** Registers robots of these names, one after the other, and resolves with them as they were answered. */
-export async function register(client: Client, names: readonly string[], rest: Members = {}): Promise<RobotView[]> {
-  const views: RobotView[] = [];
-  for (const name of names) {
-    // Which of two replicas was first within a millisecond, nobody can tell.
-    for (const lastMs = Date.now(); Date.now() === lastMs;) await setTimeout(1);
-    views.push((await client.call("setupRobot", { body: setupOf(name, rest) })).robot);
-  }
-  return views;
-}
+import { DIGEST, register, setupOf } from "./registering.ts";
+import type { Tests } from "./tests.ts";
 
 /** Longer than any name, shorter than what a request line may be. */
 export const LONG = "x".repeat(2000);
 
-export function robotsConformance(target: () => Target, itOnce: ItOnce): void {
+export function robotsConformance({ target, it, itOnce }: Tests): void {
   describe("robots", () => {
-    it("setup registers, then replaces: id and created_at stay, what is left out is cleared", async () => {
-      const client = await target().organization();
+    it("setup registers, then replaces: id and created_at stay, what is left out is cleared", async ({ client }) => {
       const labels = { "": "", größe: "5 µm", "a.b/c": "🤖", 1: "one" };
       const [first] = await register(client, ["r1"], {
         robot_type_id: "another",
@@ -48,14 +24,12 @@ export function robotsConformance(target: () => Target, itOnce: ItOnce): void {
       expect(await client.call("listRobots")).toEqual([second]);
     });
 
-    it("setup: null is as good as absent", async () => {
-      const client = await target().organization();
+    it("setup: null is as good as absent", async ({ client }) => {
       const [robot] = await register(client, ["r1"], { site: null, labels: null, contract: null });
       expect(robot).toMatchObject({ site: null, labels: {} });
     });
 
-    it("setup: the same name at the same time is one robot", async () => {
-      const client = await target().organization();
+    it("setup: the same name at the same time is one robot", async ({ client }) => {
       const views = await Promise.all(
         Array.from({ length: 12 }, (_, index) => register(client, ["r1"], { site: `s${index}` })),
       );
@@ -64,20 +38,17 @@ export function robotsConformance(target: () => Target, itOnce: ItOnce): void {
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 
-    it("setup: unknown members are ignored, whatever they are called", async () => {
-      const client = await target().organization();
+    it("setup: unknown members are ignored, whatever they are called", async ({ client }) => {
       const body = `{"__proto__":{"name":"x"},"constructor":1,"id":"rob_x",${JSON.stringify(setupOf("r1")).slice(1)}`;
       expect((await client.call("setupRobot", { body })).robot).toMatchObject({ name: "r1", labels: {} });
     });
 
-    it("setup: of a member given twice the last one counts", async () => {
-      const client = await target().organization();
+    it("setup: of a member given twice the last one counts", async ({ client }) => {
       const body = `${JSON.stringify(setupOf("first")).slice(0, -1)},"name":"last"}`;
       expect((await client.call("setupRobot", { body })).robot.name).toBe("last");
     });
 
-    it("setup: labels called as parts of JavaScript are labels", async () => {
-      const client = await target().organization();
+    it("setup: labels called as parts of JavaScript are labels", async ({ client }) => {
       const labels = '{"__proto__":"a","constructor":"b","toString":"c"}';
       const body = `${JSON.stringify(setupOf("r1")).slice(0, -1)},"labels":${labels}}`;
       for (const view of [(await client.call("setupRobot", { body })).robot, ...(await client.call("listRobots"))]) {
@@ -90,8 +61,7 @@ export function robotsConformance(target: () => Target, itOnce: ItOnce): void {
       expect(await answer.text()).toContain('"__proto__":"a"');
     });
 
-    it("setup counts code points: 64 robots' faces are a name, 65 are not", async () => {
-      const client = await target().organization();
+    it("setup counts code points: 64 robots' faces are a name, 65 are not", async ({ client }) => {
       const [robot] = await register(client, ["🤖".repeat(64)]);
       expect(robot?.name).toBe("🤖".repeat(64));
       await client.invalid([["body", "name"]], "setupRobot", { body: setupOf("🤖".repeat(65)) });
@@ -123,21 +93,18 @@ export function robotsConformance(target: () => Target, itOnce: ItOnce): void {
       expect(await client.call("listRobots")).toEqual([]);
     });
 
-    itOnce("setup names everything that is missing, in the order of the document", async () => {
-      const client = await target().organization();
+    itOnce("setup names everything that is missing, in the order of the document", async ({ client }) => {
       const locs = ["name", "robot_type_id", "region", "configuration_digest"].map((member) => ["body", member]);
       await client.invalid(locs, "setupRobot", { body: {} });
     });
 
-    it("list: everything, oldest first", async () => {
-      const client = await target().organization();
+    it("list: everything, oldest first", async ({ client }) => {
       const robots = await register(client, ["c", "a", "b"]);
       await register(client, ["a"]);
       expect(await client.call("listRobots")).toEqual(robots);
     });
 
-    it("get: by id, and by name, whatever the name is", async () => {
-      const client = await target().organization();
+    it("get: by id, and by name, whatever the name is", async ({ client }) => {
       const names = ["plain", "with space", "größe", "a/b", "a%2Fb", "?x=1#y", "..", ".", "🤖", "a\nb", "setup "];
       for (const robot of await register(client, names)) {
         expect(await client.call("getRobot", { path: { robot: robot.id } })).toEqual(robot);
@@ -147,15 +114,15 @@ export function robotsConformance(target: () => Target, itOnce: ItOnce): void {
       }
     });
 
-    it("get: a robot called setup is found by its id, because its name is where robots register", async () => {
-      const client = await target().organization();
+    it("get: a robot called setup is found by its id, because its name is where robots register", async ({
+      client,
+    }) => {
       const [robot] = await register(client, ["setup"]);
       expect(await client.call("getRobot", { path: { robot: robot?.id ?? "" } })).toEqual(robot);
       await client.refused("MethodNotAllowed", "getRobot", { path: { robot: "setup" } });
     });
 
-    it("get: an id goes before a name that looks like one", async () => {
-      const client = await target().organization();
+    it("get: an id goes before a name that looks like one", async ({ client }) => {
       const [real] = await register(client, ["real"]);
       await register(client, [real?.id ?? ""]);
       expect(await client.call("getRobot", { path: { robot: real?.id ?? "" } })).toEqual(real);

@@ -20,7 +20,7 @@ const READINESS = { ...QUICK, expectedMs: 400, tickMs: 50 };
 export async function startOnSqlite(): Promise<Target> {
   const dataDirectory = await newSqliteFolder("conformance-");
   const remove = () => rm(dataDirectory, { recursive: true, force: true });
-  return startTarget({ kind: "sqlite", data_directory: dataDirectory }, 1, remove);
+  return startTarget({ kind: "sqlite", dataDirectory }, 1, remove);
 }
 
 /** Processes on one database of PostgreSQL. */

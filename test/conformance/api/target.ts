@@ -1,5 +1,3 @@
-import type { it } from "vitest";
-
 import type { Client } from "./client.ts";
 import type { InferenceServer } from "./inference.ts";
 
@@ -12,6 +10,3 @@ export interface Target extends AsyncDisposable {
   /** An organization that has nothing yet, and a key of it that may do everything. */
   organization(): Promise<Client>;
 }
-
-/** Defines tests as `it` does, or leaves them out. */
-export type ItOnce = ReturnType<typeof it.skipIf>;

@@ -1,19 +1,18 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
 import { DEAD, PICKY, STEADY } from "./catalog.ts";
 import { untilDeployment } from "./deployments.ts";
-import { register } from "./robots.ts";
-import type { Target } from "./target.ts";
+import { register } from "./registering.ts";
+import type { Tests } from "./tests.ts";
 import { soon } from "./waiting.ts";
 
-export function usageConformance(target: () => Target): void {
+export function usageConformance({ target, it }: Tests): void {
   describe("usage", () => {
     it("nobody used anything yet", async () => {
       expect(await (await target().organization()).call("listUsage")).toEqual({ items: [] });
     });
 
-    it("an active deployment is counted in seconds, and no more once it is retired", async () => {
-      const client = await target().organization();
+    it("an active deployment is counted in seconds, and no more once it is retired", async ({ client }) => {
       await register(client, ["r1"]);
       const deployment = await client.call("createDeployment", { body: { model: STEADY.oldest, robot: "r1" } });
       const active = await untilDeployment(client, deployment, { status: "active" });
@@ -42,8 +41,7 @@ export function usageConformance(target: () => Target): void {
       expect(await stranger.call("summarizeUsage")).toMatchObject({ total: 0, items: [] });
     });
 
-    it("a deployment that is not active costs nothing", async () => {
-      const client = await target().organization();
+    it("a deployment that is not active costs nothing", async ({ client }) => {
       await register(client, ["r1"]);
       const body = { model: DEAD.slug, robot: "r1" };
       const { id } = await client.call("createDeployment", { body });
@@ -51,8 +49,7 @@ export function usageConformance(target: () => Target): void {
       expect(await client.call("listUsage")).toEqual({ items: [] });
     });
 
-    it("a running period keeps its id when it is closed by another deployment", async () => {
-      const client = await target().organization();
+    it("a running period keeps its id when it is closed by another deployment", async ({ client }) => {
       await register(client, ["r1"]);
       const first = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
       await untilDeployment(client, first, { status: "active" });

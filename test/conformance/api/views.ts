@@ -7,7 +7,7 @@ import { ENDPOINT_STATUSES } from "../../../src/api/endpoints.ts";
 import { FLEET_MEMBER_STATES, SELECTION_KINDS } from "../../../src/api/fleet-details.ts";
 import { FLEET_STATUSES, READINESS_MODES } from "../../../src/api/fleets.ts";
 import { REGISTRATION_MEMBERS } from "../../../src/api/registrations.ts";
-import { ERROR_CODES } from "../../../src/api/wire/errors.ts";
+import { ERROR_CODES, REFUSAL_REASONS } from "../../../src/api/wire/errors.ts";
 import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
 
 /** ISO 8601 in UTC with milliseconds: sorts as it happened. */
@@ -21,6 +21,7 @@ export function id(prefix: string) {
   return z.string().regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
 }
 
+/** What the document shows, and what the service observes of the robot's computer. */
 export const robotView = z.strictObject({
   id: id("rob"),
   name: z.string(),
@@ -29,6 +30,11 @@ export const robotView = z.strictObject({
   created_at: time,
   site: z.string().nullable(),
   labels: z.record(z.string(), z.string()),
+  status: z.enum(["online", "offline"]),
+  installation_id: id("rinst").nullable(),
+  last_seen_at: time.nullable(),
+  location: z.null(),
+  site_inference: z.record(z.string(), z.unknown()).nullable(),
 });
 export type RobotView = z.output<typeof robotView>;
 
@@ -109,6 +115,16 @@ export const apiKeyView = z.strictObject({
   parent_id: id("key").nullable(),
   robots: z.array(z.string()).min(1).nullable(),
   max_robots: z.int().min(1).nullable(),
+  enrollment: z
+    .strictObject({
+      uses: z.int().min(1),
+      site: z.string().nullable(),
+      region: z.string().nullable(),
+      labels: z.record(z.string(), z.string()),
+    })
+    .nullable(),
+  uses_remaining: count.nullable(),
+  last_robot_id: id("rob").nullable(),
 });
 
 /** The one time that the key itself is shown. */
@@ -176,7 +192,20 @@ const fleetDetails = z.strictObject({
         labels: z.record(z.string(), z.string()),
       })
       .nullable(),
+    membership: z.literal("follow").optional(),
   }),
+  membership_changes: z
+    .array(
+      z.strictObject({
+        at: time,
+        robot_id: id("rob"),
+        robot: z.string(),
+        change: z.enum(["joined", "left", "left_out"]),
+        reason: z.string().min(1).max(200),
+      }),
+    )
+    .max(50)
+    .optional(),
   generations: z
     .array(
       z.strictObject({
@@ -200,6 +229,7 @@ const fleetDetails = z.strictObject({
         state: z.enum(FLEET_MEMBER_STATES),
         waiting_for: z.enum(["endpoint", "window", "peak"]).nullable(),
         reason: sentence,
+        status: z.enum(["online", "offline"]).optional(),
       })
       .refine(({ state, waiting_for: waitingFor }) => (waitingFor !== null) === (state === "waiting"))
       .refine(({ state, reason }) => (reason !== null) === (state === "waiting" || state === "blocked")),
@@ -249,6 +279,77 @@ const registrationRecord = z.strictObject({
   contested: z.boolean(),
 });
 
+const webhook = {
+  id: id("wh"),
+  url: z.url(),
+  events: z.array(z.string()).min(1).nullable(),
+  created_at: time,
+  failing_since: time.nullable(),
+  full_since: time.nullable(),
+  dropped_events: count,
+  disabled_at: time.nullable(),
+  disabled_reason: z.enum(["gone", "failing", "requested"]).nullable(),
+};
+
+const delivery = z.strictObject({
+  id: id("whd"),
+  event_id: id("evt"),
+  type: z.string(),
+  status: z.enum(["pending", "delivered", "failed"]),
+  created_at: time,
+  attempts: count,
+  next_attempt_at: time.nullable(),
+  last_attempt_at: time.nullable(),
+  last_status: z.int().nullable(),
+  last_error: z.string().nullable(),
+  body: z.strictObject({ type: z.string(), timestamp: time, data: z.record(z.string(), z.unknown()) }),
+});
+
+const credentialTerms = {
+  installation_id: id("rinst"),
+  credential_expires_at: time,
+  renew_after_s: count,
+  principal: z.string().startsWith("robot:rob_"),
+  generation: z.int().min(1),
+};
+
+const installationView = z.strictObject({
+  installation_id: id("rinst"),
+  robot_id: id("rob"),
+  state: z.enum(["active", "frozen", "revoked"]),
+  generation: z.int().min(1),
+  enrolled_at: time,
+  approved_by: z.string(),
+  key_fingerprint: z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/),
+  credential_expires_at: time,
+  recoveries_remaining: count,
+  recovery_until: time,
+  readiness: z.enum(["ready", "not_ready"]).nullable(),
+  reason: z.string().nullable(),
+  runtime_version: z.string().nullable(),
+  manifest_digest: z.string().nullable(),
+  last_seen_at: time.nullable(),
+  last_address: z.string().nullable(),
+});
+
+const userCode = z.string().regex(/^[A-HJKMNP-Z2-9]{4}-[A-HJKMNP-Z2-9]{4}$/);
+
+const enrolmentView = z.strictObject({
+  approval_id: id("renr"),
+  user_code: userCode,
+  requested_name: z.string(),
+  region: z.string().nullable(),
+  site: z.string().nullable(),
+  labels: z.record(z.string(), z.string()),
+  robot_type_id: z.string().nullable(),
+  configuration_digest: z.string().startsWith("sha256:"),
+  address: z.string(),
+  key_fingerprint: z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/),
+  created_at: time,
+  expires_at: time,
+  robot: robotView.nullable(),
+});
+
 /** The exact answer of every operation. */
 export const answers = {
   setupRobot: z.strictObject({ robot: robotView }),
@@ -287,6 +388,8 @@ export const answers = {
     contract: z.record(z.string(), z.unknown()).nullable(),
   }),
   getRobotHistory: z.strictObject({ items: z.array(registrationRecord) }),
+  removeRobot: z.strictObject({ robot_id: id("rob"), removed_at: time }),
+  renameRobot: robotView,
   listRefusals: z.strictObject({
     items: z.array(
       z.strictObject({
@@ -318,8 +421,70 @@ export const answers = {
       }),
     ),
   }),
+  startEnrolment: z.strictObject({
+    approval_id: id("renr"),
+    user_code: userCode,
+    poll_token: z.string().regex(/^[!-{}~]{24,}$/),
+    expires_at: time,
+    interval_s: z.literal(5),
+    approval_required: z.boolean(),
+  }),
+  pollEnrolment: z.discriminatedUnion("status", [
+    z.strictObject({ status: z.literal("pending"), retry_after_s: z.literal(5) }),
+    z.strictObject({
+      ...credentialTerms,
+      status: z.literal("approved"),
+      robot: robotView,
+      installation_token: z.string().startsWith("rps_robot_"),
+    }),
+    z.strictObject({ status: z.enum(["denied", "expired", "consumed"]) }),
+  ]),
+  approveEnrolment: z.strictObject({
+    approval_id: id("renr"),
+    user_code: userCode,
+    status: z.literal("approved"),
+    requested_name: z.string(),
+    region: z.string(),
+    robot_type_id: z.string(),
+  }),
+  denyEnrolment: z.strictObject({
+    approval_id: id("renr"),
+    user_code: userCode,
+    status: z.literal("denied"),
+    requested_name: z.string(),
+  }),
+  allowKeys: z.strictObject({ added: count, expires_at: time }),
+  listAllowedKeys: z.strictObject({
+    items: z.array(
+      z.strictObject({
+        id: id("akey"),
+        key_fingerprint: z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/),
+        created_at: time,
+        expires_at: time,
+        allowed_by: actor,
+        used_at: time.nullable(),
+        robot_id: id("rob").nullable(),
+        robot: z.string().nullable(),
+      }),
+    ),
+  }),
+  removeAllowedKey: z.strictObject({ id: id("akey"), removed_at: time }),
+  listEnrolments: z.strictObject({ items: z.array(enrolmentView) }),
+  getEnrolment: enrolmentView,
+  heartbeat: z.strictObject({ robot_id: id("rob"), accepted_at: time, ...credentialTerms }),
+  renewCredential: z.strictObject({
+    ...credentialTerms,
+    installation_token: z.string().startsWith("rps_robot_"),
+    recovered: z.boolean(),
+    recoveries_remaining: count,
+  }),
+  claimRun: z.strictObject({ run: z.null(), retry_after_s: z.literal(10) }),
+  getInstallation: installationView,
+  changeInstallation: installationView,
   listRegistrations: z.strictObject({ items: z.array(registration) }),
   getFleet: fleetView,
+  changeFleet: fleetView,
+  removeFleet: z.strictObject({ fleet_id: id("fleet"), removed_at: time }),
   getFleetDetails: fleetDetails,
   listFleetNeeds: z.strictObject({ items: z.array(z.strictObject({ fleet_id: id("fleet"), needs, waiting })) }),
   previewFleet: fleetPreviewed,
@@ -334,6 +499,15 @@ export const answers = {
   getDeployment: deploymentView,
   pollDeployment: deploymentView,
   retireDeployment: deploymentView,
+  createWebhook: z.strictObject({ ...webhook, secret: z.string().regex(/^whsec_[A-Za-z0-9+/]{43}=$/) }),
+  listWebhooks: z.strictObject({ items: z.array(z.strictObject(webhook)) }),
+  getWebhook: z.strictObject(webhook),
+  changeWebhook: z.strictObject(webhook),
+  deleteWebhook: z.strictObject({ id: id("wh"), deleted_at: time }),
+  listDeliveries: z.strictObject({ items: z.array(delivery) }),
+  resendDelivery: delivery,
+  getDelivery: delivery,
+  testWebhook: delivery,
   startLogin: z.strictObject({
     exchange_id: id("login"),
     login_url: z.string().startsWith("/login?exchange="),
@@ -377,5 +551,10 @@ export const findings = z.strictObject({
 
 /** Body of every other refusal: the same sentence twice, and a word for programs. */
 export const refusal = z
-  .strictObject({ detail: z.string().min(1), message: z.string().min(1), code: z.enum(ERROR_CODES) })
+  .strictObject({
+    detail: z.string().min(1),
+    message: z.string().min(1),
+    code: z.enum(ERROR_CODES),
+    reason: z.enum(REFUSAL_REASONS).optional(),
+  })
   .refine(({ detail, message }) => detail === message);

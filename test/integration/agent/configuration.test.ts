@@ -2,12 +2,13 @@
 import { chmod, readFile, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import type { Daemon } from "../../support/robot/daemon.ts";
 import type { Robot } from "../../support/robot/robot.ts";
 import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot/robot.ts";
 import { startFaultProxy } from "../../support/service/fault-proxy.ts";
+import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";
 
 /** Lines with a mistake each, and where it is: line, column, finding. */
@@ -43,9 +44,7 @@ configuration_files:
 `;
 
 describe.concurrent("scenario 29: every mistake at its file:line:column, all at once, exit 3:", () => {
-  test("in the configuration", async () => {
-    await using scene = await createScene();
-    const { proxy, robot } = scene;
+  test("in the configuration", async ({ proxy, robot }) => {
     await writeAtOnce(robot.config_path, BAD_CONFIGURATION);
     const check = await robot.run(["check", "--json"]);
     expect(check.code).toBe(3);
@@ -66,9 +65,7 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
     expect(proxy.requests).toHaveLength(0);
   });
 
-  test("in the manifest", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("in the manifest", async ({ robot }) => {
     await writeAtOnce(robot.manifestPath, BAD_MANIFEST);
     for (const args of [["check"], ["--setup"]]) {
       const { code, stderr } = await robot.run(args);
@@ -99,8 +96,7 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
     expect(stderr).toMatch(new RegExp(`config\\.yaml:\\d+:\\d+: error ${id}: `));
   });
 
-  test("no configuration at all", async () => {
-    await using scene = await createScene();
+  test("no configuration at all", async ({ scene }) => {
     await rm(scene.robot.config_path);
     const { code, stderr } = await scene.robot.run(["run"]);
     expect(code).toBe(3);
@@ -151,9 +147,7 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
     },
   );
 
-  test("the last good configuration goes on working: a changed file is registered under it", async () => {
-    await using scene = await createScene();
-    const { proxy, robot } = scene;
+  test("a changed file is registered under the last good configuration", async ({ scene, proxy, robot }) => {
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     await replaceIn(robot.config_path, "region: eu-central-1", "region: 7");
@@ -165,9 +159,7 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
     expect((await robot.run(["status"])).code).toBe(3);
   });
 
-  test("a removed configuration is a bad edit as well", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("a removed configuration is a bad edit as well", async ({ scene, robot }) => {
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     const text = await readFile(robot.config_path);
@@ -209,7 +201,7 @@ describe.concurrent("scenario 30: a good edit takes over", () => {
   });
 });
 
-test.concurrent("site, labels and region registered again when they change, all in one request; omitted ones are gone", async () => {
+test.concurrent("a changed site, region and label are one request, without omitted ones", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   await using daemon = await robot.start();
@@ -239,7 +231,7 @@ test.concurrent("site, labels and region registered again when they change, all 
   expect(proxy.requests).toHaveLength(3);
 });
 
-test.concurrent("a manifest moved elsewhere by the configuration is followed, and watched there", async () => {
+test.concurrent("follows a manifest that the configuration moves, and watches it there", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
@@ -281,9 +273,7 @@ describe.concurrent("scenario 31: no request and nothing written by", () => {
     expect(stdout).toContain(await robot.digest());
   });
 
-  test("--dry-run, which prints payload, digest and the hash of each file", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("--dry-run, which prints payload, digest and the hash of each file", async ({ robot }) => {
     const { code, stdout } = await robot.run(["--setup", "--dry-run", "--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -312,9 +302,7 @@ async function treeOf(folder: string): Promise<readonly string[]> {
   return (await Promise.all(lines)).toSorted();
 }
 
-test.concurrent("a configuration that every user may edit: the key is sent nowhere else, until its mode is mended", async () => {
-  await using scene = await createScene();
-  const { robot } = scene;
+test.concurrent("a configuration that every user may edit: the key goes nowhere else", async ({ scene, robot }) => {
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   await using stranger = await startFaultProxy(scene.service.url);
@@ -339,9 +327,7 @@ test.concurrent("a configuration that every user may edit: the key is sent nowhe
   expect(setupBodies(stranger.requests)).toEqual([]);
 });
 
-test.concurrent("a folder or a manifest that every user may write is a warning", async () => {
-  await using scene = await createScene();
-  const { robot } = scene;
+test.concurrent("a folder or a manifest that every user may write is a warning", async ({ robot }) => {
   await chmod(robot.manifestPath, 0o666);
   await chmod(dirname(robot.config_path), 0o777);
   const { code, stdout } = await robot.run(["check", "--json"]);
@@ -354,9 +340,7 @@ test.concurrent("a folder or a manifest that every user may write is a warning",
   expect(findings).toContainEqual(expect.objectContaining({ id: "key_exposed", severity: "error" }));
 });
 
-test.concurrent("log: its level and format follow an edit, without a restart", async () => {
-  await using scene = await createScene();
-  const { robot } = scene;
+test.concurrent("log: its level and format follow an edit, without a restart", async ({ scene, robot }) => {
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   await replaceIn(robot.config_path, "log: {level: debug}", "log: {level: warn, format: text}");

@@ -36,6 +36,7 @@ const status: StatusDocument = {
   confirmation: null,
   state_problem: null,
   daemon: null,
+  identity: null,
 };
 
 /** The socket of an agent that registers at once, and whose reloads end when the test says so. */
@@ -54,6 +55,7 @@ async function serve() {
       },
       confirm: async () => status,
       rebind: async () => status,
+      enrol: async () => status,
       reload() {
         counts.reloads += 1;
         return reload.promise;
@@ -167,7 +169,7 @@ test("askDaemon: a daemon that hangs is not waited for until its watchdog ends i
   }
 });
 
-test.concurrent("a control socket that cannot be opened at the start is opened later, and that is said once", async () => {
+test.concurrent("a control socket that fails at the start is opened later, and logged once", async () => {
   await using scene = await createScene();
   const { robot } = scene;
   const clock = new PushedClock();

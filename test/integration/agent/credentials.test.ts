@@ -3,12 +3,13 @@ import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import type { Robot } from "../../support/robot/robot.ts";
 import { createRobot, writeAtOnce } from "../../support/robot/robot.ts";
 import type { FaultProxy } from "../../support/service/fault-proxy.ts";
 import { startFaultProxy } from "../../support/service/fault-proxy.ts";
+import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, storedRobots } from "../../support/service/scene.ts";
 import { startService } from "../../support/service/service.ts";
 
@@ -59,7 +60,7 @@ test.concurrent("scenario 7: a person who tries one key after the other is held 
   expect(daemon.output()).not.toContain("rate-capped");
 });
 
-test.concurrent("scenario 7: 403: the same, also with the key rewritten in place", async () => {
+test.concurrent("scenario 7: 403: the same, with the key rewritten in place", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   proxy.inject({ kind: "answer", status: 403, body: JSON.stringify({ detail: "this key may not set up robots" }) });
@@ -72,9 +73,7 @@ test.concurrent("scenario 7: 403: the same, also with the key rewritten in place
   expect(proxy.requests).toHaveLength(2);
 });
 
-test.concurrent("scenario 7: no key yet: nothing is sent; registers when the file appears", async () => {
-  await using scene = await createScene();
-  const { proxy, robot, service } = scene;
+test.concurrent("scenario 7: no key yet: registers when the file appears", async ({ scene, proxy, robot, service }) => {
   await rm(robot.keyPath);
   await using daemon = await robot.start();
   const { failure } = await daemon.until(({ state }) => state === "unauthorized");
@@ -102,7 +101,7 @@ test.concurrent("scenario 7: --setup does not wait for a better key: exit 5 and 
   expect(storedRobots(service)).toEqual([]);
 });
 
-test.concurrent("scenario 17: a key others can read is not used; status names the exact chmod, and that is enough", async () => {
+test.concurrent("scenario 17: a key that others can read: status names the exact chmod", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await chmod(robot.keyPath, 0o644);
@@ -133,10 +132,10 @@ describe.concurrent("scenario 18: a key rotated while registered: no request for
     const dataDirectory = await mkdtemp(join(tmpdir(), "policy-service-"));
     stack.defer(() => rm(dataDirectory, { recursive: true }));
     // A service that finds its key file gone makes a second key; both are valid then.
-    const first = await startService({ data_directory: dataDirectory });
+    const first = await startService({ dataDirectory });
     await first[Symbol.asyncDispose]();
     await rm(first.key_file);
-    const service = stack.use(await startService({ data_directory: dataDirectory }));
+    const service = stack.use(await startService({ dataDirectory }));
     const proxy = stack.use(await startFaultProxy(service.url));
     const robot = stack.use(await createRobot({ service_url: proxy.url, key: first.key }));
     await mkdir(robot.path("credentials"));

@@ -2,13 +2,14 @@
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { startCommand } from "../../support/programs/command.ts";
 import { canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
 import type { Robot } from "../../support/robot/robot.ts";
 import { eventually, replaceIn, setupBodies } from "../../support/robot/robot.ts";
 import { times } from "../../support/run/tier.ts";
+import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/service/scene.ts";
 
 const NEEDS_MOUNT = "needs root and unshare(1)";
@@ -54,9 +55,7 @@ test(
 test(
   `scenario 13, 14: an image copied after its setup: no request, exit 7, and rebind, with another name, makes it a robot of its own (${NEEDS_MOUNT})`,
   { concurrent: true, skip: !canMount },
-  async () => {
-    await using scene = await createScene();
-    const { proxy, robot } = scene;
+  async ({ scene, proxy, robot }) => {
     const original = await onMachine(robot, ORIGINAL);
     const copy = await onMachine(robot, COPY);
     expect((await robot.runProcess(["--setup"], {}, original)).code).toBe(0);
@@ -139,7 +138,7 @@ test(
   },
 );
 
-test.concurrent("rebind beside the agent: it forgets what it held and registers afresh, and so it is on the disk", async () => {
+test.concurrent("rebind beside the agent: it forgets its robot and registers a new one", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   await using daemon = await robot.start();
@@ -158,7 +157,7 @@ test.concurrent("rebind beside the agent: it forgets what it held and registers 
   expect((await daemon.status()).healthy).toBe(true);
 });
 
-test.concurrent("rebind beside the agent, while the service is away: it is told, and the old registration does not come back", async () => {
+test.concurrent("rebind beside the agent, during an outage: the old robot does not return", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
@@ -197,9 +196,7 @@ test.concurrent("rebind beside the agent, which is asked too often: says what it
   await expect.poll(async () => (await robot.run(["rebind"])).code).toBe(0);
 });
 
-test.concurrent("who may only speak to the agent, and not write its state, cannot rebind it", async () => {
-  await using scene = await createScene();
-  const { proxy, robot } = scene;
+test.concurrent("a user who may not write the state cannot rebind the agent", async ({ scene, proxy, robot }) => {
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   expect(JSON.parse(await daemon.ask("POST", "/rebind"))).toEqual({
@@ -209,7 +206,7 @@ test.concurrent("who may only speak to the agent, and not write its state, canno
   expect(proxy.requests).toHaveLength(1);
 });
 
-test("rebind beside the agent, one of them killed at any moment: the old registration or the new one, never half of it", async () => {
+test("rebind beside the agent, either killed at any moment: the old robot or the new one", async () => {
   await using scene = await createScene();
   const { robot, service } = scene;
   let name = "arm-7";
@@ -259,7 +256,7 @@ function isOneOf(saved: unknown, names: readonly string[]): boolean {
   return names.includes(request.name);
 }
 
-test.concurrent("a new name is refused, not taken for a new robot: exit 7; set back, or bound anew on purpose", async () => {
+test.concurrent("a new name is refused with exit 7, until it is set back or rebound", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
   {
@@ -287,7 +284,7 @@ test.concurrent("a new name is refused, not taken for a new robot: exit 7; set b
   expect(storedRobots(service).map(({ name }) => name)).toEqual(["arm-7", "arm-8"]);
 });
 
-test.concurrent("scenario 15: a second daemon on the same state: exits 1, says so; the first is not disturbed", async () => {
+test.concurrent("scenario 15: a second daemon on the same state exits 1 and says why", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
@@ -320,9 +317,7 @@ test.concurrent("scenario 15: many daemons started at once: one runs, the others
   expect(scene.proxy.requests).toHaveLength(1);
 });
 
-test.concurrent("scenario 15: --setup beside the daemon goes through it", async () => {
-  await using scene = await createScene();
-  const { proxy, robot } = scene;
+test.concurrent("scenario 15: --setup beside the daemon goes through it", async ({ scene, proxy, robot }) => {
   await using daemon = await robot.start();
   const { daemon: before } = await expectOneRobot(scene, daemon);
   const setup = await robot.run(["--setup", "--json"]);
@@ -338,7 +333,7 @@ test.concurrent("scenario 15: --setup beside the daemon goes through it", async 
   await expectOneRobot(scene, daemon);
 });
 
-test.concurrent("a command about one configuration is not answered by an agent that has another: nothing is sent", async () => {
+test.concurrent("an agent with another configuration answers no command, and sends nothing", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();

@@ -3,11 +3,12 @@ import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import { eventually, writeAtOnce } from "../../support/robot/robot.ts";
 import { times } from "../../support/run/tier.ts";
 import type { Fault } from "../../support/service/fault-proxy.ts";
+import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, sentDigests, storedRobots } from "../../support/service/scene.ts";
 
 /** A stop waits for nothing, as test/simulation measures; here a request's half minute or an edit's 20 s would show. */
@@ -61,9 +62,7 @@ test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as we
   expect(performance.now() - askedAgainMs).toBeLessThan(PROMPTLY_MS);
 });
 
-test("scenario 37: SIGHUP from the first moment that the program can catch it, many times: survives, registers once", async () => {
-  await using scene = await createScene();
-  const { proxy, robot } = scene;
+test("scenario 37: SIGHUP many times during the start: registers once", async ({ scene, proxy, robot }) => {
   proxy.inject({ kind: "hold" });
   await using daemon = await robot.startProcess();
   // Before its handlers stand, a Node process cannot but end: node(1) sets every signal back to its default at start.
@@ -114,9 +113,7 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   expect(new Set((await scene.service.robots()).map(({ id }) => id)).size).toBe(1);
 });
 
-test("an unchanged boot after kill -9: no request, and the left-over control socket is replaced", async () => {
-  await using scene = await createScene();
-  const { proxy, robot } = scene;
+test("an unchanged boot after kill -9: no request, and a new control socket", async ({ scene, proxy, robot }) => {
   {
     await using daemon = await robot.startProcess();
     await expectOneRobot(scene, daemon);
@@ -131,9 +128,7 @@ test("an unchanged boot after kill -9: no request, and the left-over control soc
   expect(proxy.requests).toHaveLength(1);
 });
 
-test("a torn state file is put aside, not believed: registers again, one robot", async () => {
-  await using scene = await createScene();
-  const { proxy, robot } = scene;
+test("a torn state file is put aside, not believed: registers again, one robot", async ({ scene, proxy, robot }) => {
   const statePath = `${robot.state_directory}/registration.json`;
   {
     await using daemon = await robot.start();

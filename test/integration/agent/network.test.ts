@@ -5,13 +5,14 @@ import { readdir, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import { endWithTest } from "../../support/programs/children.ts";
 import { hasProgram } from "../../support/programs/programs.ts";
 import { eventually, replaceIn } from "../../support/robot/robot.ts";
 import { isLong } from "../../support/run/tier.ts";
 import type { Fault, FaultProxy } from "../../support/service/fault-proxy.ts";
+import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/service/scene.ts";
 
 /** Wall-clock time at which a request arrived. */
@@ -19,7 +20,7 @@ function arrivalOf(proxy: FaultProxy, index: number): number {
   return performance.timeOrigin + (proxy.requests[index]?.atMs ?? Number.NaN);
 }
 
-test.concurrent("scenario 1: the service's port is closed at start: registers within one backoff step after it opens", async () => {
+test.concurrent("scenario 1: a closed port at start: registers within one backoff step", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await proxy.refuse();
@@ -206,9 +207,7 @@ describe.concurrent("scenario 9: the answer is lost after the service committed:
   });
 });
 
-test.concurrent("scenario 10: 409 is a visible conflict, not asked again until an input changes", async () => {
-  await using scene = await createScene();
-  const { proxy, robot } = scene;
+test.concurrent("scenario 10: 409 is a visible conflict until an input changes", async ({ scene, proxy, robot }) => {
   const body = { detail: "the name is taken", message: "the name is taken", code: "Conflict" };
   proxy.inject(json(409, body));
   await using daemon = await robot.start();
@@ -223,7 +222,7 @@ test.concurrent("scenario 10: 409 is a visible conflict, not asked again until a
   expect(proxy.requests).toHaveLength(2);
 });
 
-test.concurrent("scenario 36: an outage is one log line and no write, however many attempts fail", async () => {
+test.concurrent("scenario 36: an outage is one log line, however many attempts fail", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await proxy.refuse();
@@ -245,7 +244,9 @@ test.concurrent("scenario 36: an outage is one log line and no write, however ma
 
   await proxy.listen();
   await expectOneRobot(scene, daemon);
-  expect(await daemon.untilLogged("registered")).toHaveLength(1);
+  const { registration } = await daemon.status();
+  const digest = registration?.configuration_digest;
+  expect(await daemon.untilLogged("registered")).toMatchObject([{ configuration_digest: digest }]);
 });
 
 async function lastWrites(folder: string): Promise<readonly (string | number)[]> {

@@ -1,7 +1,7 @@
 /** What systemd is told, as it arrives at a real NOTIFY_SOCKET. */
 import { readFile, readdir } from "node:fs/promises";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import { canListenToNotify } from "../../support/programs/programs.ts";
 import type { Daemon } from "../../support/robot/daemon.ts";
@@ -9,6 +9,7 @@ import { replaceIn } from "../../support/robot/robot.ts";
 import type { NotifySocket } from "../../support/robot/systemd.ts";
 import { openNotifySocket } from "../../support/robot/systemd.ts";
 import type { FaultProxy } from "../../support/service/fault-proxy.ts";
+import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, storedRobots } from "../../support/service/scene.ts";
 
 describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, skip: !canListenToNotify }, () => {
@@ -51,9 +52,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     },
   );
 
-  test("STATUS says in plain words what is wrong, and where", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("STATUS says in plain words what is wrong, and where", async ({ scene, robot }) => {
     await using systemd = await openNotifySocket(robot.path("notify"));
     await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
     await systemd.awaits("STATUS=Registered as arm-7");
@@ -95,7 +94,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     await expectOneRobot(scene, daemon);
   });
 
-  test("with an invalid configuration it is ready, says so once, and goes to work when the file is mended", async () => {
+  test("with an invalid configuration it is ready, and works once that is corrected", async () => {
     await using scene = await createScene();
     const { robot, service } = scene;
     await replaceIn(robot.config_path, "region:", "regoin:");
@@ -113,9 +112,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     expect(await daemon.stop()).toBe(0);
   });
 
-  test("stopped while it waits for a configuration, it ends at once", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("stopped while it waits for a configuration, it ends at once", async ({ robot }) => {
     await replaceIn(robot.config_path, "region:", "regoin:");
     await using systemd = await openNotifySocket(robot.path("notify"));
     await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
@@ -123,9 +120,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     expect(await daemon.stop()).toBe(0);
   });
 
-  test("a watchdog meant for another process is not fed", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("a watchdog meant for another process is not fed", async ({ scene, robot }) => {
     await using systemd = await openNotifySocket(robot.path("notify"));
     await using daemon = await robot.startProcess({
       NOTIFY_SOCKET: systemd.path,
@@ -138,8 +133,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
   });
 });
 
-test.concurrent("without NOTIFY_SOCKET all of it is left out", async () => {
-  await using scene = await createScene();
+test.concurrent("without NOTIFY_SOCKET all of it is left out", async ({ scene }) => {
   await using daemon = await scene.robot.start({ WATCHDOG_USEC: "100000" });
   await expectOneRobot(scene, daemon);
   expect(await daemon.stop()).toBe(0);

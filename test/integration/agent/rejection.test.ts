@@ -1,11 +1,12 @@
 /** Scenario 8: what the service refuses as it stands is shown where it was written, and not asked again until it is written anew. */
 import { readFile } from "node:fs/promises";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import { replaceIn } from "../../support/robot/robot.ts";
 import type { Robot } from "../../support/robot/robot.ts";
 import type { Fault } from "../../support/service/fault-proxy.ts";
+import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, savedRegistration } from "../../support/service/scene.ts";
 
 function refusal(status: number, ...loc: readonly (string | number)[]): Fault {
@@ -24,9 +25,7 @@ const fields: readonly [string, readonly (string | number)[], (robot: Robot) => 
 ];
 
 describe.concurrent("scenario 8: 422 for", () => {
-  test("every field of the request: one request, each finding at its file:line:column", async () => {
-    await using scene = await createScene();
-    const { proxy, robot } = scene;
+  test("every field: one request, and each finding at file:line:column", async ({ scene, proxy, robot }) => {
     const detail = fields.map(([, loc]) => ({ loc: ["body", ...loc], msg: "no", type: "value_error" }));
     proxy.inject({ kind: "answer", status: 422, body: JSON.stringify({ detail }) });
     await using daemon = await robot.start();
@@ -84,7 +83,7 @@ describe.concurrent("scenario 8: refused once, tried again only after", () => {
   });
 });
 
-test.concurrent("scenario 8: refused after an edit: the earlier registration stands, and the edit undone is health again", async () => {
+test.concurrent("scenario 8: refused after an edit: healthy when the edit is undone", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
   await using daemon = await robot.start();

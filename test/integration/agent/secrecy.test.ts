@@ -2,12 +2,13 @@
 import { readFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 
 import { replaceIn, writeAtOnce } from "../../support/robot/robot.ts";
 import type { Fault } from "../../support/service/fault-proxy.ts";
 import { startFaultProxy } from "../../support/service/fault-proxy.ts";
-import { createScene, expectOneRobot } from "../../support/service/scene.ts";
+import { test } from "../../support/service/scene-test.ts";
+import { expectOneRobot } from "../../support/service/scene.ts";
 
 const ROBOT = {
   id: "rob_1",
@@ -40,9 +41,7 @@ function echoing(key: string): readonly Fault[] {
   ];
 }
 
-test("scenario 16: a canary key shows in argv, debug log, status, metrics, state and command output nowhere", async () => {
-  await using scene = await createScene();
-  const { proxy, robot, service } = scene;
+test("scenario 16: no output, log, argument or state shows the key", async ({ scene, proxy, robot, service }) => {
   const { key } = service;
   const seen = new Map<string, string>();
   const faults = echoing(key);
@@ -101,9 +100,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["contract"],
 ];
 
-test("scenario 16: a key in the wrong place (configuration, comment, name of a file) is named without being shown", async () => {
-  await using scene = await createScene();
-  const { robot, service } = scene;
+test("scenario 16: a key in the wrong place is reported and not shown", async ({ robot, service }) => {
   const { key } = service;
   const text = await readFile(robot.config_path, "utf8");
   const seen = new Map<string, string>();
@@ -126,9 +123,7 @@ test("scenario 16: a key in the wrong place (configuration, comment, name of a f
   expectNowhere(seen, key);
 });
 
-test("scenario 16: a proxy's password and the key stay out of a failing proxy's error", async () => {
-  await using scene = await createScene();
-  const { robot, service } = scene;
+test("scenario 16: a proxy's password and the key stay out of a failing proxy's error", async ({ robot, service }) => {
   const password = "canary-of-the-proxy";
   await using forward = await startFaultProxy(service.url);
   forward.inject({ kind: "answer", status: 407, body: `${password} ${service.key}` }, Number.POSITIVE_INFINITY);
@@ -147,9 +142,7 @@ test("scenario 16: a proxy's password and the key stay out of a failing proxy's 
   expectNowhere(seen, password);
 });
 
-test("scenario 16: a key for provisioning from the environment shows nowhere else", async () => {
-  await using scene = await createScene();
-  const { robot, service } = scene;
+test("scenario 16: a key for provisioning from the environment shows nowhere else", async ({ robot, service }) => {
   await rename(robot.keyPath, robot.path("elsewhere"));
   const { code, stdout, stderr } = await robot.run(["--setup", "--json"], { ROBOT_POLICY_API_KEY: service.key });
   expect([code, stderr]).toEqual([0, ""]);

@@ -128,7 +128,7 @@ test("send: leaves no timer behind that keeps a program alive", async () => {
   await using server = await serveRaw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]", "keep-open");
   const program = `
     import { clientOf, never } from ${JSON.stringify(join(import.meta.dirname, "program.ts"))};
-    const timeouts = { connectMs: 600_000, headers_ms: 600_000, total_ms: 600_000 };
+    const timeouts = { connectMs: 600_000, headersMs: 600_000, totalMs: 600_000 };
     const client = clientOf("http://127.0.0.1:${server.port}", { timeouts });
     console.log((await client.listRobots(never())).kind);`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);

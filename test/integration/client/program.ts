@@ -14,7 +14,7 @@ import { systemFiles } from "../../../src/platform/files/files.ts";
 /** Appears nowhere but in the Authorization header; every result is searched for it. */
 export const CANARY = "sk_test_CANARYcanaryCANARYcanary1234";
 
-export const PATIENT: Timeouts = { connectMs: 10_000, headers_ms: 10_000, total_ms: 10_000 };
+export const PATIENT: Timeouts = { connectMs: 10_000, headersMs: 10_000, totalMs: 10_000 };
 
 export interface Settings extends Partial<UndiciTransportOptions> {
   readonly timeouts?: Timeouts;

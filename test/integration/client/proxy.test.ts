@@ -125,7 +125,7 @@ test.each([
 
 test("scenario 11: a proxy that never answers is `proxy`, in time", async () => {
   await using proxy = await serveRaw("", "keep-open");
-  const timeouts = { connectMs: 200, headers_ms: 5_000, total_ms: 5_000 };
+  const timeouts = { connectMs: 200, headersMs: 5_000, totalMs: 5_000 };
   const result = await listed("https://service.test", {
     proxy: `http://${USER_INFO}@127.0.0.1:${proxy.port}`,
     timeouts,

@@ -1,112 +1,38 @@
 /** `grant` with real users, real access lists and the ways in which calibration tools rewrite their files. */
-import { execFileSync } from "node:child_process";
-import { chmod, chown, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
-import { createTerminal } from "../../../src/cli/terminal.ts";
-import { grant } from "../../../src/installer/commands/grant.ts";
 import { applyGrant } from "../../../src/installer/grant/apply.ts";
 import { planGrant } from "../../../src/installer/grant/grant.ts";
-import { planKey } from "../../../src/installer/grant/key.ts";
 import type { GrantRecord } from "../../../src/installer/grant/record.ts";
 import { EMPTY_RECORD, readGrantRecord } from "../../../src/installer/grant/record.ts";
 import { revokeGrant } from "../../../src/installer/grant/revoke.ts";
-import type { GrantOptions } from "../../../src/installer/grant/run.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { execute } from "../../support/programs/execute.ts";
-import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
 import {
-  asNobody,
-  canMount,
-  hasProgram,
-  inShell,
-  isRoot,
-  NOBODY_ID,
-  withOwnMounts,
-} from "../../support/programs/programs.ts";
-import { createScene, expectOneRobot } from "../../support/service/scene.ts";
+  AGENT,
+  AGENT_ID,
+  ANN_ID,
+  as,
+  BEN_ID,
+  calibrations,
+  canGrant,
+  canRead,
+  file,
+  folder,
+  home,
+  lists,
+  machine,
+  prepareHome,
+  run,
+  runGrant,
+} from "./grant-home.ts";
 
-/** The robot's user and another one; neither is in a user database. */
-const ANN_ID = 41_001;
-const BEN_ID = 41_002;
-/** The agent's. */
-const AGENT_ID = NOBODY_ID;
-
-const canGrant = isRoot && ["setfacl", "getfacl", "setpriv"].every(hasProgram);
-const machine = { files: systemFiles, runProgram: systemPrograms };
-
-let folder: string;
-let home: string;
-let calibrations: string;
-let file: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "grant-"));
-  home = join(folder, "ann");
-  calibrations = join(home, ".cache/calibration");
-  file = join(calibrations, "arm.json");
-  if (!canGrant) return;
-  await chmod(folder, 0o755);
-  await mkdir(calibrations, { recursive: true });
-  await writeFile(file, "{}\n");
-  await mkdir(join(folder, "state"));
-  await chown(join(folder, "state"), AGENT_ID, AGENT_ID);
-  for (const path of [home, join(home, ".cache"), calibrations, file]) await chown(path, ANN_ID, ANN_ID);
-  await chmod(home, 0o750);
-  await chmod(join(home, ".cache"), 0o700);
-  await chmod(calibrations, 0o755);
-  await chmod(file, 0o600);
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
-/** Runs the command in this process, with a record of its own. */
-async function runGrant(options: GrantOptions = {}, paths: readonly string[] = [file]) {
-  let output = "";
-  const sink = { write: (text: string) => void (output += text) };
-  const inputs = { paths, keyFile: null, stateDirectory: join(folder, "state") };
-  const code = await grant(
-    options,
-    {
-      terminal: createTerminal({ stdout: sink, stderr: sink, environment: {} }),
-      machine: { files: systemFiles },
-      user_id: 0,
-      recordDirectory: join(folder, "record"),
-      readInputs: async () => inputs,
-    },
-    undefined,
-  );
-  return { code, output: output.replaceAll(folder, "") };
-}
-
-function run(...[program = "", ...words]: readonly string[]): string {
-  return execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-}
-
-function as(userId: number, script: string): void {
-  runAs(userId, "sh", "-ec", script, "sh", file, calibrations);
-}
-
-function runAs(userId: number, ...words: readonly string[]): void {
-  run("setpriv", `--reuid=${userId}`, `--regid=${userId}`, "--clear-groups", ...words);
-}
-
-function canRead(userId: number, path = file): boolean {
-  try {
-    runAs(userId, "cat", path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Modes, owners and access lists of everything that was there. */
-function lists(): string {
-  return run("getfacl", "-R", "-n", "-p", home);
-}
+beforeEach(prepareHome);
 
 describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
   test("--dry-run shows everything and changes nothing", async () => {
@@ -275,8 +201,7 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
         ? { kind: "ended", exitCode: 0, stdout: `ann:x:${ANN_ID}:${ANN_ID}::${home}:/bin/sh\n`, stderr: "" }
         : systemPrograms(words, options);
     using stack = new DisposableStack();
-    const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
-    const { steps, notes } = await planGrant({ ...machine, runProgram }, account, [settings, file], stack);
+    const { steps, notes } = await planGrant({ ...machine, runProgram }, AGENT, [settings, file], stack);
     const later = steps.filter(({ forNewFiles }) => forNewFiles).map(({ entry }) => entry.path);
     expect(later).toEqual([calibrations]);
     expect(notes).toHaveLength(1);
@@ -335,15 +260,14 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
   test("a power cut between the record and the change: --revoke changes nothing", async () => {
     const before = lists();
     using stack = new DisposableStack();
-    const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
-    const { steps } = await planGrant(machine, account, [file], stack);
+    const { steps } = await planGrant(machine, AGENT, [file], stack);
     const recordDirectory = join(folder, "record");
     let record: GrantRecord | null = null;
     const failing: RunProgram = async () => {
       record = await readGrantRecord(systemFiles, recordDirectory);
       return { kind: "killed" };
     };
-    const ended = await applyGrant({ ...machine, runProgram: failing }, account, steps, EMPTY_RECORD, recordDirectory);
+    const ended = await applyGrant({ ...machine, runProgram: failing }, AGENT, steps, EMPTY_RECORD, recordDirectory);
     expect(ended).toMatchObject({ code: "grant-failed" });
     expect(record).toMatchObject({ entries: steps.map(({ entry }) => ({ path: entry.path })) });
     expect((await revokeGrant(machine, record ?? EMPTY_RECORD, recordDirectory)).problems).toEqual([]);
@@ -358,9 +282,8 @@ test.skipIf(!canGrant)(
     for (const path of paths) await writeFile(path, "{}\n", { mode: 0o600 });
     const runProgram: RunProgram = async (words, options) =>
       words[0] === "getfacl" ? { kind: "missing" } : systemPrograms(words, options);
-    const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
     using stack = new DisposableStack();
-    const { steps, refusals } = await planGrant({ files: systemFiles, runProgram }, account, paths, stack);
+    const { steps, refusals } = await planGrant({ files: systemFiles, runProgram }, AGENT, paths, stack);
     expect([steps, refusals]).toEqual([
       [],
       [
@@ -371,222 +294,5 @@ test.skipIf(!canGrant)(
         },
       ],
     ]);
-  },
-);
-
-describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfacl and setpriv)", () => {
-  /** A file of root's, in a folder of root's. */
-  async function secretOfRoot(): Promise<string> {
-    const secret = join(folder, "secret");
-    await mkdir(secret, { mode: 0o700 });
-    await writeFile(join(secret, "arm.json"), "root's", { mode: 0o600 });
-    return secret;
-  }
-
-  test("a folder that is a link to root's files: refused, and nothing is opened", async () => {
-    const secret = await secretOfRoot();
-    as(ANN_ID, `mv "$2" "$2.old"; ln -s '${secret}' "$2"`);
-    const { code, output } = await runGrant();
-    expect(code).toBe(1);
-    expect(output).toContain(`user ${ANN_ID} leads to`);
-    expect(canRead(AGENT_ID, join(secret, "arm.json"))).toBe(false);
-    expect(run("getfacl", "-cpn", secret)).not.toContain(String(AGENT_ID));
-  });
-
-  test("a folder that becomes a link between check and change: the checked folder is changed", async () => {
-    const secret = await secretOfRoot();
-    using stack = new DisposableStack();
-    const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
-    const { steps } = await planGrant(machine, account, [file], stack);
-    await rename(calibrations, `${calibrations}.old`);
-    await symlink(secret, calibrations);
-    expect(await applyGrant(machine, account, steps, EMPTY_RECORD, join(folder, "record"))).toBeNull();
-    expect(run("getfacl", "-cpnR", secret)).not.toContain(String(AGENT_ID));
-    expect(canRead(AGENT_ID, `${calibrations}.old/arm.json`)).toBe(true);
-  });
-
-  test("a key in a folder that a user can write to does not change its owner", async () => {
-    const people = { groups: [], users: [] };
-    const account = (userId: number) => ({ name: "", user_id: userId, group_id: userId, group_ids: [userId] });
-    const key = join(await secretOfRoot(), "arm.json");
-    expect(planKey(key, account(AGENT_ID), account(ANN_ID), people)).toMatchObject({ path: key });
-    as(ANN_ID, `ln -sf '${key}' "$1"`);
-    expect(planKey(file, account(AGENT_ID), account(ANN_ID), people)).toBeNull();
-  });
-
-  test.each([
-    ["everybody writes to", async () => chmod(calibrations, 0o777), "any user can replace entries of"],
-    [
-      "belongs to somebody else",
-      async () => chown(calibrations, BEN_ID, BEN_ID),
-      `to CAL, which belongs to user ${BEN_ID}`,
-    ],
-    [
-      "an access list lets somebody else write to",
-      async () => void run("setfacl", "-m", `u:${BEN_ID}:rwx`, calibrations),
-      `lets u:${BEN_ID} replace its entries`,
-    ],
-    [
-      "a shared group writes to",
-      async () => {
-        // `daemon` and others are of it.
-        await chown(calibrations, ANN_ID, 1);
-        await chmod(calibrations, 0o770);
-      },
-      "group 1 can replace entries of",
-    ],
-  ])("a folder that %s: refused", async (_what, prepare, why) => {
-    await prepare();
-    const { code, output } = await runGrant();
-    expect(code).toBe(1);
-    expect(output.replace("/ann/.cache/calibration, which", "CAL, which")).toContain(why);
-    expect(canRead(AGENT_ID)).toBe(false);
-  });
-
-  test("a FIFO, a loop of links, a missing file: reported, and nothing hangs", async () => {
-    as(ANN_ID, `rm "$1"; mkfifo "$1"`);
-    expect((await runGrant()).output).toContain("not a regular file");
-    as(ANN_ID, `rm "$1"; ln -s "$1" "$1"`);
-    expect((await runGrant()).output).toContain("form a loop");
-    as(ANN_ID, `rm "$1"`);
-    expect((await runGrant()).output).toContain("does not exist");
-  });
-});
-
-describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount namespaces)", () => {
-  interface Surroundings {
-    readonly files?: readonly string[];
-    /** Lines of shell before the program runs, and after. */
-    readonly first?: string;
-    readonly after?: string;
-  }
-
-  /** The program itself; what it writes to /etc and /var is of its own mounts, and shown before they go. */
-  async function runProgram(
-    method: string,
-    { files = [file], first = "true", after = "true" }: Surroundings = {},
-  ): Promise<string> {
-    await writeFile(join(folder, "api-key"), "sk_test_0123456789\n", { mode: 0o600 });
-    await writeFile(
-      join(folder, "config.yaml"),
-      `service: {url: "http://127.0.0.1:1", key_file: ${folder}/api-key}\nrobot: {name: a, region: b}\nmanifest: ${folder}/m.yaml\n`,
-    );
-    await writeFile(
-      join(folder, "m.yaml"),
-      `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [${files.join(", ")}]\n`,
-    );
-    const mounts = "mount -t tmpfs none /var/lib; mount -t tmpfs none /etc/systemd";
-    const script = `${mounts}; ${first}; ${programWords()} --method ${method} 2>&1 || true; ${after}`;
-    return run(...inShell(withOwnMounts, script, ["true"])).replaceAll(folder, "");
-  }
-
-  const programWords = () =>
-    `${process.execPath} ${AGENT_PROGRAM} grant --config ${folder}/config.yaml --state-dir ${folder}/state`;
-
-  /** Lines of shell that show what there is, take it back, and show what is left. */
-  function showAndRevoke(): string {
-    const showKey = `stat -c 'key of %U' ${folder}/api-key`;
-    const show = `cat /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf; ${showKey}`;
-    const showRest = "ls -A /etc/systemd/system/*.d /var/lib/* 2>/dev/null || true";
-    return `(${show}) 2>&1 || true; ${programWords()} --revoke; ${showKey}; ${showRest}`;
-  }
-
-  test("--method owner: writes a drop-in and changes the key's owner; --revoke undoes both", async () => {
-    run("chown", "-R", "games:games", home);
-    expect(await runProgram("owner", { after: showAndRevoke() })).toMatchInlineSnapshot(`
-      "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit
-      /api-key: given to games
-      # Written by: robot-policy-agent grant --method owner. Taken back by: robot-policy-agent grant --revoke
-      [Service]
-      User=games
-      the agent can then read whatever games can, and games can read the agent's key and state
-      systemd gives the state folder to games at the next start
-      games can read them now. To undo this: robot-policy-agent grant --revoke
-      # Written by: robot-policy-agent grant --method owner. Taken back by: robot-policy-agent grant --revoke
-      [Service]
-      User=games
-      key of games
-      revoked the grant on /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
-      key of root
-      /etc/systemd/system/robot-policy-agent.service.d:
-
-      /var/lib/robot-policy-agent-install:
-      "
-    `);
-  });
-
-  test("--method owner: systemd fails to apply it: reported, with the command to run", async () => {
-    run("chown", "-R", "games:games", home);
-    const first = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
-    expect(await runProgram("owner", { first })).toContain(
-      "systemd did not apply it; run: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
-    );
-  });
-
-  test("--method owner: accepts files of root that the owner can read, refuses those that only root can", async () => {
-    run("chown", "-R", "games:games", home);
-    const limits = join(folder, "limits.yaml");
-    await writeFile(limits, "limits: {}\n", { mode: 0o644 });
-    expect(await runProgram("owner", { files: [file, limits] })).toContain("games can read them now.");
-    await chmod(limits, 0o600);
-    expect(await runProgram("owner", { files: [file, limits] })).not.toContain("games can read them now.");
-  });
-
-  test("--method group: joins the group that may read the files", async () => {
-    await chmod(join(home, ".cache"), 0o750);
-    await chmod(file, 0o640);
-    run("chgrp", "-R", "games", home);
-    expect(await runProgram("group", { after: showAndRevoke() })).toMatchInlineSnapshot(`
-      "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit
-      # Written by: robot-policy-agent grant --method group. Taken back by: robot-policy-agent grant --revoke
-      [Service]
-      SupplementaryGroups=games
-      the agent can then read whatever group games can
-      nobody can read them now. To undo this: robot-policy-agent grant --revoke
-      # Written by: robot-policy-agent grant --method group. Taken back by: robot-policy-agent grant --revoke
-      [Service]
-      SupplementaryGroups=games
-      key of root
-      revoked the grant on /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf
-      key of root
-      /etc/systemd/system/robot-policy-agent.service.d:
-
-      /var/lib/robot-policy-agent-install:
-      "
-    `);
-  });
-
-  test("--method group: refuses a group that may not read the files, and a group with far more rights", async () => {
-    run("chgrp", "-R", "games", home);
-    expect(await runProgram("group")).toContain("group games may not enter /ann/.cache itself");
-    await chmod(join(home, ".cache"), 0o750);
-    await chmod(file, 0o640);
-    run("chgrp", "-R", "shadow", home);
-    expect(await runProgram("group")).toContain("group shadow can do much more");
-  });
-});
-
-test.skipIf(!canGrant)(
-  "with exactly that grant the agent watches by events, and registers what its owner writes (needs root)",
-  async () => {
-    await using scene = await createScene({ files: { "ann/.cache/calibration/arm.json": "{}\n" } });
-    const { robot } = scene;
-    const [path = ""] = robot.paths;
-    run("chown", "-R", `${ANN_ID}:${ANN_ID}`, robot.path("ann"));
-    for (const each of [robot.state_directory, robot.runtime_directory, robot.keyPath])
-      await chown(each, AGENT_ID, AGENT_ID);
-    await chmod(robot.folder, 0o755);
-    await chmod(robot.path("ann"), 0o750);
-    await chmod(robot.path("ann/.cache/calibration"), 0o700);
-    await chmod(path, 0o600);
-    const { code } = await runGrant({}, [path]);
-    expect(code).toBe(0);
-
-    await using daemon = await robot.startProcess({}, asNobody);
-    await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "events");
-    as(ANN_ID, `umask 077; echo '{"a": 1}' >'${path}'`);
-    const { watching } = await expectOneRobot(scene, daemon);
-    expect(watching?.mode).toBe("events");
-    expect(await readFile(path, "utf8")).toBe('{"a": 1}\n');
   },
 );

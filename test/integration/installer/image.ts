@@ -128,7 +128,7 @@ function elf(machine: number): Buffer {
 }
 
 export interface Ran {
-  readonly exit_code: number;
+  readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -141,7 +141,7 @@ export interface Setting {
   readonly runProgram?: RunProgram;
   /** The machine's own root, for commands without `--root`. */
   readonly root?: string;
-  readonly user_id?: number;
+  readonly userId?: number;
   readonly input?: string;
   readonly signal?: AbortSignal;
 }
@@ -171,7 +171,7 @@ async function run(
     terminal,
     signal: setting.signal ?? new AbortController().signal,
     version: setting.version ?? "1.0.0",
-    user_id: setting.user_id ?? 0,
+    userId: setting.userId ?? 0,
     completions: new Map([
       ["bash", "# bash\n"],
       ["zsh", "# zsh\n"],
@@ -191,7 +191,7 @@ async function run(
       nodeLibraries: () => [],
     },
   });
-  return { exit_code: exitCode, stdout, stderr };
+  return { exitCode, stdout, stderr };
 }
 
 /** Backups that useradd(8) and its like leave. */

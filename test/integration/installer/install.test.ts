@@ -23,7 +23,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   test("installs program, Node, units, user, examples and completion, with their modes", async () => {
     const root = await workshop.makeImage();
     const before = new Set(describeTree(root));
-    const { exit_code: exitCode } = await runInstall({ root }, setting);
+    const { exitCode } = await runInstall({ root }, setting);
     expect(exitCode).toBe(0);
     const tree = describeTree(root).filter((line) => !before.has(line));
     const shown = tree.map((line) => line.replaceAll(/[0-9a-f]{16}$|(?<=1\.0\.0-)[0-9a-f]{12}/g, "…"));
@@ -133,7 +133,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const tree = describeTree(root);
-    const { exit_code: exitCode, stdout } = await runInstall({ root, json: true }, setting);
+    const { exitCode, stdout } = await runInstall({ root, json: true }, setting);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ changed: false, changes: [], kept: [] });
     expect(describeTree(root)).toEqual(tree);
@@ -261,11 +261,10 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
       const path = join(workshop.folder, "stick-key");
       await writeFile(path, `${KEY}\n`, { mode: 0o600 });
       const options = from === "file" ? { keyFile: path } : { keyStdin: true };
-      const {
-        exit_code: exitCode,
-        stdout,
-        stderr,
-      } = await runInstall({ root, ...options, json: true }, { ...setting, input: `${KEY}\n` });
+      const { exitCode, stdout, stderr } = await runInstall(
+        { root, ...options, json: true },
+        { ...setting, input: `${KEY}\n` },
+      );
       expect(exitCode).toBe(0);
       expect(await readFile(join(root, "etc/robot-policy-agent/api-key"), "utf8")).toBe(`${KEY}\n`);
       const line = describeTree(root).find((each) => each.startsWith("/etc/robot-policy-agent/api-key"));
@@ -284,7 +283,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const tree = describeTree(root);
     const path = join(workshop.folder, "bad-key");
     await writeFile(path, text);
-    const { exit_code: exitCode, stderr } = await runInstall({ root, keyFile: path }, setting);
+    const { exitCode, stderr } = await runInstall({ root, keyFile: path }, setting);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`[${code}]`);
     expect(describeTree(root)).toEqual(tree);
@@ -311,7 +310,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   });
 
   test.each([
-    ["not root", {}, { user_id: 1000 }, "not-root"],
+    ["not root", {}, { userId: 1000 }, "not-root"],
     ["a folder that is no image", { root: "/dev/shm" }, {}, "no-image"],
     ["a folder that is not there", { root: "/nonexistent" }, {}, "no-root"],
     ["a Node that is not there", { node: "/nonexistent" }, {}, "node-missing"],
@@ -322,7 +321,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   ])("%s is refused, and nothing changes", async (_what, options, more, code) => {
     const root = await workshop.makeImage();
     const tree = describeTree(root);
-    const { exit_code: exitCode, stderr } = await runInstall({ root, ...options }, { ...setting, ...more });
+    const { exitCode, stderr } = await runInstall({ root, ...options }, { ...setting, ...more });
     expect(stderr).toContain(`[${code}]`);
     expect(exitCode).not.toBe(0);
     expect(describeTree(root)).toEqual(tree);
@@ -335,7 +334,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     // Its version is found in the file, which runs nowhere here.
     expect((await runInstall({ root, node }, setting)).stderr).toContain("[wrong-architecture]");
     expect(refused.stderr).toContain("this Node is for arm64, but the machine is x86-64");
-    expect((await runInstall({ root, node: setting.node }, { ...setting, node })).exit_code).toBe(0);
+    expect((await runInstall({ root, node: setting.node }, { ...setting, node })).exitCode).toBe(0);
   });
 
   test("an installed Debian package is left alone; a removed one is no obstacle", async () => {
@@ -346,7 +345,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     expect((await runInstall({ root }, setting)).stderr).toContain("[package-installed]");
     expect((await runUninstall({ root }, setting)).stderr).toContain("apt-get purge robot-policy-agent");
     await writeFile(list, "/.\n/etc/robot-policy-agent/config.example.yaml\n");
-    expect((await runInstall({ root }, setting)).exit_code).toBe(0);
+    expect((await runInstall({ root }, setting)).exitCode).toBe(0);
   });
 
   test("refuses to downgrade to an agent that cannot read the registration, and leaves it unchanged", async () => {
@@ -357,7 +356,7 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
       '{\n  "schema_version": 2,\n  "x": 1\n}\n',
     );
     const tree = describeTree(root);
-    const { exit_code: exitCode, stderr } = await runInstall({ root }, setting);
+    const { exitCode, stderr } = await runInstall({ root }, setting);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("[newer-state]");
     expect(describeTree(root)).toEqual(tree);
@@ -399,10 +398,10 @@ describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () =>
     const root = await workshop.makeImage();
     const before = describeTree(root);
     await runInstall({ root, keyStdin: true, firstBoot: true }, { ...setting, input: KEY });
-    expect((await runUninstall({ root, purge: true }, setting)).exit_code).toBe(0);
+    expect((await runUninstall({ root, purge: true }, setting)).exitCode).toBe(0);
     expect(describeTree(root)).toEqual(before);
     const repeat = await runUninstall({ root, purge: true }, setting);
-    expect(repeat).toMatchObject({ exit_code: 0, stderr: "" });
+    expect(repeat).toMatchObject({ exitCode: 0, stderr: "" });
     expect(repeat.stdout).toContain("Nothing to remove");
   });
 

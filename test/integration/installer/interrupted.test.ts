@@ -66,7 +66,7 @@ describe.runIf(canFillImages)(
         "killed",
         (root, own) => install(root, { ...setting(), ...own }),
         async (root) => {
-          expect((await install(root, setting())).exit_code).toBe(0);
+          expect((await install(root, setting())).exitCode).toBe(0);
           expect(describeTree(root)).toEqual(wanted);
         },
       );
@@ -83,7 +83,7 @@ describe.runIf(canFillImages)(
         "killed",
         (root, own) => install(root, { ...setting(), ...own }),
         async (root) => {
-          expect((await runUninstall({ root, purge: true }, setting())).exit_code).toBe(0);
+          expect((await runUninstall({ root, purge: true }, setting())).exitCode).toBe(0);
           expect(describeTree(root)).toEqual(wanted);
         },
       );
@@ -100,12 +100,12 @@ describe.runIf(canFillImages)(
           "failing",
           (root, own) => install(root, { ...setting(), ...own }),
           async (root, ran) => {
-            if (ran?.exit_code !== 0) {
+            if (ran?.exitCode !== 0) {
               expect(ran?.stderr).toContain("ENOSPC");
               // Before the switch the old version is current and complete.
               if (!isSwitched(root, template)) expect(programOf(describeTree(root))).toEqual(programOf(before));
             }
-            expect((await install(root, setting())).exit_code).toBe(0);
+            expect((await install(root, setting())).exitCode).toBe(0);
             expect(describeTree(root)).toEqual(done);
           },
         );
@@ -116,7 +116,7 @@ describe.runIf(canFillImages)(
       const root = await workshop.makeImage();
       const before = describeTree(root);
       const { openDisk } = breakingDisk(root, { kind: "failing", at: 60, code: "ENOSPC" });
-      const { exit_code: exitCode, stderr } = await install(root, { ...first, openDisk });
+      const { exitCode, stderr } = await install(root, { ...first, openDisk });
       expect(exitCode).toBe(1);
       expect(stderr).toContain("(the disk is full)");
       expect(describeTree(root)).toEqual(before);
@@ -129,7 +129,7 @@ describe.runIf(canFillImages)(
       const uninstall = (root: string, own: Partial<Setting>) =>
         runUninstall({ root, purge: true }, { ...setting(), ...own });
       await breakEach(template, "killed", uninstall, async (root) => {
-        expect((await uninstall(root, {})).exit_code).toBe(0);
+        expect((await uninstall(root, {})).exitCode).toBe(0);
         expect(describeTree(root)).toEqual(wanted);
       });
     });
@@ -145,14 +145,14 @@ describe.runIf(canFillImages)(
       ).rejects.toThrow(Killed);
       expect(await readFile(unit, "utf8")).toContain("# 1.1.0");
       await writeFile(unit, "[Unit]\n# mine\n");
-      expect((await install(root, second)).exit_code).toBe(0);
+      expect((await install(root, second)).exitCode).toBe(0);
       expect(await readFile(unit, "utf8")).toBe("[Unit]\n# mine\n");
     });
 
     test("Ctrl-C while the program is copied leaves nothing behind, and exits with 130", async () => {
       const root = await workshop.makeImage();
       const before = describeTree(root);
-      const { exit_code: exitCode, stderr } = await install(root, { ...first, signal: AbortSignal.abort() });
+      const { exitCode, stderr } = await install(root, { ...first, signal: AbortSignal.abort() });
       expect(exitCode).toBe(130);
       expect(stderr).toContain("[interrupted]");
       expect(describeTree(root)).toEqual(before);
@@ -170,8 +170,8 @@ describe.runIf(canFillImages)(
           join(root, "var/lib/robot-policy-agent-install", name),
           `/../${basename(outside)}/empty\n../x\n`,
         );
-        expect((await install(root, second)).exit_code).toBe(0);
-        expect((await runUninstall({ root, purge: true }, second)).exit_code).toBe(0);
+        expect((await install(root, second)).exitCode).toBe(0);
+        expect((await runUninstall({ root, purge: true }, second)).exitCode).toBe(0);
         expect(describeTree(outside)).toEqual(["/empty/ 755 0:0", ...kept].toSorted());
       },
     );

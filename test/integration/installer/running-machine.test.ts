@@ -41,7 +41,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   }
 
   test("first installation: creates the user, enables the unit, does not start it without a configuration", async () => {
-    const { exit_code: exitCode, stdout } = await runInstall({}, here(first));
+    const { exitCode, stdout } = await runInstall({}, here(first));
     expect(exitCode).toBe(0);
     expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload", `enable ${SERVICE}`]);
     expect(stdout).toMatchInlineSnapshot(`
@@ -60,7 +60,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   test("--dry-run without a running systemd: shows the whole plan, and why it cannot be applied", async () => {
     await rm(join(root, "run/systemd/system"), { recursive: true });
     const before = describeTree(root);
-    const { exit_code: exitCode, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
+    const { exitCode, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
     expect(exitCode).toBe(1);
     expect(stdout).toContain("would add the system user robot-policy-agent\n");
     expect(stdout).toContain("would link /usr/local/bin/robot-policy-agent");
@@ -76,7 +76,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   ])("a configuration that is there and %s", async (_what, isValid, verbs) => {
     await configure();
     systemd.isConfigurationValid = isValid;
-    const { exit_code: exitCode } = await runInstall({}, here(first));
+    const { exitCode } = await runInstall({}, here(first));
     expect(exitCode).toBe(0);
     expect(systemd.done.slice(3)).toEqual(verbs.map((verb) => `${verb} ${SERVICE}`));
   });
@@ -148,13 +148,13 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
     const running = runInstall({}, here({ ...second, runProgram: systemd.runProgram }));
     // The second restart is that of the version before.
-    const { exit_code: exitCode, stderr } = await running;
+    const { exitCode, stderr } = await running;
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Job for robot-policy-agent.service failed.");
     expect(systemd.done.slice(-3)).toEqual([`restart ${SERVICE}`, "daemon-reload", `restart ${SERVICE}`]);
     expect(describeTree(root)).toEqual(before);
     systemd.refusals.clear();
-    expect((await runInstall({}, here(second))).exit_code).toBe(0);
+    expect((await runInstall({}, here(second))).exitCode).toBe(0);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
   });
 
@@ -169,11 +169,11 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
       isFirst = false;
       return { kind: "ended", exitCode: 1, stdout: "", stderr: `${reason}\n` };
     };
-    const { exit_code: exitCode, stderr } = await runInstall({}, { ...here(first), runProgram: once });
+    const { exitCode, stderr } = await runInstall({}, { ...here(first), runProgram: once });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`${reason} [not-installed]\n  → fix the cause`);
     systemd.done.splice(0);
-    expect((await runInstall({}, here(first))).exit_code).toBe(0);
+    expect((await runInstall({}, here(first))).exitCode).toBe(0);
     expect(systemd.done).toContain(`enable ${SERVICE}`);
   });
 
@@ -181,17 +181,17 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await configure();
     await runInstall({}, here(first));
     systemd.refusals.set("daemon-reload", "Access denied");
-    expect((await runInstall({}, here(second))).exit_code).toBe(1);
+    expect((await runInstall({}, here(second))).exitCode).toBe(1);
     systemd.refusals.clear();
     systemd.done.splice(0);
-    expect((await runInstall({}, here(second))).exit_code).toBe(0);
+    expect((await runInstall({}, here(second))).exitCode).toBe(0);
     expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
   });
 
   test("a failed start is reported with exit code 1, and the installation stays", async () => {
     await configure();
     systemd.refusals.set(`start ${SERVICE}`, "Job failed.");
-    const { exit_code: exitCode, stderr } = await runInstall({}, here(first));
+    const { exitCode, stderr } = await runInstall({}, here(first));
     expect(exitCode).toBe(1);
     expect(stderr).toContain("[start-failed]");
     systemd.refusals.clear();
@@ -212,7 +212,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
         expect(error).toBeInstanceOf(Killed),
       );
     }
-    expect((await runInstall({}, here(second))).exit_code).toBe(0);
+    expect((await runInstall({}, here(second))).exitCode).toBe(0);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
     const tree = describeTree(root);
     expect(tree.filter((line) => line.includes("robot-policy-agent-") && /-(?:before|new) /.test(line))).toEqual([]);
@@ -222,7 +222,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await configure();
     await runInstall({}, here(first));
     systemd.done.splice(0);
-    const { exit_code: exitCode, stdout } = await runUninstall({}, here(first));
+    const { exitCode, stdout } = await runUninstall({}, here(first));
     expect(exitCode).toBe(0);
     expect(systemd.done).toEqual([`stop ${SERVICE}`, `disable ${SERVICE}`, "daemon-reload"]);
     expect(stdout.slice(stdout.indexOf("ok "))).toMatchInlineSnapshot(`
@@ -253,10 +253,10 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await configure();
     await runInstall({}, here(first));
     systemd.refusals.set(`stop ${SERVICE}`, "Job timed out.");
-    const { exit_code: exitCode, stderr } = await runUninstall({}, here(first));
+    const { exitCode, stderr } = await runUninstall({}, here(first));
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Job timed out.");
     systemd.refusals.clear();
-    expect((await runUninstall({}, here(first))).exit_code).toBe(0);
+    expect((await runUninstall({}, here(first))).exitCode).toBe(0);
   });
 });

@@ -51,7 +51,7 @@ it.each([
   ["types", ["so101_follower", "wheelbarrow"]],
   ["labels", ["line=4", "shift=day"]],
 ])("%s: %j", async (kind, names) => {
-  const { exit_code: exitCode, out, err } = await complete([kind, "robot-policy", "some", "command"]);
+  const { exitCode, out, err } = await complete([kind, "robot-policy", "some", "command"]);
   expect([exitCode, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
 });
 
@@ -82,13 +82,11 @@ it.each([
   ["an address that is half typed", {}, ["fleets", "--url"]],
   ["a kind that nobody knows", {}, ["moons"]],
 ])("%s: no names, and no failure", async (_case, environment, words) => {
-  const { exit_code: exitCode, out } = await site.runWith({ environment }, "__complete", ...words);
-  expect([exitCode, out]).toEqual([0, ""]);
+  expect(await site.runWith({ environment }, "__complete", ...words)).toMatchObject({ exitCode: 0, out: "" });
 });
 
 it("a service without the list: no names", async () => {
-  const { exit_code: exitCode, out } = await site.run("__complete", "models", "--url", site.urls.eleven);
-  expect([exitCode, out]).toEqual([0, ""]);
+  expect(await site.run("__complete", "models", "--url", site.urls.eleven)).toMatchObject({ exitCode: 0, out: "" });
 });
 
 it("a service that does not answer is not waited for", async () => {
@@ -97,8 +95,10 @@ it("a service that does not answer is not waited for", async () => {
   onTestFinished(() => void silent.close());
   const { port } = silent.address() as AddressInfo;
   const startedMs = performance.now();
-  const { exit_code: exitCode, out } = await site.run("__complete", "robots", "--url", `http://127.0.0.1:${port}`);
-  expect([exitCode, out]).toEqual([0, ""]);
+  expect(await site.run("__complete", "robots", "--url", `http://127.0.0.1:${port}`)).toMatchObject({
+    exitCode: 0,
+    out: "",
+  });
   // An answer is waited for fifteen seconds elsewhere.
   expect(performance.now() - startedMs).toBeLessThan(10_000);
 });

@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { HASTY_CLOCK, runOperator } from "../../support/operator/operator.ts";
+import { endedWith, HASTY_CLOCK, runOperator } from "../../support/operator/operator.ts";
 import type { Ran, Surroundings } from "../../support/programs/in-process.ts";
 
 const KEY = "sk_test_CANARYcanaryCANARY";
@@ -61,7 +61,7 @@ describe("answers", () => {
       if (isFirst) json(response, 200, { items: [key("one")], total: 2 }, link);
       else json(response, 200, { items: [key("two")] });
     });
-    const { exit_code: exitCode, out } = await run("keys", "list", "--json");
+    const { exitCode, out } = await run("keys", "list", "--json");
     expect([exitCode, JSON.parse(out)]).toEqual([0, { items: [key("one"), key("two")], total: 2 }]);
     expect(requests).toEqual(["GET /v1/me/api-keys?limit=1000", "GET /v1/me/api-keys?limit=1000&cursor=a%2Fb"]);
   });
@@ -96,8 +96,9 @@ describe("answers", () => {
       json(response, 200, { items: [{ id, label: "cell 4" }] }),
     );
     for (const more of [[], ["--dry-run"]]) {
-      const { exit_code: exitCode, err } = await run("keys", "revoke", "cell 4", ...more);
-      expect([exitCode, err]).toEqual([4, expect.stringContaining("an id that cannot be part of a URL")]);
+      expect(await run("keys", "revoke", "cell 4", ...more)).toMatchObject(
+        endedWith(4, "an id that cannot be part of a URL"),
+      );
     }
     expect(requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
   });
@@ -111,14 +112,12 @@ describe("answers", () => {
         .writeHead(200, { "content-type": "application/json" })
         .end(`{"items":[{"id":"x","y":${"[".repeat(100_000)}${"]".repeat(100_000)}}]}`),
     );
-    const { exit_code: exitCode, err } = await run(...words);
-    expect([exitCode, err]).toEqual([4, expect.stringContaining("[not-the-service]")]);
+    expect(await run(...words)).toMatchObject(endedWith(4, "[not-the-service]"));
   });
 
   it("of 404 to a model say that there is none, in whatever words", async () => {
     const { run } = await foreign((_request, response) => json(response, 404, { detail: "Not Found" }));
-    const { exit_code: exitCode, err } = await run("models", "show", "pi9");
-    expect([exitCode, err]).toEqual([6, expect.stringContaining("no model has the name pi9 [not-found]")]);
+    expect(await run("models", "show", "pi9")).toMatchObject(endedWith(6, "no model has the name pi9 [not-found]"));
   });
 
   it("may have other lists beside the one that is asked for", async () => {
@@ -134,8 +133,11 @@ describe("answers", () => {
     const { run, requests } = await foreign((_request, response) =>
       json(response, 200, { items: [key("one")] }, { link: '</v1/me/api-keys?cursor=same>; rel="next"' }),
     );
-    const { exit_code: exitCode, out, err } = await run(...words);
-    expect([exitCode, out, err]).toEqual([4, "", expect.stringContaining("names itself as the next one")]);
+    expect(await run(...words)).toMatchObject({
+      exitCode: 4,
+      out: "",
+      err: expect.stringContaining("names itself as the next one"),
+    });
     expect(requests).toHaveLength(2);
   });
 
@@ -170,7 +172,7 @@ describe("answers", () => {
     const { run } = await foreign((_request, response) =>
       response.writeHead(status, status === 302 ? { location: "https://elsewhere.example/" } : {}).end(body),
     );
-    const { exit_code: exitCode, err } = await run("keys", "list");
+    const { exitCode, err } = await run("keys", "list");
     expect([exitCode, err]).toEqual([4, expect.stringContaining(told)]);
     expect(err).not.toMatch(/^\s+at /m);
   });
@@ -190,7 +192,7 @@ describe("a service that asks for a pause", () => {
         ? json(response, 429, { detail: "slow down" }, { "retry-after": "0" })
         : json(response, 200, { items: [] }),
     );
-    const { exit_code: exitCode, err } = await run("keys", "list");
+    const { exitCode, err } = await run("keys", "list");
     expect([exitCode, requests.length]).toEqual([0, 2]);
     expect(err).toMatch(/^slow down; trying again in 1 s$/m);
   });
@@ -199,7 +201,7 @@ describe("a service that asks for a pause", () => {
     const { run, requests } = await foreign((_request, response) =>
       json(response, 503, { detail: "restarting" }, { "retry-after": "300" }),
     );
-    expect(await run("keys", "list")).toMatchObject({ exit_code: 4 });
+    expect(await run("keys", "list")).toMatchObject({ exitCode: 4 });
     expect(requests).toHaveLength(1);
   });
 
@@ -207,15 +209,16 @@ describe("a service that asks for a pause", () => {
     const { run, requests } = await foreign((_request, response) =>
       json(response, 503, { detail: "restarting" }, { "retry-after": "0" }),
     );
-    expect(await run("keys", "create", "x")).toMatchObject({ exit_code: 4 });
+    expect(await run("keys", "create", "x")).toMatchObject({ exitCode: 4 });
     expect(requests).toEqual(["POST /v1/me/api-keys"]);
   });
 });
 
 it("a change whose answer is lost may be done: that is said", async () => {
   const { run } = await foreign((_request, response) => response.destroy());
-  const { exit_code: exitCode, err } = await run("keys", "create", "x");
-  expect([exitCode, err]).toEqual([4, expect.stringContaining("may have been applied, so check before you try again")]);
+  expect(await run("keys", "create", "x")).toMatchObject(
+    endedWith(4, "may have been applied, so check before you try again"),
+  );
 });
 
 it("--watch: draws over what it drew, and outlives an outage", async () => {
@@ -230,7 +233,46 @@ it("--watch: draws over what it drew, and outlives an outage", async () => {
     if (seen.includes("look-3")) interruption.abort(new Error("interrupted"));
   };
   const surroundings = { columns: 100, onOutput, signal: interruption.signal, clock: HASTY_CLOCK };
-  const { exit_code: exitCode, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
+  const { exitCode, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
   expect([exitCode, out]).toEqual([130, ""]);
   expect(err).toMatch(/look-1[\s\S]*; trying again\n[\s\S]*look-3/);
+});
+
+describe("a service that shows less of enrolments and robots", () => {
+  const approved = { approval_id: "a", user_code: "WXYZ-2345", status: "approved", requested_name: "arm-7" };
+  const approving = () =>
+    foreign((request, response) =>
+      request.url === "/v1/robots/approve"
+        ? json(response, 200, { ...approved, region: "us-west-2", robot_type_id: "generic.robot.v1" })
+        : json(response, 404, { detail: "Not Found" }),
+    );
+
+  it("approves a code unseen, after saying so", async () => {
+    const { runWith, requests } = await approving();
+    const asked = await runWith({ answers: ["n"] }, "robots", "approve", "WXYZ-2345");
+    expect([asked.exitCode, asked.err]).toEqual([
+      1,
+      expect.stringContaining("This service does not show who waits with a code."),
+    ]);
+    expect(requests).toEqual(["GET /v1/robot-enrollments/WXYZ-2345"]);
+    expect(await runWith({ answers: ["y"] }, "robots", "approve", "WXYZ-2345")).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining("arm-7 is approved, in us-west-2"),
+    });
+  });
+
+  it("is told the name of the robot to replace, so that it replaces no other", async () => {
+    const { run } = await approving();
+    const shown = await run("robots", "approve", "WXYZ-2345", "--replace", "arm-7", "--dry-run", "--json");
+    expect(JSON.parse(shown.out).body).toEqual({ user_code: "WXYZ-2345", name: "arm-7", confirm_replace: true });
+  });
+
+  it("lists robots without a status, and refuses to filter by one", async () => {
+    const robot = { id: "r1", name: "arm-7", robot_type_id: "t", region: "us-west-2", created_at: "2026-01-01" };
+    const { run } = await foreign((_request, response) => json(response, 200, [robot]));
+    expect((await run("robots", "list")).out).toMatch(/^NAME +TYPE +REGION +ADDED +ID\narm-7/);
+    expect(await run("robots", "list", "--offline")).toMatchObject(
+      endedWith(6, "this service does not say which robots are online [not-offered]"),
+    );
+  });
 });

@@ -1,15 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../src/api/keys.ts";
-import { robotSetupSchema } from "../../../src/api/robots.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import type { OperatorSite } from "../../support/operator/operator.ts";
-import { openOperatorSite } from "../../support/operator/operator.ts";
-import { customManifest } from "../../support/robot/custom-manifest.ts";
+import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
 
 async function openSite(): Promise<OperatorSite> {
   const opened = await openOperatorSite();
@@ -27,28 +21,12 @@ function useSite(): void {
   afterAll(() => site[Symbol.asyncDispose]());
 }
 
-const eleven = (...words: string[]) =>
-  site.runWith(
-    { environment: { ROBOT_POLICY_URL: site.urls.eleven, ROBOT_POLICY_API_KEY: site.service.key } },
-    ...words,
-  );
-const whole = () => ({ ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key });
-const DIGEST = `sha256:${"0".repeat(64)}`;
-const OTHER_DIGEST = `sha256:${"7".repeat(64)}`;
 const firstColumn = (text: string) =>
   text
     .trim()
     .split("\n")
     .slice(1)
     .map((line) => line.split(" ")[0]);
-const digestBySha256sum = (...paths: string[]) =>
-  `sha256:${execFileSync("sh", ["-c", 'sha256sum "$@" | cut -c1-64 | sha256sum | cut -c1-64', "sh", ...paths], { encoding: "utf8" }).trim()}`;
-
-async function write(name: string, text: string): Promise<string> {
-  const path = join(site.home, name);
-  await writeFile(path, text);
-  return path;
-}
 
 describe("robots list", () => {
   useSite();
@@ -75,7 +53,7 @@ describe("robots list", () => {
       ["cart", "arm-2", "arm-10", "arm-1"],
     ],
   ])("%j", async (words, names) => {
-    const { exit_code: exitCode, out } = await site.run("robots", "list", ...words);
+    const { exitCode, out } = await site.run("robots", "list", ...words);
     expect([exitCode, firstColumn(out)]).toEqual([0, names]);
   });
 
@@ -102,7 +80,7 @@ describe("robots list", () => {
   });
 
   it("says which columns a narrow terminal has no room for, and --wide shows them", async () => {
-    const at80 = { environment: whole(), columns: 80 };
+    const at80 = { columns: 80 };
     const narrow = await site.runWith(at80, "robots", "list");
     expect(narrow.out.split("\n")[0]).toMatch(/^NAME +TYPE +REGION +SITE +ADDED +LABELS$/);
     expect(narrow.err).toBe("1 column hidden: id; --wide or --columns\n");
@@ -116,7 +94,7 @@ describe("robots list", () => {
 
   it("--columns: those alone, in that order, each with something in every row", async () => {
     const { out, err } = await site.runWith(
-      { environment: whole(), columns: 80 },
+      { columns: 80 },
       "robots",
       "list",
       "--columns",
@@ -134,26 +112,27 @@ describe("robots list", () => {
     ["nmae", "--columns 'nmae' is not a column of this list [usage]\n  → did you mean name?"],
     [
       "name,weight_in_tons",
-      "is not a column of this list [usage]\n  → it has name, type, region, site, added, labels, ",
+      "is not a column of this list [usage]\n  → it has name, status, type, region, site, added, labels, ",
     ],
     [",", "--columns '' is not a column of this list"],
   ])("--columns %s is a mistake of usage", async (columns, told) => {
-    const { exit_code: exitCode, err } = await site.run("robots", "list", "--columns", columns);
-    expect([exitCode, err]).toEqual([2, expect.stringContaining(told)]);
+    expect(await site.run("robots", "list", "--columns", columns)).toMatchObject(endedWith(2, told));
   });
 
   it("a label without = is refused before anything is sent", async () => {
-    const { exit_code: exitCode, err } = await site.run("robots", "list", "--label", "cell");
-    expect([exitCode, err]).toEqual([2, expect.stringContaining("--label 'cell' is not name=value")]);
+    expect(await site.run("robots", "list", "--label", "cell")).toMatchObject(
+      endedWith(2, "--label 'cell' is not name=value"),
+    );
   });
 
   it("refuses a label that is given twice, of which one would count for nothing", async () => {
-    const { exit_code: exitCode, err } = await site.run("robots", "list", "--label", "cell=4", "--label", "cell=5");
-    expect([exitCode, err]).toEqual([2, expect.stringContaining("--label 'cell' is given twice")]);
+    expect(await site.run("robots", "list", "--label", "cell=4", "--label", "cell=5")).toMatchObject(
+      endedWith(2, "--label 'cell' is given twice"),
+    );
   });
 
   it("a service without digests: says so and shows the rest", async () => {
-    const { exit_code: exitCode, out, err } = await eleven("robots", "list", "--digest");
+    const { exitCode, out, err } = await site.eleven("robots", "list", "--digest");
     expect([exitCode, out.split("\n")[0], err]).toEqual([
       0,
       expect.stringMatching(/^NAME +TYPE +REGION +SITE +ADDED +LABELS +ID$/),
@@ -174,7 +153,7 @@ describe("robots show", () => {
       await site.run("robots", "show", id, "--json"),
     ];
     expect(byId).toEqual(byName);
-    expect(byId).toMatchObject({ exit_code: 0, out: expect.stringContaining('"arm-2"') });
+    expect(byId).toMatchObject({ exitCode: 0, out: expect.stringContaining('"arm-2"') });
     expect(out).toMatch(/^labels +cell=4$/m);
     expect(out).toMatch(/^digest +sha256:0{64}$/m);
   });
@@ -186,15 +165,15 @@ describe("robots show", () => {
     expect(out).toMatch(
       /WHEN +DIGEST +CHANGED +BY +FROM\nnow +sha256:0{12} +site +bootstrap +127.0.0.1\nnow +sha256:0{12} +bootstrap +127.0.0.1\n/,
     );
-    const json = JSON.parse((await site.run("robots", "show", "mover", "--history", "--json")).out);
+    const json = await site.json("robots", "show", "mover", "--history");
     expect(json).toMatchObject({ name: "mover", history: { items: [{ changed: ["site"] }, { changed: null }] } });
   });
 
   it.each([
     ["the whole service", () => site.run("robots", "show", "nobody")],
-    ["the documented one", () => eleven("robots", "show", "nobody")],
+    ["the documented one", () => site.eleven("robots", "show", "nobody")],
   ])("one that is not there: 6, on %s", async (_what, run) => {
-    expect(await run()).toMatchObject({ exit_code: 6, err: expect.stringContaining("[not-found]") });
+    expect(await run()).toMatchObject(endedWith(6, "[not-found]"));
   });
 
   it("of a name that two computers register in turn: since when, from where, and what to do", async () => {
@@ -229,7 +208,7 @@ describe("robots show", () => {
     const warning = /^warning: no endpoint is in the region us-west-3 \(did you mean us-west-2\?\)\.$/m;
     const words = ["--name", "far", "--type", ROBOT_TYPE, "--region", "us-west-3"];
     const setup = await site.run("robots", "setup", ...words);
-    expect([setup.exit_code, setup.err]).toEqual([0, expect.stringMatching(warning)]);
+    expect([setup.exitCode, setup.err]).toEqual([0, expect.stringMatching(warning)]);
     expect((await site.run("robots", "show", "far")).err).toMatch(warning);
     // Told once: it stays where it is.
     expect((await site.run("robots", "setup", ...words)).err).not.toMatch(warning);
@@ -237,260 +216,18 @@ describe("robots show", () => {
   });
 
   it("the documented service shows it from its list, and says what it does not keep", async () => {
-    const { exit_code: exitCode, out, err } = await eleven("robots", "show", "arm-2", "--history", "--contract");
+    const { exitCode, out, err } = await site.eleven("robots", "show", "arm-2", "--history", "--contract");
     expect([exitCode, out]).toEqual([0, expect.stringMatching(/^robot +arm-2 \(rob_/)]);
     expect(err).toBe("This service does not show contracts.\nThis service does not keep the history of robots.\n");
-    const json = JSON.parse((await eleven("robots", "show", "arm-2", "--history", "--json")).out);
+    const json = JSON.parse((await site.eleven("robots", "show", "arm-2", "--history", "--json")).out);
     expect(json).toMatchObject({ name: "arm-2", registration: null, history: null });
   });
 
   it("a robot called setup is found, although its name is an address of its own", async () => {
     await site.register("setup");
     expect(await site.run("robots", "show", "setup")).toMatchObject({
-      exit_code: 0,
+      exitCode: 0,
       out: expect.stringMatching(/^robot +setup /),
-    });
-  });
-});
-
-const ROBOT = ["--type", ROBOT_TYPE, "--region", REGION] as const;
-
-describe("robots setup", () => {
-  useSite();
-
-  it("the digest of --file is that of the agent: content and order", async () => {
-    const paths = [await write("a.json", '{"a":1}'), await write("b.json", '{"b":2}')] as const;
-    const { exit_code: exitCode, out } = await site.run(
-      "robots",
-      "setup",
-      "--name",
-      "new",
-      ...ROBOT,
-      "--file",
-      paths[1],
-      "--file",
-      paths[0],
-    );
-    expect([exitCode, out]).toEqual([
-      0,
-      expect.stringMatching(`^new is registered \\(rob_\\w+\\) with ${digestBySha256sum(paths[1], paths[0])}\\.\n$`),
-    ]);
-  });
-
-  it("--from: reads a file, whose members flags replace", async () => {
-    const file = await write("cal.yaml", "offset: 3\n");
-    const from = await write(
-      "robot.yaml",
-      `name: from-file\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\nsite: lab\nlabels: {cell: "5"}\nconfiguration_files: [cal.yaml]\n`,
-    );
-    const { out } = await site.run("robots", "setup", "--from", from, "--site", "yard", "--dry-run", "--json");
-    expect(JSON.parse(out)).toMatchObject({
-      dry_run: true,
-      method: "POST",
-      url: `${site.urls.whole}/v1/robots/setup`,
-      body: {
-        name: "from-file",
-        robot_type_id: ROBOT_TYPE,
-        region: REGION,
-        site: "yard",
-        labels: { cell: "5" },
-        configuration_digest: digestBySha256sum(file),
-      },
-    });
-    expect(out).not.toContain(site.service.key);
-    expect((await site.run("robots", "show", "from-file")).exit_code).toBe(6);
-  });
-
-  it("--from: the example is a robot", async () => {
-    const from = join(import.meta.dirname, "../../../config/robot-setup.example.yaml");
-    const { exit_code: exitCode, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
-    expect(exitCode).toBe(0);
-    expect(robotSetupSchema.parse(JSON.parse(out).body)).toMatchObject({ name: "packing-cell-4", site: "plant-1" });
-  });
-
-  it("--manifest: type, files and contract of a custom robot, and robots show --contract shows them", async () => {
-    const file = await write("bench.yaml", "x: 1\n");
-    const manifest = await write("robot-manifest.yaml", customManifest([file]));
-    const setUp = await site.run("robots", "setup", "--name", "bench", "--region", REGION, "--manifest", manifest);
-    expect(setUp).toMatchObject({ exit_code: 0, out: expect.stringContaining(digestBySha256sum(file)) });
-    expect((await site.run("robots", "show", "bench")).out).toContain("--contract shows it");
-    const { out } = await site.run("robots", "show", "bench", "--contract");
-    expect(out).not.toContain("--contract shows it");
-    expect(out).toMatch(/^front +exterior +640 × 480 +30 fps/m);
-    expect(out).toMatch(/^0 +arm\.shoulder\.position +rad +-1\.57\d* … 1\.57/m);
-  });
-
-  it("what the service refuses is shown where it is written: flag, line of the file, line of the manifest", async () => {
-    const from = await write("long.yaml", `name: x\nregion: ${REGION}\nsite: ${"s".repeat(129)}\n`);
-    const { exit_code: exitCode, err } = await site.run("robots", "setup", "--from", from, "--type", "t".repeat(257));
-    expect(exitCode).toBe(6);
-    expect(err).toContain(`--type "ttt`);
-    expect(err).toContain(`${from}:3:7 "sss`);
-  });
-
-  it.each<[what: string, text: string, finding: RegExp]>([
-    ["an unknown key", "nmae: x\n", /:1:1: error unknown_key: unknown key nmae; did you mean name\?/],
-    ["a key of the fleet's", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
-    [
-      "a number for a label",
-      "labels: {cell: 4}\n",
-      /:1:16: error wrong_type: expected a text, found a number; write it in quotes/,
-    ],
-    ["a digest that is none", "configuration_digest: sha256:abc\n", /:1:23: error digest_format/],
-    ["an API key", "name: sk_rps_0123456789abcdefghij\n", /:1:7: error secret_in_registration/],
-    ["no YAML", "name: [\n", /error yaml_syntax/],
-  ])("--from with %s: 3, at file:line:column, and nothing is sent", async (_what, text, finding) => {
-    const path = await write("bad.yaml", text);
-    const { exit_code: exitCode, err } = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT);
-    expect([exitCode, err]).toEqual([3, expect.stringMatching(finding)]);
-    expect(err).not.toContain("0123456789abcdefghij");
-    const json = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT, "--json");
-    expect(JSON.parse(json.out).findings[0]).toMatchObject({ file: path, severity: "error" });
-  });
-
-  describe("of a robot that is registered already", () => {
-    const held = { site: "lab", labels: { cell: "4" }, contract: { cameras: 2 } };
-    const setUp = (...words: string[]) => ["robots", "setup", "--name", "held", "--type", ROBOT_TYPE, ...words];
-    const sent = async (...words: string[]) =>
-      JSON.parse((await site.run(...setUp(...words), "--dry-run", "--json")).out).body;
-    const registration = async () => (await site.service.send("GET", "/v1/robots/held/registration")).json();
-    beforeEach(() => site.register("held", held));
-
-    it("keeps site, labels and contract, and tells what changes", async () => {
-      const { exit_code: exitCode, err } = await site.run(
-        ...setUp("--region", "moon", "--configuration-digest", OTHER_DIGEST),
-      );
-      expect([exitCode, err]).toEqual([
-        0,
-        "warning: no endpoint is in the region moon.\n" +
-          "held is registered already. This changes it:\n" +
-          `  region    ${REGION} → moon\n` +
-          "  digest    sha256:000000000000 → sha256:777777777777\n" +
-          "It keeps what is not given again: site lab, labels cell=4, its contract.\n",
-      ]);
-      expect(await registration()).toMatchObject({ ...held, region: "moon", configuration_digest: OTHER_DIGEST });
-    });
-
-    it("loses what it is told to lose, and its contract with its type", async () => {
-      const kept = { name: "held", robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
-      const same = ["--region", REGION, "--configuration-digest", DIGEST];
-      expect(await sent(...same)).toEqual({ ...kept, ...held });
-      expect(await sent(...same, "--clear-site")).toEqual({ ...kept, labels: held.labels, contract: held.contract });
-      expect(await sent(...same, "--label", "a=b")).toEqual({ ...kept, ...held, labels: { a: "b" } });
-      expect(await sent(...same, "--clear-labels")).toEqual({ ...kept, site: "lab", contract: held.contract });
-      expect(await sent(...same, "--type", "wheelbarrow")).toEqual({
-        ...kept,
-        robot_type_id: "wheelbarrow",
-        site: "lab",
-        labels: held.labels,
-      });
-    });
-
-    it("asks nothing where nothing changes", async () => {
-      const words = setUp("--region", REGION, "--configuration-digest", DIGEST);
-      const { exit_code: exitCode, err } = await site.runWith({ environment: whole(), answers: [] }, ...words);
-      expect([exitCode, err]).toEqual([0, ""]);
-    });
-
-    it("asks a person at the terminal, and changes nothing without a yes", async () => {
-      const words = setUp("--region", "moon", "--configuration-digest", DIGEST);
-      const declined = await site.runWith({ environment: whole(), answers: ["n"] }, ...words);
-      expect(declined).toMatchObject({ exit_code: 1, err: expect.stringContaining("[not-confirmed]") });
-      expect(await registration()).toMatchObject({ region: REGION });
-      expect((await site.runWith({ environment: whole(), answers: ["y"] }, ...words)).exit_code).toBe(0);
-      expect(await registration()).toMatchObject({ region: "moon" });
-      const unasked = await site.runWith({ environment: whole(), answers: [] }, ...words, "--clear-site", "--yes");
-      expect(unasked.exit_code).toBe(0);
-    });
-
-    it("keeps its site and labels also at a service with the documented operations alone", async () => {
-      const words = setUp("--region", REGION, "--configuration-digest", OTHER_DIGEST);
-      const { exit_code: exitCode, err } = await eleven(...words);
-      expect([exitCode, err]).toEqual([
-        0,
-        "held is registered already. This changes it:\n" +
-          "  digest    not shown → sha256:777777777777\n" +
-          "  contract  not shown → none\n" +
-          "It keeps what is not given again: site lab, labels cell=4.\n",
-      ]);
-    });
-
-    it.each([
-      ["--site", "x", "--clear-site"],
-      ["--label", "a=b", "--clear-labels"],
-    ])("%s %s and %s are a mistake of usage", async (...words) => {
-      const { exit_code: exitCode, err } = await site.run(...setUp(...words));
-      expect([exitCode, err]).toEqual([2, expect.stringContaining("were both given")]);
-    });
-  });
-
-  it.each([
-    ["--region", "https://user:pw@x", 2],
-    ["--site", "see http://user:pw@wiki/4", 2],
-    ["--label", "wiki=https://user:pw@x", 2],
-  ])("%s holds no address with a password: it is refused, and not repeated", async (flag, value, exitCode) => {
-    const words = ["--name", "x", "--type", ROBOT_TYPE, "--region", REGION, flag, value];
-    const ran = await site.run("robots", "setup", ...words);
-    expect(ran).toMatchObject({ exit_code: exitCode, out: "", err: expect.stringContaining(`error: ${flag}: `) });
-    expect(ran.err).not.toContain("pw");
-  });
-
-  it("--from with a region that is none: 3, at its line", async () => {
-    const from = await write("region.yaml", `name: x\nrobot_type_id: ${ROBOT_TYPE}\nregion: "my region"\n`);
-    const { exit_code: exitCode, err } = await site.run("robots", "setup", "--from", from);
-    expect([exitCode, err]).toEqual([3, expect.stringContaining(`${from}:3:9: expected the code of a region`)]);
-  });
-
-  it.each<[what: string, words: readonly string[], told: RegExp]>([
-    [
-      "is close to one",
-      ["--type", "lerobot.so101-folower.v1"],
-      /contract \(did you mean lerobot\.so101-follower\.v1\?\)\.$/m,
-    ],
-    [
-      "is far from all",
-      ["--type", "wheelbarrow"],
-      /wheelbarrow is not in the robot type catalog and has no contract\.$/m,
-    ],
-  ])("warns of a type that no catalog has: it %s", async (_what, words, told) => {
-    const { exit_code: exitCode, err } = await site.run(
-      "robots",
-      "setup",
-      "--name",
-      "x",
-      "--region",
-      REGION,
-      ...words,
-      "--dry-run",
-    );
-    expect([exitCode, err]).toEqual([0, expect.stringMatching(told)]);
-  });
-
-  it("from stdin", async () => {
-    const input = `name: piped\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\n`;
-    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
-    const { exit_code: exitCode, err } = await site.runWith({ input, environment }, "robots", "setup", "--from", "-");
-    expect([exitCode, err]).toEqual([
-      0,
-      expect.stringMatching(/^No configuration files: the digest covers nothing\. --file names them\.\n/),
-    ]);
-  });
-
-  it.each<[what: string, words: readonly string[], exit_code: number, err: RegExp]>([
-    [
-      "no such file",
-      ["--name", "x", ...ROBOT, "--file", "/nope"],
-      3,
-      /there is no such file \(\/nope\) \[file_missing\]/,
-    ],
-    ["no name", ROBOT, 2, /incomplete[^]*give --name\n/],
-    ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
-    ["a digest that is none", ["--configuration-digest", "x"], 2, /is not a digest/],
-    ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
-  ])("%s", async (_what, words, exitCode, err) => {
-    expect(await site.run("robots", "setup", ...words)).toMatchObject({
-      exit_code: exitCode,
-      err: expect.stringMatching(err),
     });
   });
 });

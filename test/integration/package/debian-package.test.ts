@@ -4,12 +4,13 @@ import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import manifest from "../../../package.json" with { type: "json" };
 import { runProgram } from "../../../scripts/support/run-program.ts";
 import { EMPTY_RECORD, grantRecordPath, writeGrantRecord } from "../../../src/installer/grant/record.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
+import { testFolder } from "../../support/folder.ts";
 import { debianPackage } from "../../support/nspawn/package.ts";
 import { execute, locked } from "../../support/programs/execute.ts";
 import { hasProgram } from "../../support/programs/programs.ts";
@@ -193,7 +194,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       await rm(state);
       await writeFile(state, '{\n  "schema_version": 999,\n}\n');
       const { code, stderr } = await preinst(root, "upgrade");
-      expect([code, stderr]).toEqual([1, expect.stringContaining("form 999")]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("schema 999")]);
     });
   });
 
@@ -377,8 +378,7 @@ describe("scripts/package, where a program of the system is missing", () => {
     ["tar", "tar"],
     ["gzip", "gzip"],
   ])("%s: ends at once and names the command that brings it", async (missing, debian) => {
-    const folder = await mkdtemp(join(tmpdir(), "package-programs-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = testFolder("package-programs");
     const others = ["dpkg-deb", "tar", "gzip"].filter((program) => program !== missing);
     for (const program of others) await symlink("/bin/true", join(folder, program));
     const [program = "", ...words] = packageCommand(["--out", join(folder, "out")]);

@@ -1,10 +1,10 @@
 /** What scripts/install, which every script sources, tells on a machine that lacks something. */
-import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 
+import { testFolder } from "../../support/folder.ts";
 import { execute } from "../../support/programs/execute.ts";
 import { canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
 
@@ -14,7 +14,7 @@ const sudo = process.getuid?.() === 0 ? "" : "sudo ";
 /** A checkout of which nothing is there but what scripts/install looks at. */
 let checkout: string;
 beforeEach(async () => {
-  checkout = await mkdtemp(join(tmpdir(), "checkout-"));
+  checkout = testFolder("checkout");
   await mkdir(join(checkout, "programs"));
   await copyFile(SCRIPT, join(checkout, "install"));
   await writeFile(join(checkout, "package-lock.json"), "{}");
@@ -22,7 +22,6 @@ beforeEach(async () => {
   await program("programs/node", "echo v20.19.2");
   await program("programs/npm", npm("11.0.0", "echo npm was called >&2; exit 1"));
 });
-afterEach(() => rm(checkout, { recursive: true }));
 
 async function program(name: string, script: string): Promise<void> {
   await writeFile(join(checkout, name), `#!/bin/sh\n${script}\n`);

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import * as z from "zod";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
-import { memoryFolder } from "../../support/memory.ts";
+import { testFolder } from "../../support/folder.ts";
 import { endWithTest } from "../../support/programs/children.ts";
 import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { times } from "../../support/run/tier.ts";
@@ -19,10 +19,9 @@ const listeningSchema = z.object({ event: z.literal("listening"), url: z.string(
 
 describeOnEachStore("a service killed in a storm of setups, again and again", (newStore) => {
   it("has every robot it acknowledged, and none twice", async () => {
-    const folder = await mkdtemp(join(memoryFolder, "kill-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const store = (await newStore()) ?? { kind: "sqlite", data_directory: folder };
-    const place = store.kind === "sqlite" ? ["--data", store.data_directory] : ["--database", store.url];
+    const folder = testFolder("kill");
+    const store = await newStore();
+    const place = store.kind === "sqlite" ? ["--data", store.dataDirectory] : ["--database", store.url];
     const keyFile = join(folder, "bootstrap-key");
     const acknowledged: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -40,7 +39,7 @@ describeOnEachStore("a service killed in a storm of setups, again and again", (n
       await storm.stop();
       acknowledged.push(...storm.acknowledged);
     }
-    await using service = await startService({ store, data_directory: folder });
+    await using service = await startService({ store, dataDirectory: folder });
     const robots = await service.robots();
     expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * 100);
     expect(lostBy({ acknowledged }, robots)).toEqual([]);

@@ -1,13 +1,13 @@
 import { fileURLToPath } from "node:url";
 
 import * as z from "zod";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 
 import { beyondSpec, operations } from "../../../src/api/api.ts";
 import type { Operation } from "../../../src/api/wire/operation.ts";
 import { EXAMPLES } from "../../../src/service/openapi/examples.ts";
 import type { RunningService } from "../../support/service/service.ts";
-import { startService } from "../../support/service/service.ts";
+import { testService } from "../../support/service/test-service.ts";
 
 const CATALOG = fileURLToPath(new URL("../../../config/models.example.yaml", import.meta.url));
 
@@ -15,8 +15,7 @@ type Json = Readonly<Record<string, unknown>>;
 const record = z.record(z.string(), z.unknown());
 
 async function describedService(): Promise<{ readonly service: RunningService; readonly document: Json }> {
-  const service = await startService({ configuration: { models_file: CATALOG } });
-  onTestFinished(() => service[Symbol.asyncDispose]());
+  const service = await testService({ configuration: { modelsFile: CATALOG } });
   const document = record.parse(await (await fetch(`${service.url}/openapi.json`)).json());
   return { service, document };
 }
@@ -121,10 +120,23 @@ describe("GET /openapi.json", () => {
     }
   });
 
-  it("a robot always has all seven members, and no other", async () => {
+  it("a robot always has all twelve members, and no other", async () => {
     const { document } = await describedService();
     expect(lookUp(document, "#/components/schemas/RobotView")).toMatchObject({
-      required: ["id", "name", "robot_type_id", "region", "created_at", "site", "labels"],
+      required: [
+        "id",
+        "name",
+        "robot_type_id",
+        "region",
+        "created_at",
+        "site",
+        "labels",
+        "status",
+        "installation_id",
+        "last_seen_at",
+        "location",
+        "site_inference",
+      ],
       properties: { site: { type: ["string", "null"] }, labels: { additionalProperties: { type: "string" } } },
       additionalProperties: false,
     });
@@ -153,7 +165,7 @@ describe("GET /openapi.json", () => {
     );
     const rows = (table: Readonly<Record<string, Operation>>, beyond: boolean) =>
       Object.entries(table).map(([id, { method, path, tag, scopes }]) =>
-        [id, method, path, tag, beyond, scopes === "public"].join(" "),
+        [id, method, path, tag, beyond, scopes === "public" || scopes === "signed"].join(" "),
       );
     expect(told.toSorted()).toEqual([...rows(operations, false), ...rows(beyondSpec, true)].toSorted());
   });
@@ -220,12 +232,20 @@ describe("GET /openapi.json", () => {
       if (id === "createFleet") ids["fleet_id"] = String(made);
       if (id === "createDeployment") ids["deployment_id"] = String(made);
       if (id === "createApiKey") ids["key_id"] = String(made);
+      if (id === "createWebhook") ids["webhook_id"] = String(made);
     }
     const others = [...described].filter(([id, { path }]) => path.startsWith("/v1/") && !(id in EXAMPLES));
-    for (const [id, { method }] of others) if (method === "get") expect((await ask(id)).status).toBe(200);
+    // The robot was never enrolled.
+    const missing = new Set(["getInstallation", "getEnrolment", "getDelivery"]);
+    for (const [id, { method }] of others) {
+      if (method === "get") expect([id, (await ask(id)).status]).toEqual([id, missing.has(id) ? 404 : 200]);
+    }
     for (const [id, { requestBody }] of others)
-      if (requestBody !== undefined) expect((await ask(id, {})).status).toBe(422);
+      if (requestBody !== undefined) expect([id, (await ask(id, {})).status]).toEqual([id, EMPTY_BODY.get(id) ?? 422]);
     expect((await ask("createFleet", EXAMPLES.createFleet)).status).toBe(409);
+    const tested = record.parse((await ask("testWebhook")).json);
+    ids["delivery_id"] = String(tested["id"]);
+    for (const id of ["resendDelivery", "deleteWebhook"]) expect([id, (await ask(id)).status]).toEqual([id, 200]);
     for (const id of ["retireDeployment", "revokeApiKey"]) expect((await ask(id)).status).toBe(200);
     for (const name of Object.keys(ids)) ids[name] = "nobody";
     for (const id of ["getRobot", "getFleet", "getModel", "getDeployment", "revokeApiKey"]) {
@@ -233,6 +253,15 @@ describe("GET /openapi.json", () => {
     }
   });
 });
+
+/** What an empty body means where it is not invalid: these take robots or keys for enrolments only, or find none. */
+const EMPTY_BODY = new Map([
+  ["startEnrolment", 403],
+  ["heartbeat", 403],
+  ["claimRun", 401],
+  ["changeInstallation", 404],
+  ["changeWebhook", 200],
+]);
 
 function schemaOf(document: Json, responses: Json, status: string): z.ZodType {
   const response = record.parse(inlined(document, responses[status] ?? responses["default"]));

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 
@@ -13,18 +13,23 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createClient } from "../../conformance/api/client.ts";
 import { fleetOf } from "../../conformance/api/fleets.ts";
-import { register } from "../../conformance/api/robots.ts";
+import { register } from "../../conformance/api/registering.ts";
+import { testFolder } from "../../support/folder.ts";
 import { endWithTest } from "../../support/programs/children.ts";
 import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
+import { times } from "../../support/run/tier.ts";
 import { WITHOUT_POSTGRES } from "../../support/service/postgres.ts";
-import { startService } from "../../support/service/service.ts";
+import { RobotComputer } from "../../support/service/robot-computer.ts";
 import { usePostgres } from "../../support/service/stores.ts";
+import { testService } from "../../support/service/test-service.ts";
 
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 const SOON = { timeout: PATIENCE_MS, interval: 100 };
 /** A claim lapses ten seconds after it was taken: by then it is so late for the other replica. */
 const AFTER_THE_CLAIM_MS = 11_000;
+/** About as long as the first renewal takes that a replica is asked for. */
+const RENEWAL_MS = 30;
 /** Where a service in this process keeps it, too. */
 const keyFile = (folder: string) => join(folder, "bootstrap-key");
 
@@ -72,8 +77,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
   const databases = usePostgres();
 
   it("in the middle of a probe: another one takes its claim over, and the fleet becomes ready", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "killed-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = testFolder("killed");
     const { url: database } = await databases.empty();
     const endpoint = await startSilentEndpoint();
     await writeFile(
@@ -104,16 +108,44 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
     doomed.child.kill("SIGKILL");
     await once(doomed.child, "exit");
     endpoint.heal();
-    const survivor = await startService({
+    const survivor = await testService({
       store: { kind: "postgres", url: database },
-      data_directory: folder,
+      dataDirectory: folder,
       clock: { ...systemClock, wallMs: () => systemClock.wallMs() + AFTER_THE_CLAIM_MS },
-      configuration: { models_file: join(folder, "models.yaml") },
+      configuration: { modelsFile: join(folder, "models.yaml") },
     });
-    onTestFinished(() => survivor[Symbol.asyncDispose]());
     const second = createClient(() => survivor.url, key);
     const get = async () => second.call("getFleet", { path: { fleet_id: fleet.id } });
     await expect.poll(async () => (await get()).status, SOON).toBe("ready");
     expect(endpoint.asked()).toBeGreaterThanOrEqual(2);
+  });
+
+  it("in the middle of a renewal: the robot's value works at another one, whatever was committed", async () => {
+    const folder = testFolder("killed");
+    const { url: database } = await databases.empty();
+    await writeFile(join(folder, "models.yaml"), "models: []\n");
+    const survivor = await testService({ store: { kind: "postgres", url: database }, dataDirectory: folder });
+    let url = survivor.url;
+    const robot = new RobotComputer(() => url);
+    const started = await robot.start();
+    await survivor.send("POST", "/v1/robots/approve", { user_code: started.user_code });
+    await robot.poll(started);
+    const installation = async () => (await survivor.send("GET", "/v1/robots/arm-1/installation")).json();
+    const rounds = times(3, 10);
+    for (let round = 0; round <= rounds; round += 1) {
+      const doomed = await serve(database, folder);
+      url = doomed.url;
+      const lost = robot.requestRenewal().catch(() => null);
+      // At many moments of it, and the last time when it is committed.
+      if (round < rounds) await sleep((RENEWAL_MS * round) / rounds);
+      else await expect.poll(installation, SOON).toMatchObject({ generation: round + 2 });
+      doomed.child.kill("SIGKILL");
+      await once(doomed.child, "exit");
+      await lost;
+      url = survivor.url;
+      expect((await robot.heartbeat()).status).toBe(200);
+      await robot.renew();
+      expect(await installation()).toMatchObject({ state: "active", generation: round + 2 });
+    }
   });
 });

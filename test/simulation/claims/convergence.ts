@@ -137,8 +137,8 @@ function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
             kind: "file",
             device: 1n,
             inode: 1n,
-            size_bytes: bytes.byteLength,
-            group_id: 0,
+            sizeBytes: bytes.byteLength,
+            groupId: 0,
           }),
           async read(buffer, position) {
             const part = bytes.subarray(position, position + buffer.byteLength);

@@ -74,7 +74,7 @@ export function patience(world: World): Patience {
 
   function keyVersion(): string {
     try {
-      const { number, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = world.disk.look(PLACES.key);
+      const { number, mtimeNs, ctimeNs } = world.disk.look(PLACES.key);
       return `${number} ${mtimeNs} ${ctimeNs}`;
     } catch {
       return "";

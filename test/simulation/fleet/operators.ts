@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { READINESS_MODES } from "../../../src/api/fleets.ts";
-import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
+import { GENERAL_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
 import type { HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
@@ -104,7 +104,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
   }
 
   async function createKey(dice: Dice): Promise<string | null> {
-    const scopes = dice.pick([null, ["robots:setup"], [...API_KEY_SCOPES]]);
+    const scopes = dice.pick([null, ["robots:setup"], [...GENERAL_SCOPES]]);
     const made = await call(dice, "POST", "/v1/me/api-keys", { label: "robots", scopes });
     if (made?.isDone !== true) return null;
     const { id, api_key: apiKey } = createdKey.parse(made.body);

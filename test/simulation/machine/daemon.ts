@@ -43,12 +43,12 @@ async function run({
   const pending = trackFiles(whole.files, whole.clock);
   const machine = { ...whole, files: pending.files };
   const folders = resolveFolders({ config: PLACES.configuration, stateDir: PLACES.state_directory }, {});
-  const configuration = openConfiguration(machine, folders.config_path);
+  const configuration = openConfiguration(machine, folders.configPath);
   await configuration.refresh(false);
   const initial = configuration.reading.value;
   if (initial === null)
     return { kind: "refused-to-start", why: configuration.reading.findings.map(({ id }) => id).join(" ") };
-  const state = await openState(machine, folders.state_directory, true);
+  const state = await openState(machine, folders.stateDirectory, true);
   if (state.kind === "problem") return { kind: "refused-to-start", why: state.problem.code };
 
   const agent = createAgent({
@@ -57,13 +57,17 @@ async function run({
     log,
     version: VERSION,
     processId,
-    stateDirectory: folders.state_directory,
+    stateDirectory: folders.stateDirectory,
     configuration,
     initial,
     registration: state.registration,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
-    connect: (current) =>
-      connect(current, { machine, folders, environment: {}, user_id: AGENT_USER, version: VERSION, openTransport }),
+    connect: (current, ownCredential) =>
+      connect(
+        current,
+        { machine, folders, environment: {}, userId: AGENT_USER, version: VERSION, openTransport },
+        ownCredential,
+      ),
   });
   await agent.prepare();
   machine.notify.ready("Starting");

@@ -88,12 +88,12 @@ describe("createDisk", () => {
     let nowMs = 1001;
     const disk = createDisk({ nowMs: () => nowMs, wall_ms: () => nowMs, clockSteps: () => 0, granularityMs: 10 });
     put(disk, "/file", "one");
-    const { mtime_ns: mtimeNs, ctime_ns: ctimeNs } = disk.look("/file");
+    const { mtimeNs, ctimeNs } = disk.look("/file");
     nowMs += 5;
     put(disk, "/file", "two");
-    expect(disk.look("/file")).toMatchObject({ mtime_ns: mtimeNs, ctime_ns: ctimeNs });
+    expect(disk.look("/file")).toMatchObject({ mtimeNs: mtimeNs, ctimeNs: ctimeNs });
     nowMs += 5;
     put(disk, "/file", "six");
-    expect(disk.look("/file").mtime_ns).toBe(mtimeNs + 10_000_000n);
+    expect(disk.look("/file").mtimeNs).toBe(mtimeNs + 10_000_000n);
   });
 });

@@ -49,7 +49,7 @@ export type InodeKind = "file" | "directory" | "link" | "other";
 
 export interface CreateOptions {
   readonly mode?: number;
-  readonly user_id?: number;
+  readonly userId?: number;
   readonly bytes?: Uint8Array;
   readonly target?: string;
 }
@@ -58,9 +58,9 @@ export interface Inode {
   readonly number: number;
   readonly kind: InodeKind;
   mode: number;
-  readonly user_id: number;
-  mtime_ns: bigint;
-  ctime_ns: bigint;
+  readonly userId: number;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
   /** Simulated time of the last change that its timestamps show. */
   changedMs: number;
   /** Never written into: another content is another array. */
@@ -77,7 +77,7 @@ export interface Inode {
   pending: NameChange[];
 }
 
-type Stored = Pick<Inode, "bytes" | "mtime_ns" | "ctime_ns" | "changedMs">;
+type Stored = Pick<Inode, "bytes" | "mtimeNs" | "ctimeNs" | "changedMs">;
 type NameChange = readonly (readonly [name: string, inode: Inode | null])[];
 
 export interface DiskOptions {
@@ -101,7 +101,7 @@ export function systemError(code: string, path: string): Error {
 
 export function createDisk(options: DiskOptions): Disk {
   const granularityNs = BigInt(options.granularityMs) * 1_000_000n;
-  const stamps = new Map<number, { readonly ctime_ns: bigint; readonly clockSteps: number }>();
+  const stamps = new Map<number, { readonly ctimeNs: bigint; readonly clockSteps: number }>();
   const freeNumbers: number[] = [];
   const namesByPath = new Map<string, readonly string[]>();
   let nextNumber = 2;
@@ -110,16 +110,16 @@ export function createDisk(options: DiskOptions): Disk {
 
   function makeInode(
     kind: InodeKind,
-    { mode, user_id: userId = ROOT_USER, bytes = NOTHING, target = "" }: CreateOptions,
+    { mode, userId = ROOT_USER, bytes = NOTHING, target = "" }: CreateOptions,
   ): Inode {
     const number = freeNumbers.pop() ?? nextNumber++;
     const inode: Inode = {
       number,
       kind,
       mode: mode ?? (kind === "directory" ? 0o755 : 0o644),
-      user_id: userId,
-      mtime_ns: 0n,
-      ctime_ns: 0n,
+      userId,
+      mtimeNs: 0n,
+      ctimeNs: 0n,
       changedMs: 0,
       bytes,
       target,
@@ -131,7 +131,7 @@ export function createDisk(options: DiskOptions): Disk {
       durableEntries: new Map(),
       pending: [],
     };
-    inode.mtime_ns = stamp(inode);
+    inode.mtimeNs = stamp(inode);
     return inode;
   }
 
@@ -142,9 +142,9 @@ export function createDisk(options: DiskOptions): Disk {
     const last = stamps.get(inode.number);
     const clockSteps = options.clockSteps();
     // Only a clock that was set can show the same time twice so that two writes far apart look the same. No program can tell; rule it out.
-    if (last !== undefined && last.clockSteps !== clockSteps && last.ctime_ns === ctimeNs) ctimeNs += granularityNs;
-    stamps.set(inode.number, { ctime_ns: ctimeNs, clockSteps });
-    inode.ctime_ns = ctimeNs;
+    if (last !== undefined && last.clockSteps !== clockSteps && last.ctimeNs === ctimeNs) ctimeNs += granularityNs;
+    stamps.set(inode.number, { ctimeNs, clockSteps });
+    inode.ctimeNs = ctimeNs;
     inode.changedMs = options.nowMs();
     return ctimeNs;
   }
@@ -200,7 +200,7 @@ export function createDisk(options: DiskOptions): Disk {
   function changeNames(directory: Inode, change: NameChange): void {
     for (const [name, inode] of change) setEntry(directory, name, inode);
     directory.pending.push(change);
-    directory.mtime_ns = stamp(directory);
+    directory.mtimeNs = stamp(directory);
   }
 
   function told(inode: Inode): void {
@@ -243,7 +243,7 @@ export function createDisk(options: DiskOptions): Disk {
     },
     write(inode, bytes) {
       inode.bytes = bytes;
-      inode.mtime_ns = stamp(inode);
+      inode.mtimeNs = stamp(inode);
       told(inode);
     },
     writeUnseen(inode, bytes) {
@@ -286,13 +286,13 @@ export function createDisk(options: DiskOptions): Disk {
     },
     setModified(path, mtimeNs) {
       const inode = walk(path, true);
-      inode.mtime_ns = mtimeNs;
+      inode.mtimeNs = mtimeNs;
       stamp(inode);
       told(inode);
     },
     touch(path) {
       const inode = walk(path, true);
-      inode.mtime_ns = stamp(inode);
+      inode.mtimeNs = stamp(inode);
       told(inode);
     },
     sync(inode) {
@@ -333,8 +333,8 @@ export function createDisk(options: DiskOptions): Disk {
   return disk;
 }
 
-function stored({ bytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs, changedMs }: Inode): Stored {
-  return { bytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs, changedMs };
+function stored({ bytes, mtimeNs, ctimeNs, changedMs }: Inode): Stored {
+  return { bytes, mtimeNs, ctimeNs, changedMs };
 }
 
 function setEntry(directory: Inode, name: string, inode: Inode | null): void {

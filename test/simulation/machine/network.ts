@@ -80,7 +80,7 @@ export function createNetwork(options: NetworkOptions): Network {
         fail("aborted", "ABORTED");
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      const timeout = scheduler.after(request.timeouts.total_ms, process, `#${process.id} request times out`, () => {
+      const timeout = scheduler.after(request.timeouts.totalMs, process, `#${process.id} request times out`, () => {
         fail("timeout", "TIMEOUT");
       });
       if (signal.aborted) {

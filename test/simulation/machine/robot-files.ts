@@ -98,7 +98,7 @@ export function put(
   disk: Disk,
   path: string,
   text: string,
-  options: { readonly mode?: number; readonly user_id?: number } = {},
+  options: { readonly mode?: number; readonly userId?: number } = {},
 ): void {
   const folders = path.split("/").slice(1, -1);
   for (const [index] of folders.entries()) {
@@ -113,7 +113,7 @@ export function put(
 export function furnish(disk: Disk, key: string): void {
   put(disk, PLACES.configuration, configurationText({}));
   put(disk, PLACES.manifest, manifestText(FILE_LISTS[0] ?? []));
-  put(disk, PLACES.key, `${key}\n`, { mode: 0o600, user_id: AGENT_USER });
+  put(disk, PLACES.key, `${key}\n`, { mode: 0o600, userId: AGENT_USER });
   put(disk, `${PLACES.state_directory}/.keep`, "");
   disk.remove(`${PLACES.state_directory}/.keep`);
   put(disk, FILES.calibration, contentOf(FILES.calibration, 1));

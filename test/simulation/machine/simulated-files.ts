@@ -25,7 +25,7 @@ export interface SimulatedFilesOptions {
   readonly trouble: DiskTrouble;
   readonly process: Process;
   /** The user the process runs as. */
-  readonly user_id: number;
+  readonly userId: number;
   /** Folders on a filesystem whose changes the kernel does not report. */
   readonly silentFolders: readonly string[];
   /** Told when the program opens a file, so that somebody can write it at the worst moment. */
@@ -91,18 +91,18 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       kind: inode.kind,
       device: 1n,
       inode: BigInt(inode.number),
-      size_bytes: inode.kind === "link" ? inode.target.length : inode.bytes.byteLength,
-      mtime_ns: inode.mtime_ns,
-      ctime_ns: inode.ctime_ns,
+      sizeBytes: inode.kind === "link" ? inode.target.length : inode.bytes.byteLength,
+      mtimeNs: inode.mtimeNs,
+      ctimeNs: inode.ctimeNs,
       mode: inode.mode,
-      user_id: inode.user_id,
-      group_id: inode.user_id,
+      userId: inode.userId,
+      groupId: inode.userId,
     };
   }
 
   function openInode(path: string): Inode {
     const inode = disk.look(path);
-    if (!mayRead(inode, options.user_id)) throw systemError("EACCES", path);
+    if (!mayRead(inode, options.userId)) throw systemError("EACCES", path);
     disk.open(inode);
     return inode;
   }
@@ -166,7 +166,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       const inode = await operate(`create ${path}`, () => {
         if (disk.exists(path)) throw systemError("EEXIST", path);
         beforeWrite("create", path, true);
-        const created = disk.create(path, "file", { mode, user_id: options.user_id });
+        const created = disk.create(path, "file", { mode, userId: options.userId });
         disk.open(created);
         return created;
       });
@@ -211,7 +211,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       operate(`mkdir ${directory}`, () => {
         if (disk.exists(directory)) return;
         beforeWrite("make-directory", directory, true);
-        disk.create(directory, "directory", { mode, user_id: options.user_id });
+        disk.create(directory, "directory", { mode, userId: options.userId });
       }),
     list: (directory) => operate(`list ${directory}`, () => disk.list(directory)),
     mountsNow: () =>
@@ -223,5 +223,5 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
 }
 
 function mayRead(inode: Inode, userId: number): boolean {
-  return (inode.mode & (inode.user_id === userId ? 0o400 : 0o004)) !== 0;
+  return (inode.mode & (inode.userId === userId ? 0o400 : 0o004)) !== 0;
 }

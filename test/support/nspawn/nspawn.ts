@@ -54,7 +54,8 @@ const MASKED = ["systemd-logind", "systemd-user-sessions", "systemd-update-utmp"
   .concat("getty.target", "dpkg-db-backup.timer", "systemd-tmpfiles-clean.timer");
 
 /** Half of what a reload of systemd costs. They make units of kernel arguments, fstab(5), partitions and old init scripts. */
-const GENERATORS = "/usr/lib/systemd/system-generators";
+// Not below /usr: bullseye has no merged /usr here.
+const GENERATORS = "/lib/systemd/system-generators";
 /** What is here goes before those of the same name, see systemd.generator(7). */
 const OWN_GENERATORS = "/etc/systemd/system-generators";
 

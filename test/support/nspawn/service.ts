@@ -35,6 +35,8 @@ export interface SiteService extends AsyncDisposable {
 }
 
 const FOLDER = "/run/service";
+/** The certificate of its CA, for programs of the site. */
+export const SITE_CA_FILE = `${FOLDER}/ca.pem`;
 /** A method that no robot uses: the log is in the order of the answers. */
 const MARK = "HEAD";
 
@@ -154,7 +156,7 @@ void answerLines();`;
 /** One process for all questions. It runs in the site: from outside, SQLite resolves the link that leads into the site to a path of this machine. */
 function startAsker(site: Site): (question: (SentRequest & { readonly key: string }) | null) => Promise<unknown> {
   const [program = "", ...args] = site.inside([process.execPath, "-e", ANSWER_LINES]);
-  const env = { ...process.env, NODE_EXTRA_CA_CERTS: `${FOLDER}/ca.pem` };
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: SITE_CA_FILE };
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], env });
   endWithTest(child);
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

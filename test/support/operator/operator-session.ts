@@ -24,11 +24,14 @@ export interface SessionStep {
 /** One command and what came of it, as text. */
 export interface SessionEntry {
   readonly words: readonly string[];
-  readonly exit_code: number;
+  readonly exitCode: number;
   readonly out: string;
   readonly err: string;
   readonly isSteady: boolean;
 }
+
+/** Words as in a shell, with quotes around those that have blanks. */
+const words = (line: string) => Array.from(line.matchAll(/'([^']*)'|\S+/g), ([word, quoted]) => quoted ?? word);
 
 const COLUMNS = 80;
 /** Of `/tmp/operator-home-` and six more. */
@@ -37,111 +40,90 @@ const HOUR_MS = 3_600_000;
 
 /** What an operator does in an afternoon; every command is in it. `HOME` stands for the person's home folder. */
 export const SESSION: readonly SessionStep[] = [
-  { words: ["whoami"], json: true },
-  { words: ["robots", "list"], json: true },
-  { words: ["robots", "list", "--site", "hall-3"] },
+  { words: words("whoami"), json: true },
+  { words: words("robots list"), json: true },
+  { words: words("robots list --site hall-3") },
   {
-    words: [
-      "robots",
-      "setup",
-      "--name",
-      "arm-4",
-      "--type",
-      ROBOT_TYPE,
-      "--region",
-      REGION,
-      "--file",
-      "HOME/limits.yaml",
-    ],
+    words: words(`robots setup --name arm-4 --type ${ROBOT_TYPE} --region ${REGION} --file HOME/limits.yaml`),
     json: true,
   },
   {
-    words: [
-      "robots",
-      "setup",
-      "--name",
-      "arm-5",
-      "--type",
-      ROBOT_TYPE,
-      "--region",
-      REGION,
-      "--file",
-      "HOME/limits.yaml",
-      "--dry-run",
-    ],
+    words: words(`robots setup --name arm-5 --type ${ROBOT_TYPE} --region ${REGION} --file HOME/limits.yaml --dry-run`),
   },
-  { words: ["robots", "show", "arm-4", "--history"], json: true },
-  { words: ["robots", "show", "nobody"] },
-  { words: ["models", "list"], json: true },
-  { words: ["models", "show", "pi0.5"], json: true },
-  { words: ["models", "show", "no-such-model"] },
-  { words: ["deployments", "list"], json: true },
-  { words: ["deployments", "show", "arm-1"], json: true },
-  { words: ["deployments", "retire", "arm-1", "--dry-run"], json: true },
-  { words: ["deployments", "retire", "arm-1"] },
-  { words: ["deployments", "list", "--all"] },
-  { words: ["usage"], unsteady: true },
-  { words: ["usage", "--by", "robot"], json: true },
-  { words: ["usage", "--by", "model", "--csv"] },
-  { words: ["deploy", "pi0.5", "--robot", "arm-2", "--dry-run"] },
-  { words: ["deploy", "pi0.5", "--robot", "arm-2", "--wait"], unsteady: true },
-  { words: ["deploy", "no-such-model", "--robot", "nobody"] },
-  { words: ["fleets", "list"] },
+  { words: words("robots show arm-4 --history"), json: true },
+  { words: words("robots show nobody") },
+  { words: words("robots pending"), json: true },
+  { words: words("robots approve WXYZ-2345") },
+  { words: words("robots deny WXYZ-2345") },
+  { words: words("robots allow --keys HOME/limits.yaml") },
+  { words: words("robots allowed"), json: true },
+  { words: words("robots disallow akey_1") },
+  { words: words("robots installation arm-4") },
+  { words: words("robots thaw arm-4") },
+  { words: words("robots allow-recovery arm-4 --times 5") },
+  { words: words("models list"), json: true },
+  { words: words("models show pi0.5"), json: true },
+  { words: words("models show no-such-model") },
+  { words: words("deployments list"), json: true },
+  { words: words("deployments show arm-1"), json: true },
+  { words: words("deployments retire arm-1 --dry-run"), json: true },
+  { words: words("deployments retire arm-1") },
+  { words: words("deployments list --all") },
+  { words: words("usage"), unsteady: true },
+  { words: words("usage --by robot"), json: true },
+  { words: words("usage --by model --csv") },
+  { words: words("deploy pi0.5 --robot arm-2 --dry-run") },
+  { words: words("deploy pi0.5 --robot arm-2 --wait"), unsteady: true },
+  { words: words("deploy no-such-model --robot nobody") },
+  { words: words("fleets list") },
   {
-    words: [
-      "fleets",
-      "create",
-      "--name",
-      "packing",
-      "--model",
-      "pi0.5",
-      "--site",
-      "hall-2",
-      "--peak",
-      "2",
-      "--dry-run",
-    ],
+    words: words("fleets create --name packing --model pi0.5 --site hall-2 --peak 2 --dry-run"),
     json: true,
   },
   {
-    words: ["fleets", "create", "--name", "packing", "--model", "pi0.5", "--site", "hall-2", "--peak", "2", "--wait"],
+    words: words("fleets create --name packing --model pi0.5 --site hall-2 --peak 2 --wait"),
     unsteady: true,
   },
-  { words: ["fleets", "create", "--name", "empty", "--model", "pi0.5", "--robot", "nobody", "--peak", "0"] },
-  { words: ["fleets", "list"], json: true },
-  { words: ["fleets", "show", "packing"] },
-  { words: ["fleets", "update-model", "packing", "picky-vla", "--dry-run"] },
-  { words: ["fleets", "update-model", "packing", "dead-vla", "--wait", "--timeout", "1s"], unsteady: true },
-  { words: ["fleets", "show", "nobody"] },
-  { words: ["keys", "create", "cell 4", "--scope", "robots:setup", "--expires", "2030-01-31", "--dry-run"] },
+  { words: words("fleets create --name empty --model pi0.5 --robot nobody --peak 0") },
+  { words: words("fleets list"), json: true },
+  { words: words("fleets show packing") },
+  { words: words("fleets update-model packing picky-vla --dry-run") },
+  { words: words("fleets update-model packing dead-vla --wait --timeout 1s"), unsteady: true },
+  { words: words("fleets show nobody") },
+  { words: words("fleets update packing --membership follow --dry-run") },
+  { words: words("fleets update packing --membership follow") },
+  { words: words("fleets remove packing --dry-run") },
+  { words: words("fleets remove packing") },
+  { words: words("robots rename arm-3 arm-9") },
+  { words: words("robots remove arm-9"), json: true },
+  { words: words("keys create 'cell 4' --scope robots:setup --expires 2030-01-31 --dry-run") },
   {
-    words: [
-      "keys",
-      "create",
-      "cell 4",
-      "--scope",
-      "robots:setup",
-      "--expires",
-      "2030-01-31",
-      "--out",
-      "HOME/cell-4.key",
-    ],
+    words: words("keys create 'cell 4' --scope robots:setup --expires 2030-01-31 --out HOME/cell-4.key"),
   },
-  { words: ["keys", "create", "cell 5", "--scope", "robot:setup"] },
-  { words: ["keys", "list"], json: true },
-  { words: ["keys", "revoke", "cell 4"] },
-  { words: ["audit", "--robot", "arm-4"], json: true },
-  { words: ["api", "/v1/robots", "--field", "limit=2", "--paginate"] },
-  { words: ["api", "GET", "/v1/robots/nobody", "--include"] },
-  { words: ["contexts", "add", "lab", "--url", "SERVICE", "--key-file", "HOME/cell-4.key"] },
-  { words: ["contexts", "list"], json: true, hasPaths: true },
-  { words: ["contexts", "use", "lab"] },
-  { words: ["contexts", "show"] },
-  { words: ["robots", "list", "--context", "lab"] },
-  { words: ["contexts", "remove", "lab"] },
-  { words: ["logout"] },
-  { words: ["robots", "lst"] },
-  { words: ["deployments", "shw"] },
+  { words: words("keys create 'cell 5' --scope robot:setup") },
+  { words: words("keys list"), json: true },
+  { words: words("keys revoke 'cell 4'") },
+  { words: words("webhooks list"), json: true },
+  { words: words("webhooks create https://hooks.example.com/robots --event robot.frozen --dry-run") },
+  { words: words("webhooks create https://10.0.0.1/robots") },
+  { words: words("webhooks show hooks.example.com") },
+  { words: words("webhooks update hooks.example.com --disable") },
+  { words: words("webhooks test hooks.example.com") },
+  { words: words("webhooks deliveries hooks.example.com") },
+  { words: words("webhooks resend hooks.example.com whd_01") },
+  { words: words("webhooks remove hooks.example.com") },
+  { words: words("audit --robot arm-4"), json: true },
+  { words: words("api /v1/robots --field limit=2 --paginate") },
+  { words: words("api GET /v1/robots/nobody --include") },
+  { words: words("contexts add lab --url SERVICE --key-file HOME/cell-4.key") },
+  { words: words("contexts list"), json: true, hasPaths: true },
+  { words: words("contexts use lab") },
+  { words: words("contexts show") },
+  { words: words("robots list --context lab") },
+  { words: words("contexts remove lab") },
+  { words: words("logout") },
+  { words: words("robots lst") },
+  { words: words("deployments shw") },
 ];
 
 /** Runs the session against the whole service, or against one with the documented operations alone. */
@@ -186,7 +168,7 @@ async function endpointsAreKnown(site: OperatorSite, sinceMs: number): Promise<v
 }
 
 /** The same text for every run: what is new each time has one name. */
-export function steadyText({ words, exit_code: exitCode, out, err }: SessionEntry): string {
+export function steadyText({ words, exitCode, out, err }: SessionEntry): string {
   const command = `$ robot-policy ${words.map((word) => (/[\s']/.test(word) ? `'${word}'` : word)).join(" ")}`;
   const text = [command, out.trimEnd(), err.trimEnd(), `→ ${exitCode}`].filter((part) => part !== "").join("\n");
   return REPLACED.reduce((steady, [pattern, name]) => steady.replaceAll(pattern, name), text);
@@ -212,7 +194,7 @@ async function record(
   surroundings: Surroundings,
   words: readonly string[],
 ): Promise<Omit<SessionEntry, "isSteady">> {
-  const { exit_code: exitCode, out, err } = await site.runWith(surroundings, ...words);
+  const { exitCode, out, err } = await site.runWith(surroundings, ...words);
   const withoutHome = (text: string) => text.replaceAll(site.home, "HOME");
-  return { words: words.map(withoutHome), exit_code: exitCode, out: withoutHome(out), err: withoutHome(err) };
+  return { words: words.map(withoutHome), exitCode, out: withoutHome(out), err: withoutHome(err) };
 }

@@ -3,6 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { expect } from "vitest";
+
 import { endpointListSchema } from "../../../src/api/endpoints.ts";
 import { runOperatorProgram } from "../../../src/cli/operator-program.ts";
 import type { ProcessContext } from "../../../src/cli/process-context.ts";
@@ -29,25 +31,41 @@ export interface OperatorSite extends AsyncDisposable {
   readonly home: string;
   /** Runs a command with the service's address and key in the environment. */
   run(...words: string[]): Promise<Ran>;
-  /** The same with other variables, a terminal, something on stdin. */
+  /** The same with --json; resolves with the document. */
+  json(...words: string[]): Promise<ReturnType<JSON["parse"]>>;
+  /** As `run`, with the documented operations alone. */
+  eleven(...words: string[]): Promise<Ran>;
+  /** As `run`, with other variables, a terminal, something on stdin. */
   runWith(surroundings: OperatorSurroundings, ...words: string[]): Promise<Ran>;
   register(name: string, more?: object): Promise<void>;
 }
 
-export async function openOperatorSite(options: ServiceOptions = {}): Promise<OperatorSite> {
+export interface OperatorSiteOptions extends ServiceOptions {
+  /** By which commands wait where nothing else is said. */
+  readonly commandClock?: Clock;
+}
+
+export async function openOperatorSite({ commandClock, ...options }: OperatorSiteOptions = {}): Promise<OperatorSite> {
   await using stack = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "operator-home-"));
   stack.defer(() => rm(home, { recursive: true, force: true }));
   const inference = stack.use(await startInferenceServer(["cold", "dead"]));
   const modelsFile = join(home, "models.yaml");
   await writeFile(modelsFile, catalogText(inference));
-  const configuration = { models_file: modelsFile, rateLimit: null, readiness: QUICK, ...options.configuration };
+  const configuration = { modelsFile, rateLimit: null, readiness: QUICK, ...options.configuration };
   const eleven = stack.use(await startEleven({ ...options, configuration }));
   const service = eleven.whole;
   await endpointsProbed(service);
   const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
   const runWith = (surroundings: OperatorSurroundings, ...words: string[]) =>
-    runOperator({ ...surroundings, environment: { HOME: home, ...(surroundings.environment ?? environment) } }, words);
+    runOperator(
+      {
+        ...(commandClock === undefined ? {} : { clock: commandClock }),
+        ...surroundings,
+        environment: { HOME: home, ...(surroundings.environment ?? environment) },
+      },
+      words,
+    );
   const owned = stack.move();
   return {
     service,
@@ -55,6 +73,8 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
     inference,
     home,
     run: (...words) => runWith({}, ...words),
+    json: async (...words) => JSON.parse((await runWith({}, ...words, "--json")).out),
+    eleven: (...words) => runWith({ environment: { ...environment, ROBOT_POLICY_URL: eleven.url } }, ...words),
     runWith,
     async register(name, more = {}) {
       const body = {
@@ -79,6 +99,11 @@ async function endpointsProbed(service: RunningService): Promise<void> {
   }, "a first probe of every endpoint");
 }
 
+/** What a command comes to that ends with this code and says this on stderr. */
+export function endedWith(exitCode: number, err: string | RegExp) {
+  return { exitCode, err: typeof err === "string" ? expect.stringContaining(err) : expect.stringMatching(err) };
+}
+
 export interface OperatorSurroundings extends Surroundings {
   /** By which the command waits. */
   readonly clock?: Clock;
@@ -97,7 +122,7 @@ export function runOperator(
   { clock = systemClock, ...surroundings }: OperatorSurroundings,
   words: readonly string[],
 ): Promise<Ran> {
-  const run = (own: ProcessContext) => runOperatorProgram(words, own, { ...systemMachine({}, own.process_id), clock });
+  const run = (own: ProcessContext) => runOperatorProgram(words, own, { ...systemMachine({}, own.processId), clock });
   const environment = { NO_COLOR: "1", ...surroundings.environment };
   return runInProcess(`robot-policy ${words.join(" ")}`, run, { ...surroundings, environment });
 }

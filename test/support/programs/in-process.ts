@@ -5,7 +5,7 @@ import type { Questions } from "../../../src/platform/questions.ts";
 import { showOnFailure } from "../run/outputs.ts";
 
 export interface Ran {
-  readonly exit_code: number;
+  readonly exitCode: number;
   readonly out: string;
   readonly err: string;
 }
@@ -73,11 +73,11 @@ export async function runInProcess(
     signal,
     stderr: isLogShown ? logStream(stderr) : process.stderr,
     onHangup,
-    process_id: process.pid,
-    user_id: process.getuid?.() ?? 0,
+    processId: process.pid,
+    userId: process.getuid?.() ?? 0,
   });
   endShowing();
-  return { exit_code: exitCode, out, err };
+  return { exitCode, out, err };
 }
 
 /** A log is written to a file at once, and to a terminal through the stream. */

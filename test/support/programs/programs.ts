@@ -28,6 +28,8 @@ export const withOwnLimits = ["unshare", "--user", "--map-root-user"] as const;
 export const canLimitInotify = succeeds(
   inShell(withOwnLimits, "echo 10 >/proc/sys/user/max_inotify_watches", ["true"]),
 );
+/** strace(1) that may look at the programs it starts, from the side (`-D`): they stay children of who starts them. */
+export const canTrace = succeeds(["strace", "-D", "-o", "/dev/null", "true"]);
 /** A systemd that listens: systemd-notify(1) to talk to it, and Python for a unix datagram socket, which Node has none of. */
 export const canListenToNotify = hasProgram("systemd-notify") && succeeds(["python3", "-c", "import socket"]);
 

@@ -67,7 +67,7 @@ export function startDaemon(
       hangUp = callback;
     },
   });
-  const ended = running.then(({ exit_code: exitCode }) => (end = exitCode));
+  const ended = running.then(({ exitCode }) => (end = exitCode));
   // Told to whoever waits for the end.
   ended.catch(() => {});
   const stop = () => {

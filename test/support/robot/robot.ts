@@ -167,11 +167,7 @@ export async function runAgent(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
   const title = `robot-policy-agent ${words.join(" ")}`;
-  const {
-    exit_code: exitCode,
-    out,
-    err,
-  } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
+  const { exitCode, out, err } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
   return { code: exitCode, stdout: out, stderr: err };
 }
 

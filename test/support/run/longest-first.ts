@@ -4,8 +4,13 @@ import { relative } from "node:path";
 import type { TestSpecification } from "vitest/node";
 import { BaseSequencer } from "vitest/node";
 
-/** The folders of files that take tens of seconds. */
-const LONG = ["test/simulation/", "test/e2e/", "test/integration/console/", "test/conformance/"];
+/** The folders of files that take tens of seconds, those with the longest first. */
+const LONG = ["simulation", "integration/package", "integration/installer", "integration/console", "conformance"].map(
+  (folder) => `test/${folder}/`,
+);
+/** Machines that boot and settle wait more than they work: one of these begins after each three others, so that no processor is idle. */
+const WAITING = "test/e2e/";
+const BETWEEN = 3;
 
 /**
  * Starts the files that take long first, so that a run does not end with one worker at work and the others idle. Shuffled files
@@ -23,6 +28,11 @@ export class LongestFirst extends BaseSequencer {
       const folder = LONG.findIndex((each) => name(file).startsWith(each));
       return folder === -1 ? LONG.length : folder;
     };
-    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+    const sorted = (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+    const waiting = sorted.filter((file) => name(file).startsWith(WAITING));
+    const working = sorted.filter((file) => !waiting.includes(file));
+    const spread: TestSpecification[] = [];
+    while (working.length > 0) spread.push(...working.splice(0, BETWEEN), ...waiting.splice(0, 1));
+    return [...spread, ...waiting];
   }
 }

@@ -85,7 +85,7 @@ export async function startDemo(options: DemoOptions): Promise<DemoService> {
     await startService({
       ...(options.port === undefined ? {} : { port: options.port }),
       configuration: {
-        models_file: modelsFile,
+        modelsFile,
         rateLimit: null,
         consoleFolder: options.consoleFolder ?? BUILT_CONSOLE,
         readiness: { expectedMs: 1000, idleMs: 5000, repeatMs: 200, tickMs: 250 },

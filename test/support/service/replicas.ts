@@ -60,8 +60,8 @@ export async function startReplicas(options: ReplicaOptions): Promise<Replicas> 
           {
             store,
             listen: { host: "127.0.0.1", port: 0 },
-            bootstrap_key_file: null,
-            models_file: models,
+            bootstrapKeyFile: null,
+            modelsFile: models,
             rateLimit: null,
             readiness,
           },

@@ -1,6 +1,8 @@
-import type { Insertable } from "kysely";
+import type { Insertable, Transaction } from "kysely";
 
 import type { Tables } from "../../../src/service/kernel/store/tables.ts";
+import type { Requirements } from "../../../src/service/models/requirements.ts";
+import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 
@@ -26,6 +28,23 @@ export function robotRow(
   };
 }
 
+/** The same of its computer, which has sent no heartbeat. */
+export function installationRow(
+  given: Given<Tables["installations"], "id" | "organization_id" | "robot_id">,
+): Insertable<Tables["installations"]> {
+  return {
+    public_key: given.id,
+    state: "active",
+    generation: 1,
+    enrolled_at: AT,
+    approved_by: "key_1",
+    credential_expires_at: AT,
+    recoveries_remaining: 5,
+    recovery_until: AT,
+    ...given,
+  };
+}
+
 /** The same of a fleet. */
 export function fleetRow(
   given: Given<Tables["fleets"], "id" | "organization_id" | "name" | "generation_id">,
@@ -38,4 +57,38 @@ export function fleetRow(
     created_at: AT,
     ...given,
   };
+}
+
+/** The same of an endpoint that was never probed. */
+export function endpointRow(
+  given: Given<Tables["endpoints"], "checkpoint_id" | "region" | "next_probe_at">,
+): Insertable<Tables["endpoints"]> {
+  return {
+    url: "http://127.0.0.1:1",
+    health_url: "http://127.0.0.1:1/health",
+    health: "unknown",
+    contrary_probes: 0,
+    ...given,
+  };
+}
+
+interface GivenModel {
+  readonly slug: string;
+  /** Of its checkpoint. */
+  readonly id: string;
+  readonly requirements?: Partial<Requirements>;
+  /** When both were created. */
+  readonly at?: string;
+}
+
+/** Adds a model with one checkpoint. */
+export async function insertModel(
+  transaction: Transaction<Tables>,
+  { slug, id, requirements = {}, at = AT }: GivenModel,
+): Promise<void> {
+  const model = { slug, display_name: slug, default_checkpoint_id: id, created_at: at };
+  await transaction.insertInto("models").values(model).execute();
+  const printed = printRequirements({ ...NO_REQUIREMENTS, ...requirements });
+  const checkpoint = { id, model_slug: slug, requirements: printed, created_at: at };
+  await transaction.insertInto("checkpoints").values(checkpoint).execute();
 }

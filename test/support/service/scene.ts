@@ -44,7 +44,7 @@ export async function createSceneWithRegions(regions: readonly string[]): Promis
   const endpoints = regions.map((region) => ({ region, url: "http://127.0.0.1:9" }));
   const model = { slug: "m", checkpoints: [{ id: "ckpt_m", created_at: "2026-01-01T00:00:00Z", endpoints }] };
   await writeFile(modelsFile, JSON.stringify({ models: [model] }));
-  const scene = stack.use(await createScene({}, { configuration: { models_file: modelsFile } }));
+  const scene = stack.use(await createScene({}, { configuration: { modelsFile } }));
   const owned = stack.move();
   return { ...scene, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -71,9 +71,9 @@ export async function expectOneRobot(
 
 /** What is in the service's store, past its API, which does not show digests. */
 export function storedRobots(
-  service: Pick<RunningService, "data_directory">,
+  service: Pick<RunningService, "dataDirectory">,
 ): { name: string; configuration_digest: string }[] {
-  using database = new DatabaseSync(join(service.data_directory, "service.db"), { readOnly: true });
+  using database = new DatabaseSync(join(service.dataDirectory, "service.db"), { readOnly: true });
   const rows = database.prepare("SELECT name, configuration_digest FROM robots ORDER BY id").all();
   return rows.map((row) => ({ name: String(row["name"]), configuration_digest: String(row["configuration_digest"]) }));
 }

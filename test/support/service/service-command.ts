@@ -54,8 +54,8 @@ export function startServiceCommand(...words: readonly string[]): RunningService
     onHangup(callback) {
       hangUp = callback;
     },
-    process_id: process.pid,
-    user_id: process.getuid?.() ?? 0,
+    processId: process.pid,
+    userId: process.getuid?.() ?? 0,
   });
   onTestFinished(async () => {
     stopping.abort();
@@ -95,5 +95,5 @@ export async function listening(
 
 /** The flags that tell a command where the store is. */
 export function storeFlags(location: StoreLocation): readonly string[] {
-  return location.kind === "sqlite" ? ["--data", location.data_directory] : ["--database", location.url];
+  return location.kind === "sqlite" ? ["--data", location.dataDirectory] : ["--database", location.url];
 }

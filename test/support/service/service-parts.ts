@@ -1,6 +1,9 @@
 import { rm } from "node:fs/promises";
 
 import type { RobotSetup } from "../../../src/api/robots.ts";
+import { IDENTITY_SETTINGS } from "../../../src/service/installations/index.ts";
+import type { IdentitySettings, Liveness } from "../../../src/service/installations/index.ts";
+import { createLiveness } from "../../../src/service/installations/liveness.ts";
 import type { Principal } from "../../../src/service/kernel/auth/authenticate.ts";
 import { ANY_ROBOTS } from "../../../src/service/kernel/auth/key-robots.ts";
 import type { AnyAnswer } from "../../../src/service/kernel/http/answers.ts";
@@ -12,10 +15,13 @@ import type { Tables } from "../../../src/service/kernel/store/tables.ts";
 import { SERVICE_LIMITS } from "../../../src/service/limits.ts";
 import type { Requirements } from "../../../src/service/models/requirements.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
+import { createStoredBytes } from "../../../src/service/organizations/stored-bytes.ts";
+import type { StoredBytes } from "../../../src/service/organizations/stored-bytes.ts";
 import { setupRobot } from "../../../src/service/robots/operations.ts";
 import { createUsageClock } from "../../../src/service/usage/clock.ts";
 import type { MeteringContext } from "../../../src/service/usage/clock.ts";
 import { testMachine } from "../robot/machine.ts";
+import { endpointRow, insertModel } from "./rows.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
 /** When the clock of every scene begins. */
@@ -23,18 +29,23 @@ export const BEGIN_MS = Date.parse("2026-06-01T12:00:00.000Z");
 
 /** Whose requests they are, where a test says nothing else. */
 export const PRINCIPAL: Principal = {
-  organization_id: "org_1",
+  organizationId: "org_1",
   credential: "api_key",
-  credential_id: "key_1",
-  key_id: "key_1",
+  credentialId: "key_1",
+  keyId: "key_1",
   scopes: null,
   robots: ANY_ROBOTS,
-  expires_at: null,
+  expiresAt: null,
+  robot: null,
 };
 
 /** The parts of a service without its network and its tasks: a store with two organizations, and a clock that the test sets. */
 export interface ServiceParts extends AsyncDisposable {
-  readonly context: MeteringContext;
+  readonly context: MeteringContext & {
+    readonly storedBytes: StoredBytes;
+    readonly liveness: Liveness;
+    readonly identity: IdentitySettings;
+  };
   readonly store: Store;
   /** ISO 8601, of the clock as it is now or by so much later. */
   at(laterMs?: number): string;
@@ -63,10 +74,8 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   let nudges = 0;
   const clock = { ...testMachine.clock, wallMs: () => BEGIN_MS + passedMs, monotonicMs: () => passedMs };
   const machine = { ...testMachine, clock };
-  const store = resources.use(
-    await openStore(location ?? { kind: "sqlite", data_directory: dataDirectory }, testMachine),
-  );
-  const context: MeteringContext = {
+  const store = resources.use(await openStore(location ?? { kind: "sqlite", dataDirectory }, testMachine));
+  const context: ServiceParts["context"] = {
     store,
     newId: createIds(clock, machine.random),
     machine,
@@ -74,6 +83,9 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     limitsMet: { note() {} },
     usageClock: createUsageClock(machine),
     nudge: () => void (nudges += 1),
+    storedBytes: createStoredBytes(store, SERVICE_LIMITS.storedBytes, machine),
+    liveness: createLiveness(store, machine, IDENTITY_SETTINGS.onlineWindowMs),
+    identity: IDENTITY_SETTINGS,
   };
   const at = (laterMs = 0) => new Date(clock.wallMs() + laterMs).toISOString();
   const call: ServiceParts["call"] = (parts) => ({
@@ -81,7 +93,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     write: (job) => store.write(job),
     path: {},
     url: "/",
-    request_id: "request",
+    requestId: "request",
     address: "10.0.0.4",
     ...parts,
   });
@@ -101,26 +113,17 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
       return setUp(call({ body, query: null }));
     },
     async addModel(slug, endpoint = {}) {
-      const [checkpointId, createdAt] = [`ckpt_${slug}`, at()];
-      const requirements = printRequirements(NO_REQUIREMENTS);
+      const id = `ckpt_${slug}`;
+      const row = endpointRow({
+        checkpoint_id: id,
+        region: "here",
+        next_probe_at: at(300_000),
+        health: "healthy",
+        ...endpoint,
+      });
       await store.write(async (transaction) => {
-        const model = { slug, display_name: slug, default_checkpoint_id: checkpointId, created_at: createdAt };
-        await transaction.insertInto("models").values(model).execute();
-        const checkpoint = { id: checkpointId, model_slug: slug, requirements, created_at: createdAt };
-        await transaction.insertInto("checkpoints").values(checkpoint).execute();
-        await transaction
-          .insertInto("endpoints")
-          .values({
-            checkpoint_id: checkpointId,
-            region: "here",
-            url: "http://127.0.0.1:1",
-            health_url: "http://127.0.0.1:1/health",
-            health: "healthy",
-            contrary_probes: 0,
-            next_probe_at: at(300_000),
-            ...endpoint,
-          })
-          .execute();
+        await insertModel(transaction, { slug, id, at: at() });
+        await transaction.insertInto("endpoints").values(row).execute();
       });
     },
     async require(slug, requirements) {

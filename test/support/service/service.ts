@@ -5,8 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 
 import * as z from "zod";
 
-import type { RobotView } from "../../../src/api/robot-views.ts";
-import { robotListSchema } from "../../../src/api/robot-views.ts";
+import type { IdentifiedRobotView } from "../../../src/api/robot-views.ts";
+import { identifiedRobotListSchema } from "../../../src/api/robot-views.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
@@ -25,7 +25,7 @@ export interface ServiceOptions {
   /** An empty database of PostgreSQL, or one to start on again; SQLite in the data directory, when not given. */
   readonly store?: StoreLocation | undefined;
   /** A directory to start on again; one of its own, removed in the end, when not given. */
-  readonly data_directory?: string;
+  readonly dataDirectory?: string;
   /** 0 takes any free port. */
   readonly port?: number;
   readonly limits?: Partial<ServiceLimits>;
@@ -47,14 +47,14 @@ export interface RunningService extends AsyncDisposable {
   /** An API key that may do everything. */
   readonly key: string;
   /** Holds the key file, and everything else on SQLite. */
-  readonly data_directory: string;
+  readonly dataDirectory: string;
   readonly key_file: string;
   /** Every request answered so far, oldest first. */
   readonly requests: readonly LoggedRequest[];
   /** Everything logged so far, to look for what must not be there. */
   log(): string;
   /** What `GET /v1/robots` answers. */
-  robots(): Promise<RobotView[]>;
+  robots(): Promise<IdentifiedRobotView[]>;
   /** One request with the key; `body` is sent as JSON. */
   send(method: string, path: string, body?: unknown): Promise<Response>;
   /** As after SIGHUP. */
@@ -71,7 +71,8 @@ const loggedRequestSchema = z.object({
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
   const newFolder = () =>
     options.store === undefined ? newSqliteFolder("policy-service-") : mkdtemp(join(memoryFolder, "policy-service-"));
-  const folder = options.data_directory ?? (await newFolder());
+  const given = options.dataDirectory ?? (options.store?.kind === "sqlite" ? options.store.dataDirectory : undefined);
+  const folder = given ?? (await newFolder());
   const keyFile = join(folder, "bootstrap-key");
   const lines: string[] = [];
   const requests: LoggedRequest[] = [];
@@ -84,9 +85,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   });
   const service = createService(
     {
-      store: options.store ?? { kind: "sqlite", data_directory: folder },
+      store: options.store ?? { kind: "sqlite", dataDirectory: folder },
       listen: { host: "127.0.0.1", port: options.port ?? 0 },
-      bootstrap_key_file: keyFile,
+      bootstrapKeyFile: keyFile,
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...options.configuration,
     },
@@ -112,23 +113,21 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     url,
     key,
     key_file: keyFile,
-    data_directory: folder,
+    dataDirectory: folder,
     requests,
     log: () => lines.join(""),
     send,
     reload: () => service.reload(),
-    robots: async () => robotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
+    robots: async () => identifiedRobotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
-      if (options.data_directory === undefined) rmSync(folder, { recursive: true, force: true });
+      if (given === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 /** As a backup from before the robots was put back. What else the service knows of them stays, for rows that nothing looks at. */
-export async function forgetRobots({
-  data_directory: dataDirectory,
-}: Pick<RunningService, "data_directory">): Promise<void> {
+export async function forgetRobots({ dataDirectory }: Pick<RunningService, "dataDirectory">): Promise<void> {
   using database = new DatabaseSync(join(dataDirectory, SQLITE_FILE), { enableForeignKeyConstraints: false });
   await beginWriting(database);
   database.exec("DELETE FROM robots; COMMIT");

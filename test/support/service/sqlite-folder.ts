@@ -18,7 +18,7 @@ let emptyStore: Promise<Uint8Array> | undefined;
 
 async function makeEmptyStore(): Promise<Uint8Array> {
   await using folder = await mkdtempDisposable(join(memoryFolder, "policy-service-"));
-  const store = await openStore({ kind: "sqlite", data_directory: folder.path }, testMachine);
+  const store = await openStore({ kind: "sqlite", dataDirectory: folder.path }, testMachine);
   await store[Symbol.asyncDispose]();
   return await readFile(join(folder.path, SQLITE_FILE));
 }

@@ -1,13 +1,19 @@
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+
 import { afterAll, describe } from "vitest";
 
 import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
+import { memoryFolder } from "../memory.ts";
 import { testMachine } from "../robot/machine.ts";
 import type { Cluster } from "./postgres.ts";
 import { databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
+import { newSqliteFolder } from "./sqlite-folder.ts";
 
 /** Makes a store for one test, in which nothing is: what `startService` takes as `store`. */
-export type NewStore = () => Promise<StoreLocation | undefined>;
+export type NewStore = () => Promise<StoreLocation>;
 
 /**
  * Defines the same tests on SQLite and on PostgreSQL, a store of its own for each `newStore()`. The stores of `newPlace` are without
@@ -18,14 +24,29 @@ export type NewStore = () => Promise<StoreLocation | undefined>;
  *         await using service = await startService({ store: await newStore() });
  */
 export function describeOnEachStore(name: string, define: (newStore: NewStore, newPlace: NewStore) => void): void {
-  describe(`${name} (SQLite)`, () => define(onSqlite, onSqlite));
+  describe(`${name} (SQLite)`, () => {
+    const { withSchema, empty } = useSqlite();
+    define(withSchema, empty);
+  });
   describe.skipIf(WITHOUT_POSTGRES)(`${name} (PostgreSQL)`, () => {
     const { withSchema, empty } = usePostgres();
     define(withSchema, empty);
   });
 }
 
-const onSqlite: NewStore = () => Promise.resolve(undefined);
+/** As `usePostgres`, in folders. */
+export function useSqlite(): { readonly empty: NewStore; readonly withSchema: NewStore } {
+  const folders: string[] = [];
+  afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+  const removedLater = (folder: string): StoreLocation => {
+    folders.push(folder);
+    return { kind: "sqlite", dataDirectory: folder };
+  };
+  return {
+    empty: async () => removedLater(await mkdtemp(join(memoryFolder, "store-"))),
+    withSchema: async () => removedLater(await newSqliteFolder("store-")),
+  };
+}
 
 /** Databases for the tests of the surrounding `describe`, which are dropped after it. */
 export interface Databases {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import { findServiceAccount } from "../../../src/access/account.ts";
+import { findServiceAccount, parseUsers } from "../../../src/access/account.ts";
 import type { Files } from "../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 
 const STANDARD = "/var/lib/robot-policy-agent";
-const PERSON = { name: "tech", user_id: 1000, group_id: 1000, group_ids: [1000, 27] };
+const PERSON = { name: "tech", userId: 1000, groupId: 1000, groupIds: [1000, 27] };
 
 /** id(1) of a machine that knows one person, and no user of the service. */
 const knowsPerson: RunProgram = async ([, , name]) =>
@@ -28,8 +28,8 @@ describe("findServiceAccount, where nothing is installed", () => {
       files: bare,
       runProgram: knowsPerson,
       unit: { kind: "no-systemd" },
-      state_directory: stateDirectory,
-      user_id: userId,
+      stateDirectory,
+      userId,
     });
 
   test.each([0, 1000])(
@@ -42,4 +42,13 @@ describe("findServiceAccount, where nothing is installed", () => {
   test("folders of one's own: who uses them first is the agent", async () => {
     expect(await ask("/home/tech/state", 1000)).toEqual({ kind: "account", account: PERSON });
   });
+});
+
+test("parseUsers: users with numbers as ids", () => {
+  const passwd =
+    "root:x:0:0:root:/root:/bin/bash\nagent:x:990:989::/nonexistent:/usr/sbin/nologin\nodd:x:-1:1::/:\nx\n";
+  expect(parseUsers(passwd)).toEqual([
+    { name: "root", userId: 0, groupId: 0 },
+    { name: "agent", userId: 990, groupId: 989 },
+  ]);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Decision, Situation } from "../../../src/agent/decide.ts";
 import { decide } from "../../../src/agent/decide.ts";
 import type { FailureState, Outcome } from "../../../src/agent/outcome.ts";
-import type { Registration } from "../../../src/agent/registration/registration.ts";
+import type { Registration } from "../../../src/agent/registration/record.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";
 
 const URL = "https://policy.example";
@@ -41,7 +41,9 @@ const unregistered: Situation = {
   lastFailure: null,
   credentialVersion: "key-1",
   machine: "machine-1",
-  service_url: URL,
+  serviceUrl: URL,
+  held: null,
+  isNameApproved: false,
   forced: false,
   rateCappedUntilMs: Number.NEGATIVE_INFINITY,
   nowMs: 1000,
@@ -55,8 +57,9 @@ function failure(state: FailureState, changes: Partial<Outcome> = {}): Outcome {
     detail: "",
     validation: [],
     retryAtMs: 5000,
+    isDelayAsked: false,
     body,
-    service_url: URL,
+    serviceUrl: URL,
     credentialVersion: "key-1",
     ...changes,
   };
@@ -93,7 +96,7 @@ const cases: readonly [string, Situation, Decision][] = [
     { ...registered, wanted: wants({ contract: { a: 1 } }) },
     register({ ...body, contract: { a: 1 } }),
   ],
-  ["another service → register", { ...registered, service_url: "https://other.example" }, register(body)],
+  ["another service → register", { ...registered, serviceUrl: "https://other.example" }, register(body)],
   ["asked by a person → register what is registered", { ...registered, forced: true }, register(body)],
   ["invalid input → refuse", { ...registered, wanted: { kind: "invalid" } }, refuse("invalid")],
   [
@@ -141,7 +144,7 @@ const cases: readonly [string, Situation, Decision][] = [
   ],
   [
     "unreachable, other service configured → register",
-    { ...unregistered, lastFailure: failure("unreachable", { service_url: "https://old.example" }) },
+    { ...unregistered, lastFailure: failure("unreachable", { serviceUrl: "https://old.example" }) },
     register(body),
   ],
   ["scenario 7: unauthorized, same key → wait", { ...unregistered, lastFailure: failure("unauthorized") }, backoff],

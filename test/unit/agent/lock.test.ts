@@ -1,21 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { chmod, chown, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, chown, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 
 import type { StateLock } from "../../../src/agent/control/lock.ts";
 import { lockState } from "../../../src/agent/control/lock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
+import { testFolder } from "../../support/folder.ts";
 import { startWords } from "../../support/programs/command.ts";
 import { asNobody, canBecomeNobody, NOBODY_ID } from "../../support/programs/programs.ts";
 
 let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "lock-"));
-});
-afterEach(() => rm(folder, { recursive: true }));
+beforeEach(() => void (folder = testFolder("lock")));
 
 const lock = (directory: string, files = systemFiles) => lockState(files, directory, process.getuid?.() ?? 0);
 

@@ -55,7 +55,7 @@ test("openOneShot: reads every file, also one whose stat is as it was registered
     state: "read",
   });
   if (opened.kind !== "opened") throw new Error(opened.kind);
-  const { wanted } = await collectSettled(opened.one_shot, new AbortController().signal);
-  expect(opened.one_shot.registration?.request.configuration_digest).toBe(digest);
+  const { wanted } = await collectSettled(opened.oneShot, new AbortController().signal);
+  expect(opened.oneShot.registration?.request.configuration_digest).toBe(digest);
   expect(wanted).toMatchObject({ kind: "body", body: { configuration_digest: await digestOfFiles(path) } });
 });

@@ -20,7 +20,7 @@ const robot: RobotView = {
 
 type Result = CallResult<{ robot: RobotView }>;
 const refused = (status: number, retryAfterMs: number | null = null): Result => {
-  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms: retryAfterMs, request_id: null };
+  return { kind: "refused", status, detail: "no", validation: null, retryAfterMs, request_id: null };
 };
 
 /** Judges with a jitter in the middle of its range. */
@@ -28,8 +28,8 @@ function judged(result: Result, wallMs = Date.now()) {
   const random = { unit: () => 0.5, bytes: () => new Uint8Array() };
   return judge(result, {
     body,
-    service_url: "https://policy.example",
-    credential_version: "",
+    serviceUrl: "https://policy.example",
+    credentialVersion: "",
     nowMs: NOW_MS,
     wallMs,
     backoff: createBackoff({ firstMs: 1000, capMs: 5 * MINUTE_MS, random }),

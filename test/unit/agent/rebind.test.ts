@@ -1,12 +1,15 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import type { CommandContext } from "../../../src/agent/commands/context.ts";
 import { rebind } from "../../../src/agent/commands/rebind.ts";
+import { createIdentityFiles } from "../../../src/agent/identity/identity-files.ts";
+import { createKey } from "../../../src/agent/identity/key.ts";
 import { saveRegistration } from "../../../src/agent/registration/registration.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { EXIT } from "../../../src/platform/terminal.ts";
 import type { Terminal } from "../../../src/platform/terminal.ts";
@@ -68,10 +71,11 @@ async function registeredRobot() {
     onHangup() {},
     stderr: process.stderr,
     version: "0.0.0",
-    process_id: process.pid,
-    user_id: process.getuid?.() ?? 0,
+    processId: process.pid,
+    userId: process.getuid?.() ?? 0,
   };
-  const run = () => rebind({ config: join(folder, "config.yaml"), stateDir, json: true }, context);
+  const run = (sameRobot = false) =>
+    rebind({ config: join(folder, "config.yaml"), stateDir, json: true, sameRobot }, context);
   return { stateDir, files, changes, printed, run };
 }
 
@@ -85,6 +89,18 @@ test("rebind: the registration is moved aside, and that is durable before it is 
   // There is nothing left to rebind.
   expect(await run()).toBe(EXIT.ok);
   expect(printed[1]).toEqual({ rebound: false, kept: null, was: null, status: null });
+});
+
+test.each([
+  ["identity-key.json", "ab".repeat(32), true],
+  ["identity-key.json.foreign", null, true],
+  ["identity-key.json", null, false],
+])("rebind --same-robot: %s of the machine %s → to enroll is advised: %s", async (name, machine, isAdvised) => {
+  const { stateDir, files, printed, run } = await registeredRobot();
+  await createIdentityFiles(files, stateDir).createKey(createKey(systemRandom, "http://127.0.0.1:1", machine, 0));
+  await rename(join(stateDir, "identity-key.json"), join(stateDir, name));
+  expect(await run(true)).toBe(EXIT.ok);
+  expect(printed.some((each) => String(each).includes("robot-policy-agent enroll"))).toBe(isAdvised);
 });
 
 test.each(["rename", "syncDirectory"] as const)(

@@ -44,6 +44,39 @@ describe("reconcile: failures and doubt", () => {
     expect(requests.length).toBe(2);
   });
 
+  test("hurry: after an outage the wait is half a minute at most, and never longer than it was; a refusal is waited out", async () => {
+    const robot = await reconciledRobot();
+    const { clock, reconciler, answer, write, run } = robot;
+    const leftMs = () => (reconciler.failure?.retryAtMs ?? 0) - clock.monotonicMs();
+    answer("reset");
+    await run();
+    reconciler.hurry();
+    expect(leftMs()).toBe(1000);
+    for (let times = 0; times < 8; times++) {
+      clock.step(leftMs());
+      await run();
+    }
+    expect(leftMs()).toBe(256_000);
+    reconciler.hurry();
+    expect(leftMs()).toBe(30_000);
+    clock.step(30_000);
+    // The outage ends while a request is under way.
+    robot.onRequest = async () => reconciler.hurry();
+    await run();
+    expect(leftMs()).toBe(30_000);
+    robot.onRequest = async () => {};
+    clock.step(30_000);
+    await run();
+    expect(leftMs()).toBe(300_000);
+    clock.step(300_000);
+    answer(422);
+    await write("second\n");
+    await run();
+    const refusedMs = leftMs();
+    reconciler.hurry();
+    expect([leftMs() > 30_000, leftMs()]).toEqual([true, refusedMs]);
+  });
+
   test("a refusal alone leaves no doubt: what is registered is not sent again when the files go back to it", async () => {
     const { answer, write, run, reconciler, requests } = await reconciledRobot();
     await run();
@@ -192,7 +225,7 @@ describe("reconcile: what is registered", () => {
     clock.step(1);
     await run();
     expect(requests.slice(3).map(({ method }) => method)).toEqual(["GET", "POST"]);
-    expect(robot.lost.map(({ kind }) => kind)).toEqual(["untold", "untold"]);
+    expect(robot.lost.map(({ kind }) => kind)).toEqual(["unknown", "unknown"]);
   });
 });
 

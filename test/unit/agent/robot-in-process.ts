@@ -12,14 +12,9 @@ import type { AgentConfiguration } from "../../../src/agent/configuration/config
 import type { DocumentInput } from "../../../src/agent/configuration/document-input.ts";
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
 import { openConfiguration, openManifest } from "../../../src/agent/configuration/open.ts";
-import type {
-  Connection,
-  ReconcileRequest,
-  Reconciler,
-  ReconcilerOptions,
-  Step,
-} from "../../../src/agent/reconciler.ts";
+import type { Connection, ReconcileRequest, Reconciler, ReconcilerOptions } from "../../../src/agent/reconciler.ts";
 import { createReconciler } from "../../../src/agent/reconciler.ts";
+import type { OwnCredential } from "../../../src/agent/registration/connect.ts";
 import { connect } from "../../../src/agent/registration/connect.ts";
 import { trackFiles } from "../../../src/agent/watching/pending-files.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";
@@ -31,6 +26,7 @@ import type { Files } from "../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
 import { SteppedClock, temporaryFolder } from "../fingerprint/machine.ts";
+import type { Step } from "../../../src/agent/step.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -61,7 +57,7 @@ export interface Robot {
   robotId: string;
   /** How often what a request needs was loaded ahead. */
   prepared(): number;
-  connect(configuration: AgentConfiguration): Connection;
+  connect(configuration: AgentConfiguration, ownCredential?: OwnCredential): Connection;
   /** Reports an event of the configuration file; of what is written nothing is reported otherwise. */
   reportEvent(): void;
 }
@@ -130,21 +126,25 @@ export async function createRobot(clock: Clock): Promise<Robot> {
     reportEvent() {
       for (const listener of listeners) listener.onEvent(basename(path));
     },
-    connect: (current) =>
-      connect(current, {
-        machine,
-        folders: resolveFolders({ config: configuration.path, stateDir: stateDirectory }, {}),
-        environment: {},
-        user_id: process.getuid?.() ?? 0,
-        version: "0.0.0",
-        openTransport: () => ({
-          send,
-          prepare() {
-            prepared += 1;
-          },
-          close: async () => {},
-        }),
-      }),
+    connect: (current, ownCredential) =>
+      connect(
+        current,
+        {
+          machine,
+          folders: resolveFolders({ config: configuration.path, stateDir: stateDirectory }, {}),
+          environment: {},
+          userId: process.getuid?.() ?? 0,
+          version: "0.0.0",
+          openTransport: () => ({
+            send,
+            prepare() {
+              prepared += 1;
+            },
+            close: async () => {},
+          }),
+        },
+        ownCredential,
+      ),
   };
   return robot;
 }
@@ -204,6 +204,7 @@ export async function reconciledRobot(
     initial: robot.initial,
     registration,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
+    approved: () => null,
     onConfiguration() {},
   });
   const lost: ReconciledRobot["lost"] = [];
@@ -220,7 +221,7 @@ export async function reconciledRobot(
     for (;;) {
       const step = await reconciler.reconcile({ forced: false, confirm: false, signal: NEVER, ...request });
       if (step.kind !== "unsettled") return step;
-      clock.step(step.wait_ms);
+      clock.step(step.waitMs);
     }
   };
   const write = (content: string) => writeFile(robot.path, content);

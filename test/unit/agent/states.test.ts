@@ -34,7 +34,7 @@ test.each([
   ["stopped", "The agent is not running"],
 ] as const)("summaryAboveFindings: %s: does not repeat what stands below", (state, expected) => {
   const findings = [FINDING];
-  const summary = STATES[state].summary({ robotName: "arm-7", findings, detail: null });
+  const summary = STATES[state].summary({ robotName: "arm-7", findings, detail: null, identity: null });
   expect(summaryAboveFindings({ summary, findings })).toBe(expected);
   expect(summaryAboveFindings({ summary, findings: [] })).toBe(summary);
 });

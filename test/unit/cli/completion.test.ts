@@ -3,11 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { ProgramTable } from "../../../src/cli/command-table.ts";
 import { printCompletion } from "../../../src/cli/completion/completion.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
+import { testFolder } from "../../support/folder.ts";
 import { hasProgram } from "../../support/programs/programs.ts";
 
 const load = async () => async () => 0;
@@ -151,72 +152,50 @@ describe("bash", () => {
   });
 
   test.each([
-    [
-      ["my-tool", "c"],
-      ["check", "catalog"],
-    ],
-    [
-      ["my-tool", "--s"],
-      ["--setup", "--state-dir"],
-    ],
-    [["my-tool", "--setup", "--d"], ["--dry-run"]],
-    [
-      ["my-tool", "check", "--"],
-      ["--json", "--config", "--state-dir", "--help"],
-    ],
-    [["my-tool", "check", "--json", "--c"], ["--config"]],
-    [["my-tool", "--config", "x", "check", "--j"], ["--json"]],
-    [["my-tool", "--config", "=", "x", "check", "--j"], ["--json"]],
-    [["my-tool", "--state-dir", "check", "ch"], ["check"]],
-    [
-      ["my-tool", "schema", ""],
-      ["manifest", "config", "--config", "--state-dir", "--help"],
-    ],
-    [["my-tool", "schema", "m"], ["manifest"]],
-    [["my-tool", "catalog", "y"], ["yam.v1"]],
-    [
-      ["my-tool", "init", "--type", ""],
-      ["yam.v1", "ur5e.v1"],
-    ],
-    [["my-tool", "init", "--type", "=", "u"], ["ur5e.v1"]],
-    [
-      ["my-tool", "init", "--type", "="],
-      ["yam.v1", "ur5e.v1"],
-    ],
-    [["my-tool", "init", "--url", ""], []],
+    ["my-tool c", "check catalog"],
+    ["my-tool --s", "--setup --state-dir"],
+    ["my-tool --setup --d", "--dry-run"],
+    ["my-tool check --", "--json --config --state-dir --help"],
+    ["my-tool check --json --c", "--config"],
+    ["my-tool --config x check --j", "--json"],
+    ["my-tool --config = x check --j", "--json"],
+    ["my-tool --state-dir check ch", "check"],
+    ["my-tool schema ", "manifest config --config --state-dir --help"],
+    ["my-tool schema m", "manifest"],
+    ["my-tool catalog y", "yam.v1"],
+    ["my-tool init --type ", "yam.v1 ur5e.v1"],
+    ["my-tool init --type = u", "ur5e.v1"],
+    ["my-tool init --type =", "yam.v1 ur5e.v1"],
+    ["my-tool init --url ", ""],
+    ["my-tool nonsense --", ""],
+    ["grouped k", "keys"],
+    ["grouped keys ", "create list move"],
+    ["grouped keys move --s", "--site"],
+    ["grouped keys move --label labels-l", "labels-line=a"],
+    ["grouped keys move --label labels-line =", "a"],
+    ["grouped keys move --label labels-line = a", "a"],
+    ["grouped keys move --label labels-line = b", ""],
+    ["grouped keys move --label = labels-line = a", "a"],
+    ["grouped keys move --by ", "hand"],
+    ["grouped keys list --", "--by --help"],
+    ["grouped keys list --by ", "day robot"],
+  ])("bash: %j offers %j", (line, offered) => {
+    expect(complete(...line.split(" ")).toSorted()).toEqual(offered.split(" ").filter(Boolean).toSorted());
+  });
+
+  test.each([
     [
       ["my-tool", "check", "--config", ""],
       ["a file.yaml", "a folder"],
     ],
     [["my-tool", "check", "--state-dir", ""], ["a folder"]],
-    [["my-tool", "nonsense", "--"], []],
-    [["grouped", "k"], ["keys"]],
-    [
-      ["grouped", "keys", ""],
-      ["create", "list", "move"],
-    ],
     [
       ["grouped", "keys", "move", "keys-"],
       ["keys-\\$\\(touch\\ it\\)", "keys-grouped-keys-move-keys-", "keys-it\\'s\\ a\\ name", "keys-line=a"],
     ],
     [["grouped", "keys", "move", "keys-it\\'s\\ a\\ name", "robots-i"], ["robots-it\\'s\\ a\\ name"]],
     [["grouped", "keys", "move", "--site", "sites-i"], ["sites-it\\'s\\ a\\ name"]],
-    [["grouped", "keys", "move", "--s"], ["--site"]],
-    [["grouped", "keys", "move", "--label", "labels-l"], ["labels-line=a"]],
-    [["grouped", "keys", "move", "--label", "labels-line", "="], ["a"]],
-    [["grouped", "keys", "move", "--label", "labels-line", "=", "a"], ["a"]],
-    [["grouped", "keys", "move", "--label", "labels-line", "=", "b"], []],
-    [["grouped", "keys", "move", "--label", "=", "labels-line", "=", "a"], ["a"]],
-    [["grouped", "keys", "move", "--by", ""], ["hand"]],
-    [
-      ["grouped", "keys", "list", "--"],
-      ["--by", "--help"],
-    ],
-    [
-      ["grouped", "keys", "list", "--by", ""],
-      ["day", "robot"],
-    ],
-  ])("bash: %j offers %j", (words, offered) => {
+  ])("bash: words with blanks and quotes: %j offers %j", (words, offered) => {
     expect(complete(...words).toSorted()).toEqual([...offered].toSorted());
   });
 });
@@ -423,8 +402,7 @@ describe("zsh and fish", () => {
   });
 
   test.skipIf(!hasProgram("fish"))("fish: takes the script (skipped without fish)", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "completion-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = testFolder("completion");
     const path = join(folder, "grouped.fish");
     writeFileSync(path, await script("fish", grouped));
     writeFileSync(join(folder, "grouped"), NAMING_PROGRAM, { mode: 0o755 });

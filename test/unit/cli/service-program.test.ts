@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { API_KEY_SCOPES } from "../../../src/api/wire/scopes.ts";
+import { GENERAL_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { runServiceProgram } from "../../../src/cli/service-program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 
@@ -24,8 +24,8 @@ function run(...argv: string[]): Promise<number> {
     stderr: process.stderr,
     environment: {},
     onHangup() {},
-    process_id: 1,
-    user_id: 0,
+    processId: 1,
+    userId: 0,
   };
   return runServiceProgram(argv, { ...none, terminal, signal });
 }
@@ -40,5 +40,5 @@ test("--help: says of each command and group what it is for", async () => {
 
 test("keys create --help: lists the scopes", async () => {
   expect(await run("keys", "create", "--help")).toBe(0);
-  for (const scope of API_KEY_SCOPES) expect(out).toContain(scope);
+  for (const scope of GENERAL_SCOPES) expect(out).toContain(scope);
 });

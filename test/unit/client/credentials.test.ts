@@ -1,15 +1,16 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
-import { tmpdir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { inspect } from "node:util";
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 
 import type { Credential, CredentialProblem } from "../../../src/client/credentials.ts";
 import { loadCredential } from "../../../src/client/credentials.ts";
 import type { Files } from "../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
+import { testFolder } from "../../support/folder.ts";
 
 const KEY = "sk_rps_CANARYcanary0123456789abcdef";
 const { uid } = userInfo();
@@ -17,10 +18,9 @@ const { uid } = userInfo();
 let folder: string;
 let keyFile: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "credentials-"));
+  folder = testFolder("credentials");
   keyFile = join(folder, "api-key");
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function write(path: string, content: string | Uint8Array, mode = 0o600): void {
   writeFileSync(path, content);

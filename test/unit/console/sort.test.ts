@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { Column } from "../../../src/console/browser/parts/table/column.ts";
+import type { Column } from "../../../src/console/browser/parts/table/columns.tsx";
 import { readSort, sortRows } from "../../../src/console/browser/parts/table/sort.ts";
 
 type Row = string | number | null;

@@ -10,7 +10,7 @@ function stream(text: string): OpenStream & { readonly text: string } {
   const [organizationId = "", key = ""] = text.split("/");
   return {
     text,
-    principal: { organization_id: organizationId, key_id: `${organizationId}/${key}`, credential_id: text },
+    principal: { organizationId, keyId: `${organizationId}/${key}`, credentialId: text },
   };
 }
 

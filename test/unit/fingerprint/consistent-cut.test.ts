@@ -128,7 +128,7 @@ describe("collect: consistent cut", () => {
       for (; collected.kind === "unsettled"; collected = await collect()) {
         // It is written now and then between the collects as well.
         await writeFile(paths[0]!, `${count++}`.padEnd(200));
-        const stepMs = Math.min(collected.wait_ms, 250);
+        const stepMs = Math.min(collected.waitMs, 250);
         clock.step(stepMs);
         waitedMs += stepMs;
       }
@@ -171,7 +171,7 @@ describe("collect: consistent cut", () => {
       let collected = await collect();
       let waitedMs = 0;
       for (; collected.kind === "unsettled"; collected = await collect()) {
-        const stepMs = Math.min(collected.wait_ms, 250);
+        const stepMs = Math.min(collected.waitMs, 250);
         clock.step(stepMs);
         waitedMs += stepMs;
       }

@@ -156,7 +156,7 @@ describe("collect: findings", () => {
       const folder = await temporaryFolder();
       const path = join(folder, "board.json");
       await writeFile(path, content);
-      const files = meddledFiles({ changeStat: (stat) => ({ ...stat, size_bytes: 0 }) });
+      const files = meddledFiles({ changeStat: (stat) => ({ ...stat, sizeBytes: 0 }) });
       const clock = new SteppedClock();
       clock.step(60_000);
       const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, fileLimitBytes });

@@ -142,8 +142,8 @@ describe("collect: trust in stats", () => {
     const wholeSeconds = (ns: bigint) => (ns / 1_000_000_000n) * 1_000_000_000n;
     const changeStat = (seen: FileStat): FileStat => ({
       ...seen,
-      mtime_ns: wholeSeconds(seen.mtime_ns),
-      ctime_ns: wholeSeconds(seen.ctime_ns),
+      mtimeNs: wholeSeconds(seen.mtimeNs),
+      ctimeNs: wholeSeconds(seen.ctimeNs),
     });
     const files = meddledFiles({ changeStat });
     const fingerprinter = createFingerprinter({ ...REAL, files }, { ...LIMITS, settleMs: 0 });
@@ -168,7 +168,7 @@ describe("collect: trust in stats", () => {
     await writeFile(path, "x");
     const clock = new SteppedClock();
     const base = BigInt(Math.floor(clock.wallMs() / 2000)) * 2_000_000_000n + BigInt(fraction * 1e6);
-    const files = meddledFiles({ changeStat: (seen) => ({ ...seen, mtime_ns: base, ctime_ns: base }) });
+    const files = meddledFiles({ changeStat: (seen) => ({ ...seen, mtimeNs: base, ctimeNs: base }) });
     clock.setWall(Number(base / 1_000_000n) + ageMs);
     const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
     const { files: hashed } = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));

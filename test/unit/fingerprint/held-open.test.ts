@@ -30,7 +30,7 @@ async function robotWithWriter() {
 describe("collect: a file that a program has open for writing", () => {
   test("is not hashed while it is open, and at once when it is closed", async () => {
     const { path, clock, writer, collect, passSince } = await robotWithWriter();
-    expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 500, paths: [path] });
+    expect(await collect()).toEqual({ kind: "unsettled", waitMs: 500, paths: [path] });
     clock.step(12_000);
     expect((await collect()).kind).toBe("unsettled");
     await writer.write('KERNEL=="d"\n');
@@ -181,7 +181,7 @@ describe("collect: a file that a program has open for writing", () => {
     await writeFile(join(folder, "b.conf"), "other");
     await fingerprinter.collect(listed(join(folder, "b.conf")), { settle: true });
     clock.step(55_000);
-    expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 500, paths: [path] });
+    expect(await collect()).toEqual({ kind: "unsettled", waitMs: 500, paths: [path] });
   });
 
   test("and removed meanwhile is reported missing after the settle time", async () => {

@@ -112,14 +112,14 @@ export async function robot(names: readonly string[] = ["a.conf"], content = "{}
   const shiftsNs = new Map<bigint, bigint>();
   const changeStat = (stat: FileStat): FileStat => {
     const shiftNs = shiftsNs.get(stat.inode) ?? 0n;
-    return { ...stat, mtime_ns: stat.mtime_ns + shiftNs, ctime_ns: stat.ctime_ns + shiftNs };
+    return { ...stat, mtimeNs: stat.mtimeNs + shiftNs, ctimeNs: stat.ctimeNs + shiftNs };
   };
   const files = meddledFiles({ changeStat });
   const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
   const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
   /** Lets `ageMs` pass since the last write of the file. */
   const passSince = async (path: string, ageMs: number) => {
-    const { inode, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = await systemFiles.stat(path);
+    const { inode, mtimeNs, ctimeNs } = await systemFiles.stat(path);
     const writtenNs = BigInt(Math.round(clock.wallMs() * 1e6));
     shiftsNs.set(inode, writtenNs - (mtimeNs > ctimeNs ? mtimeNs : ctimeNs));
     clock.step(ageMs);
@@ -130,5 +130,5 @@ export async function robot(names: readonly string[] = ["a.conf"], content = "{}
 /** How long this collect says to wait. */
 export function waitOf(collected: Collected): number {
   if (collected.kind !== "unsettled") throw new Error(`Expected to be told to wait, got ${collected.kind}`);
-  return collected.wait_ms;
+  return collected.waitMs;
 }

@@ -9,12 +9,12 @@ const STAT: FileStat = {
   kind: "file",
   device: 1n,
   inode: 2n,
-  size_bytes: 3,
-  mtime_ns: 4_000_000_001n,
-  ctime_ns: 5_000_000_001n,
+  sizeBytes: 3,
+  mtimeNs: 4_000_000_001n,
+  ctimeNs: 5_000_000_001n,
   mode: 0o644,
-  user_id: 0,
-  group_id: 0,
+  userId: 0,
+  groupId: 0,
 };
 
 describe("sameStat", () => {
@@ -22,9 +22,9 @@ describe("sameStat", () => {
     { kind: "directory" },
     { device: 9n },
     { inode: 9n },
-    { size_bytes: 9 },
-    { mtime_ns: 9n },
-    { ctime_ns: 9n },
+    { sizeBytes: 9 },
+    { mtimeNs: 9n },
+    { ctimeNs: 9n },
   ];
   test.each(changes)("%o is another state of the file", (change) => {
     expect(sameStat(STAT, { ...STAT, ...change })).toBe(false);
@@ -44,7 +44,7 @@ describe("observations: for how long a file has been unchanged", () => {
   /** @param ageMs since the moment that the newer timestamp names. */
   async function lookedAt(stamps: Partial<FileStat>, ageMs: number) {
     const stat = { ...STAT, ...stamps };
-    const newestNs = stat.mtime_ns > stat.ctime_ns ? stat.mtime_ns : stat.ctime_ns;
+    const newestNs = stat.mtimeNs > stat.ctimeNs ? stat.mtimeNs : stat.ctimeNs;
     const clock = new SteppedClock();
     clock.setWall(Number(newestNs / 1_000_000n) + ageMs);
     const observations = createObservations({ clock, files: { ...systemFiles, stat: async () => stat } });
@@ -53,21 +53,21 @@ describe("observations: for how long a file has been unchanged", () => {
   }
 
   test.each([
-    ["nanoseconds", { mtime_ns: NANOSECONDS, ctime_ns: NANOSECONDS }, 3000],
-    ["whole seconds: up to one younger than it says", { mtime_ns: WHOLE_SECOND, ctime_ns: WHOLE_SECOND }, 2000],
-    ["even seconds, as FAT has them: up to two", { mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, 1000],
-    ["FAT, whose ctime is the creation", { mtime_ns: EVEN_SECOND, ctime_ns: WHOLE_SECOND + 10_000_000n }, 1000],
-    ["a date in the future, on a file of today", { mtime_ns: EVEN_SECOND, ctime_ns: NANOSECONDS }, 3000],
-    ["an older date put back on a file of today", { mtime_ns: 2n * SECOND_NS, ctime_ns: NANOSECONDS }, 3000],
+    ["nanoseconds", { mtimeNs: NANOSECONDS, ctimeNs: NANOSECONDS }, 3000],
+    ["whole seconds: up to one younger than it says", { mtimeNs: WHOLE_SECOND, ctimeNs: WHOLE_SECOND }, 2000],
+    ["even seconds, as FAT has them: up to two", { mtimeNs: EVEN_SECOND, ctimeNs: EVEN_SECOND }, 1000],
+    ["FAT, whose ctime is the creation", { mtimeNs: EVEN_SECOND, ctimeNs: WHOLE_SECOND + 10_000_000n }, 1000],
+    ["a date in the future, on a file of today", { mtimeNs: EVEN_SECOND, ctimeNs: NANOSECONDS }, 3000],
+    ["an older date put back on a file of today", { mtimeNs: 2n * SECOND_NS, ctimeNs: NANOSECONDS }, 3000],
   ])("%s", async (_what, stamps, quietMs) => {
     const { observations } = await lookedAt(stamps, 3000);
     expect(observations.quietMs("/file")).toBeCloseTo(quietMs, 0);
   });
 
   test.each([
-    ["nanoseconds", { mtime_ns: NANOSECONDS, ctime_ns: NANOSECONDS }, RACY_MS],
-    ["whole seconds", { mtime_ns: WHOLE_SECOND, ctime_ns: WHOLE_SECOND }, 3000],
-    ["even seconds", { mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, 4000],
+    ["nanoseconds", { mtimeNs: NANOSECONDS, ctimeNs: NANOSECONDS }, RACY_MS],
+    ["whole seconds", { mtimeNs: WHOLE_SECOND, ctimeNs: WHOLE_SECOND }, 3000],
+    ["even seconds", { mtimeNs: EVEN_SECOND, ctimeNs: EVEN_SECOND }, 4000],
   ])("what is read may stand for the file: %s", async (_what, stamps, ageMs) => {
     const young = await lookedAt(stamps, ageMs - 1);
     expect(young.observations.isTrustworthy("/file")).toBe(false);
@@ -76,7 +76,7 @@ describe("observations: for how long a file has been unchanged", () => {
   });
 
   test("with a clock that is behind, since this process first saw the stat", async () => {
-    const { clock, observations } = await lookedAt({ mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, -1e9);
+    const { clock, observations } = await lookedAt({ mtimeNs: EVEN_SECOND, ctimeNs: EVEN_SECOND }, -1e9);
     expect(observations.quietMs("/file")).toBeLessThanOrEqual(0);
     clock.step(2500);
     await observations.look(["/file"], undefined);

@@ -22,7 +22,7 @@ describe("collect: settle", () => {
     await writeFile(path, "new");
     await passSince(path, 120);
     const first = await collect();
-    expect(first).toEqual({ kind: "unsettled", wait_ms: 380, paths: [path] });
+    expect(first).toEqual({ kind: "unsettled", waitMs: 380, paths: [path] });
     clock.step(waitOf(first));
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
@@ -43,7 +43,7 @@ describe("collect: settle", () => {
     await writeFile(paths[1]!, "new");
     await writeFile(join(folder, "busy.log"), "x");
     await passSince(paths[1]!, 300);
-    expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 200, paths: [paths[1]] });
+    expect(await collect()).toEqual({ kind: "unsettled", waitMs: 200, paths: [paths[1]] });
     await appendFile(join(folder, "busy.log"), "x");
     clock.step(200);
     expect((await collect()).kind).toBe("snapshot");
@@ -219,8 +219,8 @@ describe("collect: content that looks half-written", () => {
     const waitsMs: number[] = [];
     let collected = await collect();
     for (; collected.kind === "unsettled" && waitsMs.length < 100; collected = await collect()) {
-      waitsMs.push(collected.wait_ms);
-      clock.step(collected.wait_ms);
+      waitsMs.push(collected.waitMs);
+      clock.step(collected.waitMs);
     }
     const totalMs = waitsMs.reduce((total, waitMs) => total + waitMs, 0);
     expect(totalMs).toBe(10_000);

@@ -18,7 +18,7 @@ function open() {
 const credential = { source: "key-file", name: "the key in /k", another: "put another key into /k" } as const;
 
 const refused = (status: number, detail: string): Extract<Failure, { kind: "refused" }> => {
-  return { kind: "refused", status, detail, validation: null, retry_after_ms: null, request_id: null };
+  return { kind: "refused", status, detail, validation: null, retryAfterMs: null, request_id: null };
 };
 const untrusted = (code: string): Failure => ({ kind: "unreachable", reason: "tls", code, detail: "no trust" });
 
@@ -33,7 +33,7 @@ describe("showFailure", () => {
     ["what is not there", refused(404, "Robot not found"), 6, "list shows valid ones"],
     ["an operation the service lacks", refused(404, "Not Found"), 6, "does not know this operation"],
     ["what is there already", refused(409, "There is a fleet cell"), 7, "There is a fleet cell"],
-    ["too many requests", { ...refused(429, "slow down"), retry_after_ms: 2500 }, 6, "wait 3 s"],
+    ["too many requests", { ...refused(429, "slow down"), retryAfterMs: 2500 }, 6, "wait 3 s"],
     ["a service in trouble", { ...refused(503, "no store"), request_id: "r1" }, 4, "the time and request r1"],
     ["a request that is wrong", refused(422, "name: too long"), 6, "name: too long"],
     ["another server", { kind: "undecodable", status: 200, detail: "a web page" }, 4, "captive portal"],

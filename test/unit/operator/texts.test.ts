@@ -5,7 +5,7 @@ import { readNextCursor } from "../../../src/client/next-cursor.ts";
 import { readFields } from "../../../src/operator/api/fields.ts";
 import { joinPages } from "../../../src/operator/lists/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";
-import { isWithin, quantityInWords, sumUsage } from "../../../src/operator/usage/sums.ts";
+import { isWithin, quantityText, sumUsage } from "../../../src/operator/usage/sums.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
 
@@ -138,7 +138,7 @@ describe("usage", () => {
     [5400, "second", "1.5 h"],
     [90, "robot_seconds", "robot 1 min"],
     [12.345, "request", "12.35 request"],
-  ])("quantityInWords: %d %s is %s", (quantity, unit, text) => {
-    expect(quantityInWords(quantity, unit)).toBe(text);
+  ])("quantityText: %d %s is %s", (quantity, unit, text) => {
+    expect(quantityText(quantity, unit)).toBe(text);
   });
 });

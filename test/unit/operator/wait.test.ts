@@ -7,7 +7,7 @@ import type { OperatorContext } from "../../../src/operator/context.ts";
 import { readDuration } from "../../../src/operator/durations.ts";
 import { groupNeeds, withNeeds } from "../../../src/operator/fleets/needs.ts";
 import { endOfCreation, endOfUpdate } from "../../../src/operator/fleets/wait.ts";
-import { countsAsBar, countsInWords, momentsInWords, reasonOf } from "../../../src/operator/fleets/words.ts";
+import { countsAsBar, countsText, withRelativeTimes, reasonOf } from "../../../src/operator/fleets/words.ts";
 import type { Service } from "../../../src/operator/service.ts";
 import type { Look } from "../../../src/operator/wait.ts";
 import { waitUntilEnded } from "../../../src/operator/wait.ts";
@@ -41,10 +41,11 @@ function open() {
   return { context, service, pauses, told: () => err, nowMs: () => nowMs };
 }
 
+const state = (summary: string, ended: Look["ended"] = null): Look => ({ lines: [summary], summary, ended });
 const look = (summary: string, ended: Look["ended"] = null): CallResult<Look> => ({
   kind: "ok",
   status: 200,
-  value: { lines: [summary], summary, ended },
+  value: state(summary, ended),
 });
 const lost: CallResult<Look> = {
   kind: "unreachable",
@@ -57,56 +58,55 @@ const forbidden: CallResult<Look> = {
   status: 403,
   detail: "Forbidden",
   validation: null,
-  retry_after_ms: null,
+  retryAfterMs: null,
   request_id: null,
 };
 
-/** Answers each look with the next of these, and with the last one again and again. */
-function answers(...results: readonly CallResult<Look>[]) {
+/** A wait that begins with the state `a`, and fetches the next of these each time, the last one again and again. */
+function waiting(timeoutMs: number, ...results: readonly CallResult<Look>[]) {
   let index = 0;
-  return async () => results[Math.min(index++, results.length - 1)] ?? lost;
+  const fetch = async () => results[Math.min(index++, results.length - 1)] ?? lost;
+  return { first: state("a"), fetch, look: (each: Look) => each, timeoutMs, later: "look later" };
 }
 
 describe("waitUntilEnded", () => {
   it("tells each change once and leaves the end to the result, looks less and less often, and gives the exit code it ended with", async () => {
     const { context, service, pauses, told } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
-    const steps = [...Array.from({ length: 8 }, () => look("preparing")), look("ready", ended)];
-    const exitCode = await waitUntilEnded(service, { look: answers(...steps), timeoutMs: 60_000, later: "" }, context);
-    expect([exitCode, told()]).toEqual([0, "preparing\n"]);
+    const steps = [...Array.from({ length: 7 }, () => look("a")), look("ready", ended)];
+    const { exitCode, last } = await waitUntilEnded(service, waiting(60_000, ...steps), context);
+    expect([exitCode, told(), last.summary]).toEqual([0, "a\n", "ready"]);
     expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
   });
 
   it("continues through an outage, which it reports once", async () => {
     const { context, service, told } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
-    const steps = answers(look("a"), lost, lost, lost, look("a"), look("b", ended));
-    expect(await waitUntilEnded(service, { look: steps, timeoutMs: 600_000, later: "" }, context)).toBe(0);
+    const steps = waiting(600_000, lost, lost, lost, look("a"), look("b", ended));
+    expect((await waitUntilEnded(service, steps, context)).exitCode).toBe(0);
     expect(told()).toBe("a\nconnection refused; trying again\n");
   });
 
   it("waits at least as long as a busy service asks", async () => {
     const { context, service, pauses } = open();
-    const busy: CallResult<Look> = { ...forbidden, status: 503, retry_after_ms: 7000 };
-    const steps = answers(busy, look("a", { exitCode: EXIT.ok, problem: null }));
-    expect(await waitUntilEnded(service, { look: steps, timeoutMs: 60_000, later: "" }, context)).toBe(0);
-    expect(pauses).toHaveLength(1);
-    expect(pauses[0]).toBeGreaterThanOrEqual(7000);
+    const busy: CallResult<Look> = { ...forbidden, status: 503, retryAfterMs: 7000 };
+    const steps = waiting(60_000, busy, look("b", { exitCode: EXIT.ok, problem: null }));
+    expect((await waitUntilEnded(service, steps, context)).exitCode).toBe(0);
+    expect(pauses).toHaveLength(2);
+    expect(pauses[1]).toBeGreaterThanOrEqual(7000);
   });
 
   it("ends at once with what does not pass by itself", async () => {
     const { context, service, told } = open();
-    const steps = answers(look("a"), forbidden);
-    expect(await waitUntilEnded(service, { look: steps, timeoutMs: 60_000, later: "" }, context)).toBe(6);
+    expect((await waitUntilEnded(service, waiting(60_000, forbidden), context)).exitCode).toBe(6);
     expect(told()).toBe("a\nfailed\n");
   });
 
   it("never waits longer than --timeout, polls once more at the end, and says what to do later", async () => {
     const { context, service, told, nowMs } = open();
-    const waiting = { look: answers(look("preparing")), timeoutMs: 5000, later: "look later" };
-    expect(await waitUntilEnded(service, waiting, context)).toBe(1);
+    expect((await waitUntilEnded(service, waiting(5000, look("a")), context)).exitCode).toBe(1);
     expect(nowMs()).toBe(5000);
-    expect(told()).toBe("preparing\nerror: after 5 s: preparing [timeout]\n  → look later\n");
+    expect(told()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
   });
 });
 
@@ -123,7 +123,7 @@ const fleet = (parts: Partial<FleetView>): FleetView => ({
 const generation = (generationId: string, status = "active") => ({ subject: "m", generation_id: generationId, status });
 
 describe("how a wait for a fleet ends", () => {
-  it.each<[what: string, parts: Partial<FleetView>, exit_code: number | undefined]>([
+  it.each<[what: string, parts: Partial<FleetView>, exitCode: number | undefined]>([
     ["ready", { status: "ready" }, 0],
     ["degraded", { status: "degraded" }, 6],
     ["blocked", { status: "blocked", blocker: "mend it" }, 6],
@@ -134,7 +134,7 @@ describe("how a wait for a fleet ends", () => {
     expect(endOfCreation(fleet(parts))?.exitCode).toBe(exitCode);
   });
 
-  it.each<[what: string, parts: Partial<FleetView>, exit_code: number | undefined]>([
+  it.each<[what: string, parts: Partial<FleetView>, exitCode: number | undefined]>([
     ["active", { active_model: generation("new"), update: null }, 0],
     ["active, and the next one begins", { active_model: generation("new"), update: generation("next") }, 0],
     ["under way", { active_model: generation("old"), update: generation("new", "preparing") }, undefined],
@@ -179,7 +179,7 @@ describe("words", () => {
     ],
   ])("%j", (counts, bar, words) => {
     const { context } = open();
-    expect([countsAsBar(counts, context.terminal), countsInWords(counts)]).toEqual([bar, words]);
+    expect([countsAsBar(counts, context.terminal), countsText(counts)]).toEqual([bar, words]);
   });
 
   const LACKS = "No robot of this fleet can run pi0.5: arm-1: pi0.5 needs a camera. Set up robots again.";
@@ -224,13 +224,13 @@ describe("words", () => {
     ["until 2026-11-22T11:50Z.", "until 11:50Z (in 2 h)."],
     ["since 2026-11-19T09:30:05Z", "since 2026-11-19 09:30Z (3 d ago)"],
     ["until 2030-01-31T08:00:00.000Z", "until 2030-01-31 08:00Z"],
-  ])("momentsInWords: %s", (text, words) => {
-    expect(momentsInWords(text, NOW_MS)).toBe(words);
+  ])("withRelativeTimes: %s", (text, words) => {
+    expect(withRelativeTimes(text, NOW_MS)).toBe(words);
   });
 
-  it("countsInWords: robots over the peak wait for nothing, unless the counts are of different moments", () => {
+  it("countsText: robots over the peak wait for nothing, unless the counts are of different moments", () => {
     const robots = { registered: 5, ready: 1, active: 1, waiting: 3, blocked: 0 };
-    const words = (peak: number) => countsInWords(robots, { endpoint: 1, window: 0, peak });
+    const words = (peak: number) => countsText(robots, { endpoint: 1, window: 0, peak });
     expect(words(2)).toBe("1 active, 1 ready, 2 over the peak, 1 waiting of 5");
     expect(words(3)).toBe("1 active, 1 ready, 3 waiting of 5");
   });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { maskWholeKeys } from "../../../src/api/wire/service-key.ts";
 import type { LogOptions } from "../../../src/platform/log/pino-log.ts";
 import { createLog } from "../../../src/platform/log/pino-log.ts";
 import { endWithTest } from "../../support/programs/children.ts";
@@ -12,7 +13,7 @@ import { execute } from "../../support/programs/execute.ts";
 /** The line that a log in this format makes of one event, without its time. */
 async function lineOf(format: LogOptions["format"], fields: Readonly<Record<string, unknown>>): Promise<string> {
   const written = Promise.withResolvers<string>();
-  createLog({ level: "info", format }, () => ({ write: written.resolve })).warn("finding", fields);
+  createLog({ level: "info", format }, maskWholeKeys, () => ({ write: written.resolve })).warn("finding", fields);
   const line = await written.promise;
   return line.replace(/"time":"[^"]+",|^[\d:]+ /, "");
 }
@@ -50,7 +51,7 @@ const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/
 const CHATTY = `
   import { createLog } from ${logPath};
   import { openLogOutput } from ${outputPath};
-  const log = createLog({ level: "info", format: "json" }, (onDropped) => openLogOutput(process.stderr, onDropped));
+  const log = createLog({ level: "info", format: "json" }, (text) => text, (dropped) => openLogOutput(process.stderr, dropped));
   log.info("first");
   while (process.stderr.bytesWritten === 0) await new Promise(setImmediate);
   for (let index = 0; index < 5000; index += 1) log.info("told", { text: "x".repeat(1000) });

@@ -13,9 +13,9 @@ const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: st
   "dropped-await": ["src/platform/files/durable-file.ts", "await file.close()", "(file.close())"],
   "dropped-fsync": ["src/platform/files/durable-file.ts", "await file.sync();", ";"],
   "dropped-organization": [
-    "src/service/keys/queries.ts",
-    'reader.selectFrom("api_keys").select(VIEW_COLUMNS).where("organization_id", "=", organizationId)',
-    'reader.selectFrom("api_keys").select(VIEW_COLUMNS)',
+    "src/service/changes.ts",
+    'reader.selectFrom("fleet_windows").where("organization_id", "=", organizationId)',
+    'reader.selectFrom("fleet_windows")',
   ],
   "dropped-where": ["src/service/keys/queries.ts", 'query.where("id", ">", after)', "query"],
   "dropped-lock": [
@@ -29,13 +29,9 @@ const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: st
     "((snapshot) => findFleetFacts(snapshot, organizationId, id))(store.reader)",
   ],
   "dropped-call": ["src/service/fleets/operations.ts", "nudge();", ";"],
-  "dropped-scope": ["src/api/robots.ts", '["robots:setup"]', '"any"'],
+  "dropped-scope": ["src/api/robots.ts", '["robots:setup", "robots:self"]', '"any"'],
   "swapped-arguments": ["src/service/usage/queries.ts", "usageFrom, end", "end, usageFrom"],
-  "off-by-one": [
-    "src/manifest/configuration-files.ts",
-    "node.items.length > FILE_LIMIT",
-    "node.items.length >= FILE_LIMIT",
-  ],
+  "off-by-one": ["src/manifest/shown.ts", "text.length > SHOWN_LIMIT", "text.length >= SHOWN_LIMIT"],
   "wrong-constant": ["src/service/robots/room.ts", "10", "(10) * 10"],
   "wrong-unit": ["src/service/endpoints/expectation.ts", "range.upperSeconds * 1000", "range.upperSeconds"],
   "wrong-status": ["src/service/kernel/http/answers.ts", "200", "201"],

@@ -34,15 +34,23 @@ describe("readConfiguration", () => {
         certFile: "/etc/robot-policy-service/tls/cert.pem",
         keyFile: "/etc/robot-policy-service/tls/key.pem",
       },
-      trustedProxies: ["10.0.0.5", "10.1.0.0/16"],
+      trusted_proxies: ["10.0.0.5", "10.1.0.0/16"],
       keep: {
         kind: "database-file",
         urlFile: "/run/credentials/robot-policy-service.service/database-url",
         poolSize: 10,
       },
-      bootstrapKeyFile: "/var/lib/robot-policy-service/bootstrap-key",
+      bootstrap_key_file: "/var/lib/robot-policy-service/bootstrap-key",
       models: "/etc/robot-policy-service/models.yaml",
+      webhooks: { ...DEFAULTS.webhooks, allow: ["hooks.lab.example", "10.20.0.0/16"] },
     });
+  });
+
+  it("webhooks.allow takes hosts, addresses and networks, and nothing else", () => {
+    const good = ["hooks", "hooks.lab", "10.0.0.1", "10.0.0.0/8", "::1", "fd00::/8"];
+    expect(read(JSON.stringify({ webhooks: { allow: good } })).value?.webhooks.allow).toEqual(good);
+    const bad = ["https://hooks.lab", "hooks lab", "10.0.0.0/33", "*.lab", "10.0.0.0/8/8", ""];
+    expect(read(JSON.stringify({ webhooks: { allow: bad } })).findings).toHaveLength(bad.length);
   });
 
   it("reads all of it", () => {
@@ -57,18 +65,20 @@ console: false
 log: { level: debug, requests: true }
 audit: { keep_forever: true }
 limits: { body_bytes: 20000, headers_timeout_s: 1.5, request_timeout_s: 2 }
+identity: { credential_ttl_s: 7200, recoveries: 0, copied_key: warn }
 x-note: mine
 `);
     expect(findings).toEqual([]);
     expect(configuration).toMatchObject({
       listen: { host: "::1", port: 443 },
       keep: { kind: "database", url: "postgres://robots@db.example.com/robots", poolSize: null },
-      rateLimit: { credential: { per_second: 0.5, burst: 7 }, address: { per_second: 10, burst: 300 } },
+      rate_limit: { credential: { per_second: 0.5, burst: 7 }, address: { per_second: 10, burst: 300 } },
       metrics: false,
       console: false,
       log: { level: "debug", requests: true },
-      auditRetentionDays: null,
+      audit: "off",
       limits: { bodyBytes: 20_000, headersTimeoutMs: 1500, requestTimeoutMs: 2000, idleTimeoutMs: 90_000 },
+      identity: { codeTtlMs: 600_000, credentialTtlMs: 7_200_000, recoveries: 0, copiedKey: "warn" },
     });
   });
 
@@ -78,9 +88,11 @@ x-note: mine
   in_flight_mib: { credential: 2, all: 30 }
   requests: { organization: 8 }
   waiting_requests: { all: 100 }
+  work_ms: { per_second: 0.5 }
   streams: { all: 50 }
   robots: { organization: 12 }
   history_mib_per_day: { key: 3 }
+  stored_mib: 5
 `);
     expect(findings).toEqual([]);
     const mebibytes = (count: number) => count * 1024 * 1024;
@@ -95,9 +107,11 @@ x-note: mine
         all: mebibytes(30),
       },
       requests: { ownAtOnce: 8, allAtOnce: 256, own: 100, all: 100 },
+      workMs: { per_second: 0.5, burst: 120_000 },
       streams: { credential: 20, organization: 50, all: 50 },
       robots: { key: 12, organization: 12 },
       historyBytesPerDay: { key: mebibytes(3), organization: mebibytes(1024) },
+      storedBytes: mebibytes(5),
     });
     expect(findingsOf("limits:\n  streams: { credential: 30, organization: 20, all: 25 }\n")).toEqual([
       "2:12 part_of_whole credential (30) is more than all (25)",
@@ -105,13 +119,13 @@ x-note: mine
   });
 
   it("rate_limit can be switched off", () => {
-    expect(read("rate_limit: { enabled: false }\n").value?.rateLimit).toBeNull();
+    expect(read("rate_limit: { enabled: false }\n").value?.rate_limit).toBe("off");
   });
 
   it("trusted_proxies holds 256 entries", () => {
     const proxies = (count: number) =>
       `trusted_proxies: [${Array.from({ length: count }, () => "10.0.0.1").join(", ")}]\n`;
-    expect(read(proxies(256)).value?.trustedProxies).toHaveLength(256);
+    expect(read(proxies(256)).value?.trusted_proxies).toHaveLength(256);
     expect(findingsOf(proxies(257))).toEqual(["1:18 list_length expected at most 256 items, found 257"]);
   });
 
@@ -125,6 +139,7 @@ log: { level: loud }
 limits: { body_bytes: 10, headers_timeout_s: 40 }
 rate_limit: { credential: { burst: 0 } }
 audit: { keep_forever: true, retention_days: 3 }
+identity: { credential_ttl_s: 3600, copied_key: ignore }
 prot: 8080
 `),
     ).toMatchInlineSnapshot(`
@@ -133,16 +148,18 @@ prot: 8080
         "2:6 missing key_file is required",
         "2:19 path_format cert.pem: not absolute; start it with /",
         "2:29 unknown_key unknown key key; write key_file, the path of a PEM file",
-        "3:19 address_format 10.0.0.0/33 is no address or network, such as 10.0.0.1 or 10.0.0.0/8",
-        "3:32 not_allowed 0.0.0.0/0 is everyone; whoever connects could then claim any address",
-        "3:43 address_format proxy is no address or network, such as 10.0.0.1 or 10.0.0.0/8",
+        "3:19 address_format 10.0.0.0/33 is not an address or network, such as 10.0.0.1 or 10.0.0.0/8",
+        "3:32 not_allowed 0.0.0.0/0 matches every address; any client could then claim any address",
+        "3:43 address_format proxy is not an address or network, such as 10.0.0.1 or 10.0.0.0/8",
         "4:7 path_format relative: not absolute; start it with /",
         "5:15 not_allowed loud is not one of debug, info, warn, error, silent",
         "6:9 timeout_order headers_timeout_s (40) is longer than request_timeout_s (30)",
         "6:23 out_of_range 10 is outside the range: 16384 to 16777216",
         "7:36 out_of_range 0 is outside the range: 1 to 10000000",
         "8:8 conflict keep_forever and retention_days are both set; leave one of them out",
-        "9:1 unknown_key unknown key prot; known here: listen, tls, trusted_proxies, data, database, bootstrap_key_file, models, rate_limit, metrics, console, log, audit, limits",
+        "9:31 out_of_range 3600 is outside the range: 7200 to 7776000",
+        "9:49 not_allowed ignore is not one of freeze, warn",
+        "10:1 unknown_key unknown key prot; known here: listen, tls, trusted_proxies, bootstrap_key_file, models, rate_limit, metrics, console, log, audit, limits, identity, webhooks, data, database",
       ]
     `);
   });

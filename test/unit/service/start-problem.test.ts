@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { startProblem } from "../../../src/service/start-problem.ts";
 
-const store = { kind: "sqlite", data_directory: "/var/lib/robot-policy-service" } as const;
+const store = { kind: "sqlite", dataDirectory: "/var/lib/robot-policy-service" } as const;
 const failed = (syscall: string, code: string) => Object.assign(new Error(code), { syscall, code });
 
 test.each([

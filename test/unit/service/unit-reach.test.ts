@@ -5,21 +5,21 @@ import { beyondReachOfUnit } from "../../../src/service/commands/serve/unit-reac
 const STATE = "/var/lib/robot-policy-service";
 const ETC = "/etc/robot-policy-service";
 const listen = { host: "127.0.0.1", port: 8080 };
-const sqlite = (dataDirectory: string) => ({ kind: "sqlite", data_directory: dataDirectory }) as const;
+const sqlite = (dataDirectory: string) => ({ kind: "sqlite", dataDirectory }) as const;
 const tls = (keyFile: string) => ({ certFile: `${ETC}/cert.pem`, keyFile });
 
 test.each([
   [
     "everything in its place",
-    { store: sqlite(STATE), bootstrap_key_file: `${STATE}/key`, tls: tls(`${ETC}/key.pem`) },
+    { store: sqlite(STATE), bootstrapKeyFile: `${STATE}/key`, tls: tls(`${ETC}/key.pem`) },
     [],
   ],
   ["data elsewhere", { store: sqlite("/srv/robots") }, ["/srv/robots"]],
   ["data in a folder of a similar name", { store: sqlite(`${STATE}-2`) }, [`${STATE}-2`]],
   ["data by ..", { store: sqlite(`${STATE}/../other`) }, [`${STATE}/../other`]],
-  ["a key to be written elsewhere", { store: sqlite(STATE), bootstrap_key_file: `${ETC}/key` }, [`${ETC}/key`]],
+  ["a key to be written elsewhere", { store: sqlite(STATE), bootstrapKeyFile: `${ETC}/key` }, [`${ETC}/key`]],
   ["a certificate's key in a home", { store: sqlite(STATE), tls: tls("/home/ada/key.pem") }, ["/home/ada/key.pem"]],
-  ["models in /tmp", { store: sqlite(STATE), models_file: "/tmp/models.yaml" }, ["/tmp/models.yaml"]],
+  ["models in /tmp", { store: sqlite(STATE), modelsFile: "/tmp/models.yaml" }, ["/tmp/models.yaml"]],
 ])("beyondReachOfUnit: %s", (_what, configuration, paths) => {
   const told = beyondReachOfUnit({ listen, ...configuration });
   expect(told.map((text) => paths.filter((path) => text.includes(path)))).toEqual(paths.map((path) => [path]));

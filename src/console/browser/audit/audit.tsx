@@ -4,11 +4,11 @@ import type { AuditEntryView } from "../../../api/audit.ts";
 import type { RefusalView } from "../../../api/refusals.ts";
 import { detailsInWords, refusalInWords, subjectOf } from "../../../api/words/audit.ts";
 import { useData } from "../data/use-data.ts";
+import { None } from "../parts/none.tsx";
 import { Page } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
-import type { Column } from "../parts/table/column.ts";
+import type { Column } from "../parts/table/columns.tsx";
+import { textColumn, timeColumn } from "../parts/table/columns.tsx";
 import { DataTable } from "../parts/table/data-table.tsx";
-import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { number } from "../parts/text.ts";
 import { useRefusals } from "./refusals.tsx";
@@ -16,7 +16,6 @@ import { useRefusals } from "./refusals.tsx";
 /** Changes that the page loads; the command line lists all. */
 const CHANGES_SHOWN = 1000;
 
-/** A change or a refused registration. */
 interface Entry {
   readonly id: string;
   readonly at: string;
@@ -55,7 +54,8 @@ export function Audit() {
     <Page title="Audit">
       <DataTable
         data={changes}
-        empty={<NoEntries />}
+        emptyTitle="Nothing was changed yet"
+        empty={<p>Here is who creates keys, fleets and deployments, and why the service refused a registration.</p>}
         caption="Audit"
         noun="event"
         columns={COLUMNS}
@@ -75,16 +75,8 @@ export function Audit() {
   );
 }
 
-function NoEntries() {
-  return (
-    <EmptyState title="Nothing was changed yet">
-      <p>Here is who creates keys, fleets and deployments, and why the service refused a registration.</p>
-    </EmptyState>
-  );
-}
-
 function entryOfChange(entry: AuditEntryView): Entry {
-  const { id, at, action, subject_id: subjectId, actor } = entry;
+  const { id, at, action, subject_id: subjectId, actor, details } = entry;
   return {
     id,
     at,
@@ -92,7 +84,7 @@ function entryOfChange(entry: AuditEntryView): Entry {
     subject: subjectOf(entry),
     subjectId,
     by: actor.label ?? actor.id,
-    from: "",
+    from: typeof details["address"] === "string" ? details["address"] : "",
     details: detailsInWords(entry),
   };
 }
@@ -112,50 +104,19 @@ function entryOfRefusal(refusal: RefusalView): Entry {
 }
 
 const COLUMNS: readonly Column<Entry>[] = [
-  {
-    id: "what",
-    name: "What",
-    track: "minmax(10.5rem, 0.8fr)",
-    cell: ({ what }) => what,
-    sortBy: ({ what }) => what,
-  },
-  {
-    id: "when",
-    name: "When",
-    track: "7rem",
-    cell: ({ at }) => <RelativeTime at={at} />,
-    sortBy: ({ at }) => Date.parse(at),
-    first: "down",
-  },
-  {
-    id: "subject",
-    name: "Subject",
-    track: "minmax(7rem, 1fr)",
-    cell: ({ subject, subjectId }) =>
-      subject === "" ? (
-        <span class="muted" title={subjectId}>
-          –
-        </span>
-      ) : (
-        <span title={subjectId}>{subject}</span>
-      ),
-    sortBy: ({ subject }) => subject || null,
-  },
-  {
-    id: "by",
-    name: "By",
-    track: "minmax(6rem, 0.8fr)",
-    cell: ({ by }) => by,
-    sortBy: ({ by }) => by,
-  },
-  {
-    id: "from",
-    name: "From",
-    track: "8rem",
-    from: "wide",
-    cell: ({ from }) => (from === "" ? <span class="muted">–</span> : from),
-    sortBy: ({ from }) => from || null,
-  },
+  textColumn({ id: "what", name: "What", track: "minmax(9.5rem, 0.8fr)" }, ({ what }) => what),
+  timeColumn({ id: "when", name: "When", track: "7rem" }, ({ at }) => at),
+  textColumn(
+    {
+      id: "subject",
+      name: "Subject",
+      track: "minmax(7rem, 1fr)",
+      cell: ({ subject, subjectId }) => <span title={subjectId}>{subject || <None />}</span>,
+    },
+    ({ subject }) => subject,
+  ),
+  textColumn({ id: "by", name: "By", track: "minmax(6rem, 0.8fr)" }, ({ by }) => by),
+  textColumn({ id: "from", name: "From", track: "8rem", from: "wide" }, ({ from }) => from),
   {
     id: "details",
     name: "Details",

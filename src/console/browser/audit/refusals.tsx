@@ -4,6 +4,7 @@ import type { refusalListSchema, RefusalView } from "../../../api/refusals.ts";
 import { refusalInWords } from "../../../api/words/audit.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
+import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 
@@ -15,20 +16,28 @@ export function useRefusals(robot?: string): Data<RefusalList> {
   return useData(`/v1/me/refusals${query}`, ["robots"]);
 }
 
-/** The refused registrations of one robot. */
-export function Refusals({ refusals }: { readonly refusals: readonly RefusalView[] }) {
+interface RefusalsProps {
+  readonly title: string;
+  readonly refusals: readonly RefusalView[];
+}
+
+/** The refused registrations of one robot; nothing if there are none. */
+export function Refusals({ title, refusals }: RefusalsProps) {
+  if (refusals.length === 0) return null;
   return (
-    <SmallTable label="Refused registrations" heads={["When", "Reason", "By", "From"]}>
-      {refusals.map((refusal) => (
-        <tr key={refusal.id}>
-          <th scope="row">
-            <RelativeTime at={refusal.last_at} />
-          </th>
-          <td>{refusalInWords(refusal)}</td>
-          <td title={refusal.actor.id}>{refusal.actor.label ?? refusal.actor.id}</td>
-          <td>{refusal.address}</td>
-        </tr>
-      ))}
-    </SmallTable>
+    <Section title={title} note="Newest first">
+      <SmallTable label="Refused registrations" heads={["When", "Reason", "By", "From"]}>
+        {refusals.map((refusal) => (
+          <tr key={refusal.id}>
+            <th scope="row">
+              <RelativeTime at={refusal.last_at} />
+            </th>
+            <td>{refusalInWords(refusal)}</td>
+            <td title={refusal.actor.id}>{refusal.actor.label ?? refusal.actor.id}</td>
+            <td>{refusal.address}</td>
+          </tr>
+        ))}
+      </SmallTable>
+    </Section>
   );
 }

@@ -1,12 +1,10 @@
 /** The last answers of the service by URL: shown at once when a page opens again, and refreshed in the background. */
+import type { Topic } from "../../topics.ts";
 import { createStore } from "../store.ts";
 import type { Store } from "../store.ts";
 import type { Problem } from "./request.ts";
 import { request } from "./request.ts";
 import { sessionEnded } from "./session.ts";
-
-/** The resources that events name (change-topics.ts of the server). */
-export type Topic = "robots" | "fleets" | "deployments" | "models" | "keys" | "usage";
 
 /** The cached answer of a URL. A failure keeps the value from before. */
 export interface Known<T> {
@@ -22,7 +20,6 @@ interface Entry {
   readonly known: Store<Known<unknown>>;
   watchers: number;
   isStale: boolean;
-  /** The running request. */
   asking: AbortController | null;
   /** Set while a request is scheduled. */
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -62,7 +59,6 @@ export function known(path: string, topics: readonly Topic[]): Known<unknown> {
   return entryOf(path, topics).known.get();
 }
 
-/** Requests the URL again at once. */
 export function reload(path: string): void {
   const entry = entries.get(path);
   if (entry === undefined) return;

@@ -1,9 +1,9 @@
 /** Receives the service's events over one connection for all windows of the browser. */
-import type { Topic } from "./cache.ts";
 import { isObject } from "../../../platform/is-object.ts";
+import { TOPICS } from "../../topics.ts";
+import type { Topic } from "../../topics.ts";
 
 export type ServiceEvent =
-  /** A heartbeat. */
   | { readonly kind: "beat" }
   /** Null if everything may have changed. */
   | { readonly kind: "changed"; readonly topics: readonly Topic[] | null }
@@ -31,15 +31,6 @@ const FIRST_DELAY_MS = 1000;
 const LONGEST_DELAY_MS = 30_000;
 /** A stream that is silent for so long is dead, or buffered by a proxy: the service sends a heartbeat every 2 seconds. */
 export const STREAM_TIMEOUT_MS = 5000;
-
-const TOPICS: readonly string[] = [
-  "robots",
-  "fleets",
-  "deployments",
-  "models",
-  "keys",
-  "usage",
-] satisfies readonly Topic[];
 
 /**
  * Receives events until the signal aborts.
@@ -135,12 +126,8 @@ function topicsOf(data: unknown): readonly Topic[] | null {
   try {
     const parsed: unknown = JSON.parse(String(data));
     const topics = isObject(parsed) ? parsed["topics"] : null;
-    return Array.isArray(topics) ? topics.filter(isTopic) : null;
+    return Array.isArray(topics) ? TOPICS.filter((topic) => topics.includes(topic)) : null;
   } catch {
     return null;
   }
-}
-
-function isTopic(value: unknown): value is Topic {
-  return typeof value === "string" && TOPICS.includes(value);
 }

@@ -35,7 +35,6 @@ export function startLive(sessionId: string): () => void {
   };
 }
 
-/** Receives events until the returned function is called. */
 function connect(sessionId: string, since: string | null): () => void {
   const controller = new AbortController();
   const { signal } = controller;

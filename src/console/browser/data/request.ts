@@ -1,5 +1,6 @@
 import type { ValidationError } from "../../../api/wire/errors.ts";
 import { isObject } from "../../../platform/is-object.ts";
+import { capitalized } from "../parts/text.ts";
 import { createStore } from "../store.ts";
 import { updateClockOffset } from "./service-clock.ts";
 
@@ -32,6 +33,9 @@ export const storeTag = createStore<string | null>(null);
 /** Whether the service answered the last request that was not aborted. */
 export const reached = createStore(true);
 
+/** Methods of requests that change something. */
+export type Write = "POST" | "PATCH" | "DELETE";
+
 export interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
@@ -48,7 +52,7 @@ export interface RequestOptions {
  * @param path absolute, with its query.
  */
 export async function request<T>(
-  method: "GET" | "POST" | "DELETE",
+  method: "GET" | Write,
   path: string,
   { body, signal, timeoutMs = TIMEOUT_MS }: RequestOptions = {},
 ): Promise<Outcome<T>> {
@@ -107,8 +111,7 @@ async function readProblem(response: Response): Promise<Problem> {
 /** A validation message as a sentence, without the validator's prefix. */
 export function sentence(message: string): string {
   const text = message.replace(/^(?:Value|Assertion) error, /, "").trim();
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
+  return capitalized(/[.!?]$/.test(text) ? text : `${text}.`);
 }
 
 function isFinding(value: unknown): value is ValidationError {

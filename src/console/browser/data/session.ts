@@ -29,7 +29,6 @@ function tellOthers(): void {
   others.postMessage(null);
 }
 
-/** Reads the browser's session from the service. */
 export async function readSession(): Promise<void> {
   const outcome = await request<SessionView>("GET", "/v1/me/session");
   const { state } = session.get();

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { Known, Topic } from "./cache.ts";
+import type { Topic } from "../../topics.ts";
+import type { Known } from "./cache.ts";
 import { known, reload, watch } from "./cache.ts";
 import type { Problem } from "./request.ts";
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { useLeaveGuard } from "../router.ts";
-import type { Problem } from "./request.ts";
+import type { Write as Method, Problem } from "./request.ts";
 import { request } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
@@ -11,7 +11,7 @@ export interface Write<T> {
   /** Why the last request failed. */
   readonly problem: Problem | null;
   /** @returns the answer; null if it failed, or if another request is still running. */
-  send(method: "POST" | "DELETE", path: string, body?: unknown): Promise<T | null>;
+  send(method: Method, path: string, body?: unknown): Promise<T | null>;
 }
 
 /**
@@ -22,7 +22,7 @@ export function useWrite<T>(): Write<T> {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [isBusy, setBusy] = useState(false);
   useLeaveGuard(isBusy ? stay : null);
-  const send = async (method: "POST" | "DELETE", path: string, body?: unknown) => {
+  const send = async (method: Method, path: string, body?: unknown) => {
     if (isBusy) return null;
     setBusy(true);
     const outcome = await request<T>(method, path, { body });

@@ -1,5 +1,3 @@
-import { useState } from "preact/hooks";
-
 import type { DeploymentView } from "../../../api/deployments.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
 import { invalidate } from "../data/cache.ts";
@@ -7,10 +5,10 @@ import { mayDo } from "../data/session.ts";
 import { useData } from "../data/use-data.ts";
 import { useWrite } from "../data/use-write.ts";
 import { modelPath, useEndpoints } from "../models/data.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
-import { Confirm } from "../parts/form/dialog.tsx";
-import { FieldError } from "../parts/form/fields.tsx";
-import { Loaded } from "../parts/loaded.tsx";
+import { CopyableText } from "../parts/copy-button.tsx";
+import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Facts, Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
@@ -24,7 +22,6 @@ import { isCurrent } from "./data.ts";
 export function Deployment({ name: id }: PageParameters) {
   const path = `/v1/me/deployments/${encodeURIComponent(id)}`;
   const deployment = useData<DeploymentView>(path, ["deployments"]);
-  const [isRetiring, setRetiring] = useState(false);
   const view = deployment.state === "ready" ? deployment.value : null;
   return (
     <Page
@@ -32,23 +29,21 @@ export function Deployment({ name: id }: PageParameters) {
       up={{ href: "/deployments", word: "Deployments" }}
       badge={view === null ? null : <StatusBadge status={view.status} />}
       actions={
-        view !== null && isCurrent(view) && mayDo("deployments:write") ? (
-          <button type="button" class="button button-danger" onClick={() => setRetiring(true)}>
-            Retire
-          </button>
+        view !== null && isCurrent(view) ? (
+          <DialogButton scope="deployments:write" word="Retire" kind="danger">
+            {(close) => <Retire deployment={view} close={close} />}
+          </DialogButton>
         ) : undefined
       }
     >
-      {deployment.state === "failed" && deployment.problem.kind === "missing" ? (
-        <p>
-          This organization has no such deployment. <a href="/deployments">See all deployments</a>
-        </p>
-      ) : (
-        <Loaded data={deployment} what="this deployment" lines={6}>
-          {(known) => <DeploymentFacts deployment={known} />}
-        </Loaded>
-      )}
-      {isRetiring && view !== null ? <Retire deployment={view} close={() => setRetiring(false)} /> : null}
+      <Loaded
+        data={deployment}
+        what="this deployment"
+        lines={6}
+        missing={<Missing text="This organization has no such deployment." list="deployments" />}
+      >
+        {(known) => <DeploymentFacts deployment={known} />}
+      </Loaded>
     </Page>
   );
 }
@@ -58,16 +53,7 @@ function titleOf({ model, robot, robot_id: robotId }: DeploymentView): string {
 }
 
 function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }) {
-  const {
-    id,
-    robot,
-    robot_id: robotId,
-    model,
-    subject_id: subjectId,
-    region,
-    endpoint_url: endpointUrl,
-    active_generation_id: activeGenerationId,
-  } = deployment;
+  const { id, robot, robot_id: robotId, model, endpoint_url: endpointUrl } = deployment;
   const failure = failureOf(deployment);
   return (
     <div class="sections">
@@ -83,8 +69,8 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
         facts={[
           ["Robot", <a href={robotPath(robot ?? robotId ?? "", robotId ?? "")}>{robot ?? robotId}</a>],
           ["Model", model === null || model === undefined ? null : <a href={modelPath(model)}>{model}</a>],
-          ["Checkpoint", subjectId],
-          ["Region", region],
+          ["Checkpoint", deployment.subject_id],
+          ["Region", deployment.region],
           ["Created", <RelativeTime at={deployment.created_at} />],
           ["Active since", <RelativeTime at={deployment.activated_at} />],
           ["Retired", <RelativeTime at={deployment.retired_at} />],
@@ -94,10 +80,12 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
           ],
           [
             "Endpoint",
-            endpointUrl === null || endpointUrl === undefined ? null : <Chip text={endpointUrl} what="endpoint" />,
+            endpointUrl === null || endpointUrl === undefined ? null : (
+              <CopyableText text={endpointUrl} what="endpoint" />
+            ),
           ],
-          ["Generation", activeGenerationId],
-          ["Id", <Chip text={id} what="id" />],
+          ["Generation", deployment.active_generation_id],
+          ["Id", <CopyableText text={id} what="id" />],
         ]}
       />
     </div>
@@ -118,17 +106,6 @@ function EndpointFailure({ deployment: { subject_id: subjectId, region } }: { re
   );
 }
 
-function Chip({ text, what }: { readonly text: string; readonly what: string }) {
-  return (
-    <span class="chip">
-      <span class="mono cut" title={text}>
-        {text}
-      </span>
-      <CopyButton text={text} what={what} />
-    </span>
-  );
-}
-
 interface RetireProps {
   readonly deployment: DeploymentView;
   close(): void;
@@ -145,11 +122,13 @@ function Retire({ deployment, close }: RetireProps) {
     close();
   };
   return (
-    <Confirm
+    <FormDialog
       title={`Retire ${titleOf(deployment)}?`}
       verb="Retire"
+      isDangerous
       isBusy={isBusy}
-      confirm={() => void retire()}
+      errors={problem === null ? [] : [problem.detail]}
+      submit={retire}
       close={close}
     >
       <p>
@@ -164,7 +143,6 @@ function Retire({ deployment, close }: RetireProps) {
         )}{" "}
         The robot stays registered. A retired deployment cannot be restored; create a new one instead.
       </p>
-      {problem === null ? null : <FieldError text={problem.detail} />}
-    </Confirm>
+    </FormDialog>
   );
 }

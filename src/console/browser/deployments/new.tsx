@@ -1,19 +1,18 @@
 import { useId, useState } from "preact/hooks";
 
 import type { DeploymentView } from "../../../api/deployments.ts";
-import type { RobotView } from "../../../api/robot-views.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
-import { useData } from "../data/use-data.ts";
 import { useWrite } from "../data/use-write.ts";
 import { usePreview } from "../fleets/preview.tsx";
 import { SubjectField } from "../models/subject-field.tsx";
-import { Dialog } from "../parts/form/dialog.tsx";
-import { FieldError, TextField } from "../parts/form/fields.tsx";
-import { useFormErrors } from "../parts/form/use-form-errors.ts";
+import { TextField } from "../parts/form/fields.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Sentence } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
+import { useRobotViews } from "../robots/data.ts";
 import { navigate } from "../router.ts";
 import { deploymentPath, isCurrent, useDeployments } from "./data.ts";
 
@@ -32,10 +31,7 @@ export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", c
   const { send, isBusy, problem } = useWrite<DeploymentView>();
   const name = robot.trim();
   const errors = useFormErrors(problem, ["model", "robot"], { model, robot: name });
-  const isReady = model !== "" && name !== "";
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (!isReady) return;
+  const submit = async () => {
     const made = await send("POST", "/v1/me/deployments", { model, robot: name });
     if (made === null) return;
     invalidate(["deployments", "fleets", "usage"]);
@@ -45,24 +41,19 @@ export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", c
     navigate(deploymentPath(id));
   };
   return (
-    <Dialog title="Deploy a model to a robot" close={close} isBusy={isBusy}>
-      <form class="form" onSubmit={submit}>
-        <RobotField value={robot} change={setRobot} error={errors.of("robot")} />
-        <SubjectField value={model} change={setModel} error={errors.of("model")} />
-        {errors.rest.map((text) => (
-          <FieldError key={text} text={text} />
-        ))}
-        <Prospect robot={name} model={model} />
-        <div class="buttons">
-          <button type="button" class="button" disabled={isBusy} onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-main" disabled={!isReady} aria-disabled={isBusy}>
-            Deploy
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Deploy a model to a robot"
+      verb="Deploy"
+      isReady={model !== "" && name !== ""}
+      isBusy={isBusy}
+      errors={errors.rest}
+      submit={submit}
+      close={close}
+    >
+      <RobotField value={robot} change={setRobot} error={errors.of("robot")} />
+      <SubjectField value={model} change={setModel} error={errors.of("model")} />
+      <Prospect robot={name} model={model} />
+    </FormDialog>
   );
 }
 
@@ -77,7 +68,7 @@ interface RobotFieldProps {
 
 /** A robot by its name or id, with names as suggestions. */
 function RobotField({ value, change, error }: RobotFieldProps) {
-  const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
+  const robots = useRobotViews();
   const list = useId();
   const names = robots.state === "ready" ? robots.value.slice(0, OFFERED_MAXIMUM).map(({ name }) => name) : [];
   return (
@@ -109,7 +100,7 @@ function Prospect({ robot, model }: ProspectProps) {
   const isAsked = robot !== "" && model !== "" && mayDo("robots:read");
   const preview = usePreview(isAsked ? { robots: [robot], subject: model } : null);
   const replaced = useReplaced(robot);
-  const judged = preview.state === "ready" ? preview.value.robots[0] : undefined;
+  const judged = preview?.state === "ready" ? preview.value.robots[0] : undefined;
   const isRefused = isAsked && judged?.fits === false;
   return (
     <div class="prospect" role="status">
@@ -131,7 +122,7 @@ function Prospect({ robot, model }: ProspectProps) {
           </span>
         </p>
       )}
-      {isAsked && preview.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
+      {isAsked && preview?.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
       {replaced === undefined || isRefused ? null : (
         <p>
           {robot} has {replaced.model} now ({replaced.status}); the new deployment retires it.

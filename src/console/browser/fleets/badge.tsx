@@ -2,7 +2,6 @@ import { StatusBadge } from "../parts/status-badge.tsx";
 import type { FleetRow } from "./rows.ts";
 import { stateWord } from "./rows.ts";
 
-/** The state of a fleet. */
 export function FleetBadge({ row }: { readonly row: FleetRow }) {
   const word = stateWord(row);
   const { status } = row.fleet;

@@ -11,6 +11,7 @@ export interface FleetDraft {
   readonly name: string;
   readonly subject: string;
   readonly selection: string;
+  readonly membership: string;
   readonly site: string;
   readonly region: string;
   readonly robot_type_id: string;
@@ -27,6 +28,7 @@ export const EMPTY_DRAFT: FleetDraft = {
   name: "",
   subject: "",
   selection: "selector",
+  membership: "snapshot",
   site: "",
   region: "",
   robot_type_id: "",
@@ -36,6 +38,11 @@ export const EMPTY_DRAFT: FleetDraft = {
   readiness_mode: "always_ready",
   windows: [],
 };
+
+export const MEMBERSHIPS = [
+  { value: "snapshot", word: "Fixed", hint: "The robots that match when the fleet is created." },
+  { value: "follow", word: "Follow", hint: "Robots join and leave as they come to match." },
+] as const;
 
 export const READINESS_MODES = [
   { value: "always_ready", word: "Always ready", hint: "Capacity is available at any time." },
@@ -57,6 +64,7 @@ export const FLEET_FIELDS: readonly string[] = [
   "selection.selector.robot_type_id",
   "selection.selector.labels",
   "selection.robots",
+  "selection.membership",
   "peak_active_robots",
   "readiness_mode",
   "operating_windows",
@@ -98,7 +106,8 @@ function selectionOf(draft: FleetDraft) {
     ...Object.fromEntries(filters),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
   };
-  return { selector };
+  // Services that do not know it refuse the other value.
+  return draft.membership === "follow" ? { selector, membership: draft.membership } : { selector };
 }
 
 function linesOf(text: string): readonly string[] {

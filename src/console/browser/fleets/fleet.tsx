@@ -1,26 +1,24 @@
-import { useState } from "preact/hooks";
-
 import type { FleetDetails } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
 import { peakInWords } from "../../../api/words/fleets.ts";
-import { mayDo } from "../data/session.ts";
-import type { Data } from "../data/use-data.ts";
 import { EndpointTable } from "../models/endpoint-table.tsx";
-import { CopyButton } from "../parts/copy-button.tsx";
+import { CopyableText } from "../parts/copy-button.tsx";
 import { CountBar } from "../parts/count-bar.tsx";
-import { Loaded } from "../parts/loaded.tsx";
-import { Notice, ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import { DialogButton } from "../parts/form/dialog-button.tsx";
+import { Loaded, Missing } from "../parts/loaded.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
 import { toneOf } from "../parts/status-badge.tsx";
 import { counted, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
 import { FleetBadge } from "./badge.tsx";
 import { useFleet, useFleetDetails } from "./data.ts";
 import { GenerationTable } from "./generations.tsx";
+import { ChangeMembership, MembershipTable, membershipText } from "./membership.tsx";
 import { MembersByReason } from "./members.tsx";
 import { NeedTexts } from "./needs.tsx";
+import { RemoveFleet } from "./remove.tsx";
 import type { FleetRow } from "./rows.ts";
 import { estimateText, fleetRow, robotCounts } from "./rows.ts";
 import { UpdateModel } from "./update.tsx";
@@ -30,71 +28,60 @@ import { WindowsTimeline } from "./windows-timeline.tsx";
 export function Fleet({ name: id }: PageParameters) {
   const fleet = useFleet(id);
   const details = useFleetDetails(id);
-  const [isUpdating, setUpdating] = useState(false);
   const view = fleet.state === "ready" ? fleet.value : null;
-  const row = view === null ? null : fleetRow(view, details.state === "ready" ? details.value : undefined);
-  const mayUpdate = view !== null && mayDo("fleets:write");
+  const known = details.state === "ready" ? details.value : undefined;
+  const row = view === null ? null : fleetRow(view, known);
+  const follows = known?.selection.membership === "follow";
   return (
     <Page
       title={view?.name ?? "Fleet"}
       up={{ href: "/fleets", word: "Fleets" }}
       badge={row === null ? null : <FleetBadge row={row} />}
       actions={
-        mayUpdate ? (
-          <button type="button" class="button" onClick={() => setUpdating(true)}>
-            Update model
-          </button>
-        ) : undefined
+        view === null ? undefined : (
+          <>
+            <DialogButton scope="fleets:write" word="Update model">
+              {(close) => <UpdateModel fleet={view} members={known?.members ?? null} close={close} />}
+            </DialogButton>
+            {known === undefined || known.selection.selector === null ? null : (
+              <DialogButton scope="fleets:write" word={follows ? "Stop following" : "Follow selector"}>
+                {(close) => <ChangeMembership fleet={view} follows={follows} close={close} />}
+              </DialogButton>
+            )}
+            <DialogButton scope="fleets:write" word="Delete" kind="danger">
+              {(close) => <RemoveFleet fleet={view} close={close} />}
+            </DialogButton>
+          </>
+        )
       }
     >
-      {fleet.state === "failed" ? (
-        <NoFleet {...fleet} />
-      ) : (
-        <div class="sections">
-          {fleet.state === "ready" && fleet.problem !== null ? (
-            <StaleNotice problem={fleet.problem} what="this fleet" />
-          ) : null}
-          {row === null ? null : <Needs row={row} />}
-          <Section title="Robots" note={view === null ? undefined : noteOf(view)}>
-            {row === null ? (
-              <Skeleton lines={2} what="this fleet" />
-            ) : (
-              <CountBar counts={robotCounts(row)} noun="robot" />
-            )}
-          </Section>
-          <Section title="Members" note="Fixed when the fleet was created">
-            <Loaded data={details} what="the members of this fleet" lines={5}>
-              {({ members }) => <MembersByReason members={members} />}
-            </Loaded>
-          </Section>
-          {details.state === "ready" ? <Details details={details.value} fleet={view} /> : null}
-        </div>
-      )}
-      {isUpdating && view !== null ? (
-        <UpdateModel
-          fleet={view}
-          members={details.state === "ready" ? details.value.members : null}
-          close={() => setUpdating(false)}
-        />
-      ) : null}
+      <Loaded
+        data={fleet}
+        what="this fleet"
+        lines={12}
+        missing={<Missing text="This organization has no such fleet." list="fleets" />}
+      >
+        {(value) => (
+          <div class="sections">
+            <State row={fleetRow(value, known)} />
+            <Section title="Members" note={known === undefined ? "" : membershipText(known)}>
+              <Loaded data={details} what="the members of this fleet" lines={5}>
+                {({ members }) =>
+                  members.length === 0 ? <p class="muted">None yet.</p> : <MembersByReason members={members} />
+                }
+              </Loaded>
+            </Section>
+            {known === undefined ? null : <Details details={known} fleet={value} />}
+          </div>
+        )}
+      </Loaded>
     </Page>
   );
 }
 
-function NoFleet({
-  problem,
-  retry,
-}: Pick<Extract<Data<FleetView>, { readonly state: "failed" }>, "problem" | "retry">) {
-  if (problem.kind !== "missing") return <ProblemNotice problem={problem} what="this fleet" retry={retry} />;
-  return (
-    <p>
-      This organization has no such fleet. <a href="/fleets">See all fleets</a>
-    </p>
-  );
-}
-
-/** What the operator must do, and what is in progress. */
-function Needs({ row: { fleet, needs } }: { readonly row: FleetRow }) {
+/** What the operator must do, what is in progress, and the robots by state. */
+function State({ row }: { readonly row: FleetRow }) {
+  const { fleet, needs } = row;
   const { status, update, readiness_estimate: readinessEstimate } = fleet;
   const estimate = readinessEstimate ?? null;
   return (
@@ -116,15 +103,23 @@ function Needs({ row: { fleet, needs } }: { readonly row: FleetRow }) {
           </p>
         </Notice>
       )}
+      <Section title="Robots" note={`${counted(fleet.robots.registered, "robot")}; ${peakInWords(fleet)}`}>
+        <CountBar counts={robotCounts(row)} noun="robot" />
+      </Section>
     </>
   );
 }
 
-function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView | null }) {
-  const { generations, endpoints, operating_windows: operatingWindows } = details;
+function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView }) {
+  const { membership_changes: changes = [], generations, endpoints, operating_windows: operatingWindows } = details;
   const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
   return (
     <>
+      {changes.length === 0 ? null : (
+        <Section title="Membership changes" note="Newest first">
+          <MembershipTable changes={changes} />
+        </Section>
+      )}
       {operatingWindows.length === 0 ? null : (
         <Section title="Operating windows">
           <WindowsTimeline windows={operatingWindows} />
@@ -149,28 +144,16 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
       <Section title="Facts">
         <Facts
           facts={[
-            ["Mode", fleet === null ? null : withSpaces(fleet.readiness_mode)],
+            ["Mode", withSpaces(fleet.readiness_mode)],
             ["Created", <RelativeTime at={details.created_at} />],
             ["Model changed", <RelativeTime at={details.updated_at} />],
             ["Members chosen by", selectionText(details.selection)],
-            [
-              "Id",
-              fleet === null ? null : (
-                <span class="chip">
-                  <span class="mono cut">{fleet.id}</span>
-                  <CopyButton text={fleet.id} what="id" />
-                </span>
-              ),
-            ],
+            ["Id", <CopyableText text={fleet.id} what="id" />],
           ]}
         />
       </Section>
     </>
   );
-}
-
-function noteOf(fleet: FleetView): string {
-  return `${counted(fleet.robots.registered, "robot")}; ${peakInWords(fleet)}`;
 }
 
 function selectionText(selection: FleetDetails["selection"]): string | null {

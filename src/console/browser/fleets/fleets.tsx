@@ -3,9 +3,9 @@ import { useSettled } from "../data/use-settled.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Page } from "../parts/page.tsx";
-import type { Column } from "../parts/table/column.ts";
+import type { Column } from "../parts/table/columns.tsx";
+import { countColumn, textColumn } from "../parts/table/columns.tsx";
 import { DataTable } from "../parts/table/data-table.tsx";
-import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { number, withSpaces } from "../parts/text.ts";
 import { FleetBadge } from "./badge.tsx";
@@ -43,8 +43,13 @@ export function Fleets() {
     <Page title="Fleets" count={fleets.state === "ready" ? number(rows.length) : undefined} actions={create}>
       <DataTable
         data={fleets}
-        empty={<NoFleets />}
-        caption="Fleets"
+        emptyTitle="There is no fleet yet"
+        empty={
+          <p>
+            A fleet is a group of robots that share one model. The service keeps capacity ready for them, and shows
+            which robots cannot run the model.
+          </p>
+        }
         noun="fleet"
         columns={COLUMNS}
         rows={rows}
@@ -62,25 +67,8 @@ export function Fleets() {
   );
 }
 
-function NoFleets() {
-  return (
-    <EmptyState title="There is no fleet yet">
-      <p>
-        A fleet is a group of robots that share one model. The service keeps capacity ready for them, and shows which
-        robots cannot run the model.
-      </p>
-    </EmptyState>
-  );
-}
-
 const COLUMNS: readonly Column<FleetRow>[] = [
-  {
-    id: "name",
-    name: "Fleet",
-    track: "minmax(9rem, 1.2fr)",
-    cell: ({ fleet }) => fleet.name,
-    sortBy: ({ fleet }) => fleet.name,
-  },
+  textColumn({ id: "name", name: "Fleet", track: "minmax(9rem, 1.2fr)" }, ({ fleet }) => fleet.name),
   {
     id: "state",
     name: "State",
@@ -124,24 +112,10 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     ),
     sortBy: ({ fleet }) => fleet.subject,
   },
-  {
-    id: "mode",
-    name: "Mode",
-    track: "7rem",
-    from: "wide",
-    cell: ({ fleet }) => withSpaces(fleet.readiness_mode),
-    sortBy: ({ fleet }) => fleet.readiness_mode,
-  },
-  {
-    id: "peak",
-    name: "Peak",
-    track: "4rem",
-    from: "wide",
-    align: "end",
-    cell: ({ fleet }) => number(fleet.peak_active_robots),
-    sortBy: ({ fleet }) => fleet.peak_active_robots,
-    first: "down",
-  },
+  textColumn({ id: "mode", name: "Mode", track: "7rem", from: "wide" }, ({ fleet }) =>
+    withSpaces(fleet.readiness_mode),
+  ),
+  countColumn({ id: "peak", name: "Peak", track: "4rem", from: "wide" }, ({ fleet }) => fleet.peak_active_robots),
 ];
 
 function Reason({ row: { fleet, needs } }: { readonly row: FleetRow }) {

@@ -7,36 +7,27 @@ import { SmallTable } from "../parts/table/small-table.tsx";
 export function GenerationTable({ generations }: { readonly generations: readonly FleetGenerationView[] }) {
   return (
     <SmallTable label="Model generations" heads={["Model", "State", "Given", "Active since"]}>
-      {generations.map(
-        ({
-          generation_id: generationId,
-          subject,
-          status,
-          created_at: createdAt,
-          activated_at: activatedAt,
-          blocker,
-        }) => (
-          <tr key={generationId}>
-            <th scope="row" title={generationId}>
-              {subject}
-            </th>
-            <td>
-              <StatusBadge status={status} />
-              {blocker === null ? null : (
-                <span class="second-line two-lines" title={blocker}>
-                  {blocker}
-                </span>
-              )}
-            </td>
-            <td>
-              <RelativeTime at={createdAt} />
-            </td>
-            <td>
-              <RelativeTime at={activatedAt} />
-            </td>
-          </tr>
-        ),
-      )}
+      {generations.map((generation) => (
+        <tr key={generation.generation_id}>
+          <th scope="row" title={generation.generation_id}>
+            {generation.subject}
+          </th>
+          <td>
+            <StatusBadge status={generation.status} />
+            {generation.blocker === null ? null : (
+              <span class="second-line two-lines" title={generation.blocker}>
+                {generation.blocker}
+              </span>
+            )}
+          </td>
+          <td>
+            <RelativeTime at={generation.created_at} />
+          </td>
+          <td>
+            <RelativeTime at={generation.activated_at} />
+          </td>
+        </tr>
+      ))}
     </SmallTable>
   );
 }

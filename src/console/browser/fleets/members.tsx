@@ -1,5 +1,6 @@
 import type { FleetMemberView } from "../../../api/fleet-details.ts";
 import { memberStateInWords } from "../../../api/words/fleets.ts";
+import { groupBy } from "../../../api/words/group-by.ts";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { compareTexts, number } from "../parts/text.ts";
@@ -13,8 +14,9 @@ interface Group extends Pick<FleetMemberView, "state" | "waiting_for" | "reason"
 /** Most urgent first. */
 const ORDER: readonly string[] = ["blocked", "waiting", "active", "ready"];
 
-/** The members of a fleet, grouped by reason: forty robots that lack the same camera are one task, not forty. */
+/** The members of a fleet, grouped by reason: forty robots that lack the same camera are one task, not forty. Then those that are offline. */
 export function MembersByReason({ members }: { readonly members: readonly FleetMemberView[] }) {
+  const offline = members.filter(({ status }) => status === "offline");
   return (
     <ul class="groups">
       {groupsOf(members).map((group) => (
@@ -26,18 +28,21 @@ export function MembersByReason({ members }: { readonly members: readonly FleetM
           <RobotNames robots={group.members} />
         </li>
       ))}
+      {offline.length === 0 ? null : (
+        <li class="group">
+          <p class="group-head">
+            <StatusBadge status="offline" word={`${number(offline.length)} offline`} />
+            No heartbeats arrive.
+          </p>
+          <RobotNames robots={offline.toSorted((left, right) => compareTexts(left.robot, right.robot))} />
+        </li>
+      )}
     </ul>
   );
 }
 
 function groupsOf(members: readonly FleetMemberView[]): readonly Group[] {
-  const groups = new Map<string, FleetMemberView[]>();
-  for (const member of members) {
-    const key = `${member.state} ${member.reason ?? ""}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [member]);
-    else group.push(member);
-  }
+  const groups = groupBy(members, ({ state, reason }) => `${state} ${reason ?? ""}`);
   const list = [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];

@@ -7,7 +7,7 @@ import { useWrite } from "../data/use-write.ts";
 import { SubjectField } from "../models/subject-field.tsx";
 import { ChoiceField, TextField } from "../parts/form/fields.tsx";
 import type { FormErrors } from "../parts/form/form-errors.ts";
-import { useFormErrors } from "../parts/form/use-form-errors.ts";
+import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { showToast } from "../parts/toast.tsx";
@@ -16,7 +16,6 @@ import { navigate } from "../router.ts";
 import { fleetPath } from "./data.ts";
 import type { FleetDraft, WindowDraft } from "./draft.ts";
 import { bodyOf, EMPTY_DRAFT, FLEET_FIELDS, previewOf, READINESS_MODES } from "./draft.ts";
-import type { Preview } from "./preview.tsx";
 import { PreviewList, usePreview } from "./preview.tsx";
 import { SelectionFields } from "./selection-fields.tsx";
 import { WindowsEditor } from "./windows-editor.tsx";
@@ -40,7 +39,7 @@ export function NewFleet() {
   const hasSide = WIDTHS[useWidth()] >= WIDTHS.medium;
   return (
     <Page title="New fleet" up={{ href: "/fleets", word: "Fleets" }}>
-      <div class="fleet-new">
+      <div class="sections fleet-new">
         <form class="form" onSubmit={submit} noValidate>
           <Refusal errors={errors} />
           {mayDo("fleets:write") ? null : (
@@ -57,7 +56,7 @@ export function NewFleet() {
           />
           <SubjectField value={draft.subject} change={(subject) => change({ subject })} error={errors.of("subject")} />
           <SelectionFields draft={draft} change={change} errors={errors} />
-          {hasSide ? null : <PreviewSection preview={preview} />}
+          {hasSide ? null : <PreviewSection draft={draft} preview={preview} />}
           <TextField
             label="Peak of active robots"
             hint="The number of robots that capacity is kept for at one time."
@@ -91,15 +90,24 @@ export function NewFleet() {
             </a>
           </div>
         </form>
-        {hasSide ? <PreviewSection preview={preview} /> : null}
+        {hasSide ? <PreviewSection draft={draft} preview={preview} /> : null}
       </div>
     </Page>
   );
 }
 
-function PreviewSection({ preview }: { readonly preview: Preview }) {
+interface PreviewSectionProps {
+  readonly draft: FleetDraft;
+  readonly preview: ReturnType<typeof usePreview>;
+}
+
+function PreviewSection({ draft, preview }: PreviewSectionProps) {
+  const follows = draft.selection === "selector" && draft.membership === "follow";
   return (
-    <Section title="Preview of its robots" note="Fixed when the fleet is created">
+    <Section
+      title="Preview of its robots"
+      note={follows ? "Those that match now; others may join" : "Fixed when the fleet is created"}
+    >
       <PreviewList preview={preview} hint="Choose robots to see them here before the fleet is created." />
     </Section>
   );
@@ -111,7 +119,6 @@ function windowError(errors: FormErrors, index: number, member: keyof WindowDraf
   return errors.of(`${path}.${member}`) ?? whole;
 }
 
-/** Errors that belong to no field. */
 function Refusal({ errors: { rest } }: { readonly errors: FormErrors }) {
   if (rest.length === 0) return null;
   return (

@@ -1,74 +1,41 @@
-import { useEffect, useState } from "preact/hooks";
-
 import type { FleetPreviewed } from "../../../api/fleet-details.ts";
 import { fitCounts, fitGroups } from "../../../api/words/fit-groups.ts";
 import type { Problem } from "../data/request.ts";
 import { request } from "../data/request.ts";
-import { sessionEnded } from "../data/session.ts";
-import { useRetry } from "../data/use-retry.ts";
+import type { Answer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/use-answer.ts";
 import { formErrors } from "../parts/form/form-errors.ts";
 import { counted, number } from "../parts/text.ts";
 import { FitList } from "./fit-list.tsx";
 
-/** The body of `POST /v1/fleets/preview`. */
 export interface PreviewBody {
   readonly robots?: readonly string[];
   readonly selector?: Readonly<Record<string, unknown>>;
+  readonly membership?: string;
   readonly subject?: string;
 }
-
-export type Preview =
-  /** Nothing is chosen yet. */
-  | { readonly state: "none" }
-  | { readonly state: "asking" }
-  | { readonly state: "failed"; readonly problem: Problem }
-  | { readonly state: "ready"; readonly value: FleetPreviewed };
 
 /** Debounce after the last change of the form. */
 const DELAY_MS = 250;
 
-/** Which robots a selection matches, and whether they can run the model; requested whenever the body changes. */
-export function usePreview(body: PreviewBody | null): Preview {
-  const key = body === null ? null : JSON.stringify(body);
-  const [preview, setPreview] = useState<Preview>({ state: "none" });
-  const [attempt, setAttempt] = useState(0);
-  useRetry(preview.state === "failed" ? preview.problem : null, () => setAttempt((count) => count + 1));
-  useEffect(() => {
-    if (key === null) {
-      setPreview({ state: "none" });
-      return undefined;
-    }
-    const controller = new AbortController();
-    const ask = async () => {
-      setPreview((before) => (before.state === "ready" ? before : { state: "asking" }));
-      const { signal } = controller;
-      const outcome = await request<FleetPreviewed>("POST", "/v1/fleets/preview", { body: JSON.parse(key), signal });
-      if (outcome.state === "answered") setPreview({ state: "ready", value: outcome.value });
-      if (outcome.state !== "failed") return;
-      if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setPreview(outcome);
-    };
-    const timer = setTimeout(() => void ask(), DELAY_MS);
-    return () => {
-      clearTimeout(timer);
-      controller.abort();
-    };
-  }, [key, attempt]);
-  return preview;
+/** Which robots a selection matches, and whether they can run the model. Null while nothing is chosen. */
+export function usePreview(body: PreviewBody | null): Answer<FleetPreviewed> | null {
+  const ask = (signal: AbortSignal) => request<FleetPreviewed>("POST", "/v1/fleets/preview", { body, signal });
+  const preview = useAnswer(JSON.stringify(body), body === null ? null : ask, DELAY_MS);
+  return body === null ? null : preview;
 }
 
 interface PreviewListProps {
-  readonly preview: Preview;
+  readonly preview: Answer<FleetPreviewed> | null;
   /** Shown while nothing is chosen. */
   readonly hint: string;
 }
 
 /** The robots of a preview, those that cannot run the model first. */
 export function PreviewList({ preview, hint }: PreviewListProps) {
+  if (preview === null) return <p class="muted">{hint}</p>;
   switch (preview.state) {
-    case "none":
-      return <p class="muted">{hint}</p>;
-    case "asking":
+    case "loading":
       return <p class="muted">Looking…</p>;
     case "failed":
       return <Refused problem={preview.problem} />;

@@ -1,6 +1,7 @@
 import type { FleetNeed, FleetNeeds, WaitingCounts } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
 import { OVER_THE_PEAK, waitingOf } from "../../../api/words/fleets.ts";
+import { groupBy } from "../../../api/words/group-by.ts";
 import { shortDuration } from "../../../platform/text/relative-time.ts";
 
 /** A fleet with what it needs from an operator. */
@@ -71,13 +72,7 @@ export interface NeedingFleets {
 export function groupByNeeds(rows: readonly FleetRow[]): readonly NeedingFleets[] {
   const needing = rows.filter(({ needs }) => needs.length > 0);
   needing.sort((left, right) => severityOf(left) - severityOf(right));
-  const groups = new Map<string, FleetRow[]>();
-  for (const row of needing) {
-    const key = JSON.stringify([row.fleet.status, row.needs]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
+  const groups = groupBy(needing, ({ fleet, needs }) => JSON.stringify([fleet.status, needs]));
   return [...groups.values()].map((group) => ({ needs: group[0]?.needs ?? [], rows: group }));
 }
 

@@ -1,11 +1,12 @@
 import { useMemo } from "preact/hooks";
 
-import { ChoiceField, Field, FieldError, SelectField } from "../parts/form/fields.tsx";
+import { ChoiceField, FieldError, SelectField, TextAreaField } from "../parts/form/fields.tsx";
 import type { FormErrors } from "../parts/form/form-errors.ts";
 import { compareTexts } from "../parts/text.ts";
 import type { RegisteredRobot } from "../robots/data.ts";
 import { useRobots } from "../robots/data.ts";
 import type { FleetDraft } from "./draft.ts";
+import { MEMBERSHIPS } from "./draft.ts";
 
 interface SelectionFieldsProps {
   readonly draft: FleetDraft;
@@ -28,25 +29,25 @@ export function SelectionFields({ draft, change, errors }: SelectionFieldsProps)
         ]}
       />
       {draft.selection === "robots" ? (
-        <Field
+        <TextAreaField
           label="Names"
           hint="Names or ids, one on each line or separated by commas."
+          rows={6}
+          value={draft.robots}
+          change={(robots) => change({ robots })}
           error={errors.of("selection.robots") ?? errors.of("selection")}
-          control={(wiring) => (
-            <textarea
-              {...wiring}
-              class="input"
-              rows={6}
-              spellcheck={false}
-              value={draft.robots}
-              onInput={({ currentTarget }) => change({ robots: currentTarget.value })}
-            />
-          )}
         />
       ) : (
         <>
           <SelectorFields draft={draft} change={change} errors={errors} />
           {whole === undefined ? null : <FieldError text={whole} />}
+          <ChoiceField
+            legend="Membership"
+            value={draft.membership}
+            change={(membership) => change({ membership })}
+            options={MEMBERSHIPS}
+            error={errors.of("selection.membership")}
+          />
         </>
       )}
     </>
@@ -89,20 +90,13 @@ function SelectorFields({ draft, change, errors }: SelectionFieldsProps) {
         change={(robotTypeId) => change({ robot_type_id: robotTypeId })}
         error={errors.of("selection.selector.robot_type_id")}
       />
-      <Field
+      <TextAreaField
         label="Labels"
         hint="One on each line, such as line=a. A robot must have all of them."
+        rows={2}
+        value={draft.labels}
+        change={(labels) => change({ labels })}
         error={errors.of("selection.selector.labels")}
-        control={(wiring) => (
-          <textarea
-            {...wiring}
-            class="input"
-            rows={2}
-            spellcheck={false}
-            value={draft.labels}
-            onInput={({ currentTarget }) => change({ labels: currentTarget.value })}
-          />
-        )}
       />
     </>
   );

@@ -5,9 +5,8 @@ import type { FleetView } from "../../../api/fleets.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { SubjectField } from "../models/subject-field.tsx";
-import { Dialog } from "../parts/form/dialog.tsx";
-import { FieldError } from "../parts/form/fields.tsx";
-import { useFormErrors } from "../parts/form/use-form-errors.ts";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { useFormErrors } from "../parts/form/form-errors.ts";
 import { showToast } from "../parts/toast.tsx";
 import { PreviewList, usePreview } from "./preview.tsx";
 
@@ -25,9 +24,7 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const robots = members?.map(({ robot_id: robotId }) => robotId) ?? [];
   const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
   const errors = useFormErrors(problem, ["subject"], { subject });
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (subject === "") return;
+  const submit = async () => {
     const updated = await send("POST", `/v1/fleets/${encodeURIComponent(fleet.id)}/model`, { subject });
     if (updated === null) return;
     invalidate(["fleets"]);
@@ -35,29 +32,24 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
     close();
   };
   return (
-    <Dialog title={`Update the model of ${fleet.name}`} close={close} isBusy={isBusy}>
-      <form class="form" onSubmit={submit}>
-        <p>
-          It works with <b>{fleet.active_model?.subject ?? fleet.subject}</b> until the new model is ready. If that
-          never happens, it stays as it is.
-        </p>
-        <SubjectField value={subject} change={setSubject} error={errors.of("subject")} />
-        {errors.rest.map((text) => (
-          <FieldError key={text} text={text} />
-        ))}
-        <div class="preview-box">
-          <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
-        </div>
-        <div class="buttons">
-          <button type="button" class="button" disabled={isBusy} onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-main" disabled={subject === ""} aria-disabled={isBusy}>
-            Update model
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Update the model of ${fleet.name}`}
+      verb="Update model"
+      isReady={subject !== ""}
+      isBusy={isBusy}
+      errors={errors.rest}
+      submit={submit}
+      close={close}
+    >
+      <p>
+        It works with <b>{fleet.active_model?.subject ?? fleet.subject}</b> until the new model is ready. If that never
+        happens, it stays as it is.
+      </p>
+      <SubjectField value={subject} change={setSubject} error={errors.of("subject")} />
+      <div class="preview-box">
+        <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
+      </div>
+    </FormDialog>
   );
 }
 

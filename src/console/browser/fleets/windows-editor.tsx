@@ -12,12 +12,12 @@ interface WindowsEditorProps {
   errorAt(index: number, member: keyof WindowDraft): string | undefined;
 }
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** Shift plans usually repeat every day of a week. */
 const REPEATED_DAYS = 6;
 
-/** The operating windows of a scheduled fleet. */
 export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditorProps) {
   const last = windows.at(-1);
   const add = () => change([...windows, last === undefined ? tomorrow() : later(last, 1)]);
@@ -95,11 +95,6 @@ function shifted(local: string, days: number): string {
 
 /** `2026-11-21T08:00`, the value format of `datetime-local` fields. */
 function localText(date: Date): string {
-  const [year, ...rest] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
-  const day = [String(year), ...rest.map(twoDigits)].join("-");
-  return `${day}T${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
-}
-
-function twoDigits(value: number): string {
-  return String(value).padStart(2, "0");
+  const shownAsUtc = new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS);
+  return shownAsUtc.toISOString().slice(0, "YYYY-MM-DDTHH:MM".length);
 }

@@ -1,13 +1,11 @@
+import type { FleetDetails } from "../../../api/fleet-details.ts";
 import { shortDuration } from "../../../platform/text/relative-time.ts";
 import { useNow, absoluteTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
 
-export interface OperatingWindow {
-  readonly starts_at: string;
-  readonly ends_at: string;
-}
+type OperatingWindow = FleetDetails["operating_windows"][number];
 
 interface Span {
   readonly fromMs: number;

@@ -1,10 +1,13 @@
 import type { ApiKeyView } from "../../../api/keys.ts";
 import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
+import { mayDo } from "../data/session.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import type { Column } from "../parts/table/column.ts";
+import type { Column } from "../parts/table/columns.tsx";
+import { timeColumn } from "../parts/table/columns.tsx";
+import { momentOf } from "../parts/text.ts";
 import type { KeyState } from "./data.ts";
-import { keyText, labelOf, momentOf } from "./data.ts";
+import { keyText, labelOf } from "./data.ts";
 
 export interface KeyRow {
   readonly key: ApiKeyView;
@@ -20,7 +23,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
   {
     id: "label",
     name: "Label",
-    track: "minmax(10rem, 2fr)",
+    track: "minmax(8.5rem, 2fr)",
     cell: ({ key, isOwn }) => (
       <span class="key-label">
         <span class="cut" title={labelOf(key)}>
@@ -38,7 +41,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
   {
     id: "state",
     name: "State",
-    track: "7.25rem",
+    track: "6.5rem",
     isPlainOnCard: true,
     cell: ({ state }) => <StatusBadge status={state} />,
     sortBy: ({ state }) => STATES.indexOf(state),
@@ -46,67 +49,45 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
   {
     id: "key",
     name: "Key",
-    track: "8.5rem",
+    track: "7rem",
     cell: ({ key }) => <span class="mono">{keyText(key)}</span>,
   },
   {
     id: "scopes",
     name: "May",
-    track: "minmax(7rem, 1.6fr)",
+    track: "minmax(4.5rem, 1.6fr)",
     isWideOnCard: true,
     cell: ({ key }) => <Allowed apiKey={key} />,
     sortBy: ({ key: { scopes } }) => scopes?.length ?? Number.POSITIVE_INFINITY,
     first: "down",
   },
-  {
-    id: "used",
-    name: "Last used",
-    track: "7rem",
-    cell: ({ key: { last_used_at: lastUsedAt } }) =>
-      lastUsedAt === null ? <span class="muted">never</span> : <RelativeTime at={lastUsedAt} />,
-    sortBy: ({ key: { last_used_at: lastUsedAt } }) => momentOf(lastUsedAt),
-    first: "down",
-  },
+  timeColumn(
+    { id: "used", name: "Last used", track: "6.25rem", cell: ({ key }) => <TimeOrNever at={key.last_used_at} /> },
+    ({ key }) => key.last_used_at,
+  ),
   {
     id: "expires",
     name: "Expires",
-    track: "7rem",
+    track: "6.25rem",
     from: "medium",
-    cell: ({ key: { expires_at: expiresAt } }) =>
-      expiresAt === null ? <span class="muted">never</span> : <RelativeTime at={expiresAt} />,
-    sortBy: ({ key: { expires_at: expiresAt } }) => momentOf(expiresAt),
+    cell: ({ key }) => <TimeOrNever at={key.expires_at} />,
+    sortBy: ({ key }) => momentOf(key.expires_at),
   },
-  {
-    id: "created",
-    name: "Created",
-    track: "7rem",
-    from: "medium",
-    cell: ({ key: { created_at: createdAt } }) => <RelativeTime at={createdAt} />,
-    sortBy: ({ key: { created_at: createdAt } }) => momentOf(createdAt),
-    first: "down",
-  },
+  timeColumn({ id: "created", name: "Created", track: "6.25rem", from: "medium" }, ({ key }) => key.created_at),
   {
     id: "maker",
     name: "Made with",
     track: "minmax(6rem, 1fr)",
-    from: "medium",
-    cell: ({ maker }) => (
-      <span class="cut" title={maker}>
-        {maker}
-      </span>
-    ),
+    from: "wide",
+    cell: ({ maker }) => <span title={maker}>{maker}</span>,
     sortBy: ({ maker }) => maker,
   },
-  {
-    id: "revoked",
-    name: "Revoked",
-    track: "7rem",
-    from: "wide",
-    cell: ({ key: { revoked_at: revokedAt } }) => <RelativeTime at={revokedAt} />,
-    sortBy: ({ key: { revoked_at: revokedAt } }) => momentOf(revokedAt),
-    first: "down",
-  },
+  timeColumn({ id: "revoked", name: "Revoked", track: "6.25rem", from: "wide" }, ({ key }) => key.revoked_at),
 ];
+
+function TimeOrNever({ at }: { readonly at: string | null | undefined }) {
+  return at === null ? <span class="muted">never</span> : <RelativeTime at={at} />;
+}
 
 /** The column with the button to revoke a key. */
 export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
@@ -132,6 +113,16 @@ export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
 function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {
   const scopes = apiKey.scopes ?? null;
   if (scopes === null) return <span>everything</span>;
+  const uses = apiKey.uses_remaining ?? null;
   const text = scopes.join(", ") + keyRobotsInWords(apiKey);
-  return <span title={text}>{text}</span>;
+  if (uses === null) return <span title={text}>{text}</span>;
+  const left = `${uses} of ${apiKey.enrollment?.uses ?? uses} uses left`;
+  if (!mayDo("audit:read")) return <span title={text}>{`${text}, ${left}`}</span>;
+  // Which robots used it, when, and from where.
+  const query = new URLSearchParams({ what: "robot.enroll", by: apiKey.label ?? apiKey.id });
+  return (
+    <span title={text}>
+      {text}, <a href={`/audit?${query.toString()}`}>{left}</a>
+    </span>
+  );
 }

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import type { apiKeyListSchema, ApiKeyView } from "../../../api/keys.ts";
-import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
+import type { ApiKeyScope, ENROLL_SCOPE } from "../../../api/wire/scopes.ts";
 import { sessionView } from "../data/session.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
@@ -14,6 +14,7 @@ export function useKeys(): Data<z.output<typeof apiKeyListSchema>> {
 export const SCOPES = {
   "robots:setup": "Register robots",
   "robots:read": "See robots",
+  "robots:write": "Approve and remove robots",
   "fleets:write": "Create and change fleets",
   "fleets:read": "See fleets",
   "deployments:write": "Deploy and retire",
@@ -23,7 +24,9 @@ export const SCOPES = {
   "models:read": "See the catalog",
   "usage:read": "See usage",
   "audit:read": "See who changed what",
-} as const satisfies Record<ApiKeyScope, string>;
+  "webhooks:write": "Create and delete webhooks",
+  "webhooks:read": "See webhooks",
+} as const satisfies Record<Exclude<ApiKeyScope, typeof ENROLL_SCOPE>, string>;
 
 export type KeyState = "active" | "expired" | "revoked";
 
@@ -52,8 +55,4 @@ export function isOwn({ id }: ApiKeyView): boolean {
 /** The scopes of the session; null if it may do everything. */
 export function ownScopes(): readonly string[] | null {
   return sessionView()?.credential?.scopes ?? null;
-}
-
-export function momentOf(at: string | null | undefined): number | null {
-  return at === null || at === undefined ? null : Date.parse(at);
 }

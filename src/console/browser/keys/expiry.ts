@@ -11,6 +11,13 @@ export const EXPIRIES = [
   { value: "at", word: "At a time…" },
 ] as const;
 
+/** A key that lets robots in without a person is not kept for years; the service allows 90 days. */
+export const ENROLLMENT_EXPIRIES = [
+  { value: "7", word: "In 7 days" },
+  { value: "30", word: "In 30 days" },
+  { value: "at", word: "At a time…" },
+] as const;
+
 /** @returns an ISO time; null for never. */
 export function expiryOf(expiry: string, at: string): string | null {
   if (expiry === "") return null;

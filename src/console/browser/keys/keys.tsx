@@ -3,16 +3,16 @@ import { useMemo, useState } from "preact/hooks";
 import type { ApiKeyView } from "../../../api/keys.ts";
 import { keysEndingWith, makerInWords } from "../../../api/words/key-lineage.ts";
 import { mayDo } from "../data/session.ts";
-import { Icon } from "../parts/icon.tsx";
+import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { Page } from "../parts/page.tsx";
 import { useNow } from "../parts/relative-time.tsx";
+import { newestFirst } from "../parts/table/columns.tsx";
 import { DataTable } from "../parts/table/data-table.tsx";
-import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import type { Archive } from "../parts/table/archive-table.tsx";
 import type { KeyRow } from "./columns.tsx";
 import { actions, COLUMNS } from "./columns.tsx";
-import { isOwn, keyText, labelOf, momentOf, stateOf, useKeys } from "./data.ts";
+import { isOwn, keyText, labelOf, stateOf, useKeys } from "./data.ts";
 import { NewKeyDialog } from "./new.tsx";
 import { RevokeKey } from "./revoke.tsx";
 
@@ -32,7 +32,6 @@ const REVOKED: Archive<KeyRow> = { word: "revoked", contains: ({ state }) => sta
 export function Keys() {
   const keys = useKeys();
   const nowMs = useNow();
-  const [isMaking, setMaking] = useState(false);
   const [revoked, setRevoked] = useState<ApiKeyView | null>(null);
   const items = keys.state === "ready" ? keys.value.items : undefined;
   // The rows change only when a key expires, not at each tick of the clock.
@@ -47,19 +46,20 @@ export function Keys() {
     }));
   }, [items, states]);
   const columns = useMemo(() => (mayDo("api-keys:write") ? [...COLUMNS, actions(setRevoked)] : COLUMNS), []);
-  const create = mayDo("api-keys:write") ? (
-    <button type="button" class="button button-main" onClick={() => setMaking(true)}>
-      <Icon name="plus" />
-      New key
-    </button>
-  ) : undefined;
+  const create = (
+    <DialogButton scope="api-keys:write" word="New key" kind="main">
+      {(close) => <NewKeyDialog keys={items ?? []} close={close} />}
+    </DialogButton>
+  );
   return (
     <Page title="Keys" actions={create}>
       <DataTable
         data={keys}
-        empty={<NoKeys />}
+        emptyTitle="There is no key"
+        empty={
+          <p>Robots and programs authenticate with keys. Create one for each, so that each can be revoked alone.</p>
+        }
         archive={REVOKED}
-        caption="Keys"
         noun="key"
         columns={columns}
         rows={rows}
@@ -70,7 +70,6 @@ export function Keys() {
         filtering={FILTERING}
         hint="Label, last four, scope"
       />
-      {isMaking ? <NewKeyDialog keys={items ?? []} close={() => setMaking(false)} /> : null}
       {revoked === null ? null : (
         <RevokeKey
           apiKey={revoked}
@@ -80,16 +79,4 @@ export function Keys() {
       )}
     </Page>
   );
-}
-
-function NoKeys() {
-  return (
-    <EmptyState title="There is no key">
-      <p>Robots and programs authenticate with keys. Create one for each, so that each can be revoked alone.</p>
-    </EmptyState>
-  );
-}
-
-function newestFirst(keys: readonly ApiKeyView[]): readonly ApiKeyView[] {
-  return [...keys].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));
 }

@@ -1,29 +1,42 @@
 import { useState } from "preact/hooks";
+import type * as z from "zod";
 
-import type { ApiKeyView } from "../../../api/keys.ts";
+import type { apiKeyCreatedSchema, ApiKeyView } from "../../../api/keys.ts";
 import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
-import { Dialog } from "../parts/form/dialog.tsx";
-import { ChoiceField, FieldError, SelectField, TextField } from "../parts/form/fields.tsx";
-import { useFormErrors } from "../parts/form/use-form-errors.ts";
-import { isOwn, labelOf, ownScopes, SCOPES } from "./data.ts";
-import { EXPIRIES, expiryOf } from "./expiry.ts";
-import { KeyShownOnce } from "./shown-once.tsx";
-import type { CreatedKey } from "./shown-once.tsx";
+import { ChoiceField, SelectField, TextField } from "../parts/form/fields.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { useFormErrors } from "../parts/form/form-errors.ts";
+import { ShownOnce } from "../parts/form/shown-once.tsx";
+import { absoluteTime } from "../parts/relative-time.tsx";
+import type { Allowance } from "./allowance.tsx";
+import { allowanceNamed, allowancesOf, mayGive, ScopeChoices, scopesOf } from "./allowance.tsx";
+import { isOwn, ownScopes } from "./data.ts";
+import { Ending } from "./ending.tsx";
+import type { EnrollmentDraft } from "./enrollment.tsx";
+import { EnrollmentFields, enrollmentOf, NO_ENROLLMENT } from "./enrollment.tsx";
+import { ENROLLMENT_EXPIRIES, EXPIRIES, expiryOf } from "./expiry.ts";
+
+type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
 
 /** Creates a key and shows it once. */
 export function NewKeyDialog({ keys, close }: NewKeyProps) {
   const [created, setCreated] = useState<CreatedKey | null>(null);
-  return created === null ? (
-    <KeyForm own={keys.find(isOwn)} made={setCreated} close={close} />
-  ) : (
-    <KeyShownOnce created={created} close={close} />
+  if (created === null) return <KeyForm own={keys.find(isOwn)} made={setCreated} close={close} />;
+  const { api_key: apiKey, label, expires_at: expiresAt } = created;
+  return (
+    <ShownOnce title={`The key ${label ?? ""}`} text={apiKey} what="key" close={close}>
+      <p>
+        Copy it to where it will be used. It is shown only once: the service stores just its hash and last four
+        characters.
+      </p>
+      {expiresAt === null || expiresAt === undefined ? null : <p>It works until {absoluteTime(expiresAt)}.</p>}
+    </ShownOnce>
   );
 }
 
 interface NewKeyProps {
-  /** All keys. */
   readonly keys: readonly ApiKeyView[];
   close(): void;
 }
@@ -33,8 +46,16 @@ const LABEL_LENGTH = 256;
 /** The service's limit of `max_robots`. */
 const MAX_ROBOTS = 1_000_000;
 
-/** `robot` allows only to register robots. */
-type Allowance = "robot" | "some" | "everything";
+const FIELDS = [
+  "label",
+  "scopes",
+  "robots",
+  "max_robots",
+  "expires_at",
+  "enrollment.uses",
+  "enrollment.site",
+  "enrollment.region",
+];
 
 interface KeyFormProps {
   /** The key that the person signed in with, if it is listed. */
@@ -51,11 +72,19 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
   const [robot, setRobot] = useState("");
   const [maxRobots, setMaxRobots] = useState("");
-  const [expiry, setExpiry] = useState("");
+  const [enrollment, setEnrollment] = useState<EnrollmentDraft>(NO_ENROLLMENT);
+  const [chosenExpiry, setExpiry] = useState("");
   const [expiresAt, setExpiresAt] = useState("");
   const { send, isBusy, problem } = useWrite<CreatedKey>();
-  const binding = allowance === "robot" ? bindingOf(robot, maxRobots) : {};
-  const errors = useFormErrors(problem, ["label", "scopes", "robots", "max_robots", "expires_at"], {
+  const isEnrolling = allowance === "enroll";
+  const expiries = isEnrolling ? ENROLLMENT_EXPIRIES : EXPIRIES;
+  const expiry = expiries.some(({ value }) => value === chosenExpiry) ? chosenExpiry : expiries[0].value;
+  const binding = isEnrolling
+    ? { enrollment: enrollmentOf(enrollment) }
+    : allowance === "robot"
+      ? bindingOf(robot, maxRobots)
+      : {};
+  const errors = useFormErrors(problem, FIELDS, {
     label: label.trim(),
     scopes: scopesOf(allowance, scopes),
     ...binding,
@@ -63,10 +92,9 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
   });
   const lacksScope = allowance === "some" && scopes.length === 0;
   const lacksTime = expiry === "at" && Number.isNaN(Date.parse(expiresAt));
-  const isReady = label.trim() !== "" && !lacksScope && !lacksTime;
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (!isReady) return;
+  const lacksUses = isEnrolling && enrollment.uses === "";
+  const isReady = label.trim() !== "" && !lacksScope && !lacksTime && !lacksUses;
+  const submit = async () => {
     const created = await send("POST", "/v1/me/api-keys", {
       label: label.trim(),
       scopes: scopesOf(allowance, scopes),
@@ -79,98 +107,74 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
     made(created);
   };
   return (
-    <Dialog title="New key" close={close} isBusy={isBusy}>
-      <form class="form" onSubmit={submit}>
-        <TextField
-          label="Label"
-          hint="Who or what will use the key. It shows later which key to revoke."
-          value={label}
-          change={setLabel}
-          error={errors.of("label")}
-          input={{ autofocus: true, required: true, maxLength: LABEL_LENGTH }}
-        />
-        <ChoiceField
-          legend="It may"
-          value={allowance}
-          change={(value) => setAllowance(ALLOWANCES.find((each) => each === value) ?? "some")}
-          error={errors.of("scopes")}
-          options={allowancesOf(own)}
-        />
-        {allowance === "some" ? <ScopeChoices own={own} chosen={scopes} change={setScopes} /> : null}
-        {allowance === "robot" ? (
-          <div class="field-pair">
-            <TextField
-              label="Only this robot"
-              hint="The name under which the robot registers. Leave it empty for any robot."
-              value={robot}
-              change={setRobot}
-              error={errors.of("robots")}
-            />
-            <TextField
-              label="New robots at most"
-              hint="Leave it empty for the service's own limit."
-              type="number"
-              value={maxRobots}
-              change={setMaxRobots}
-              error={errors.of("max_robots")}
-              input={{ min: "1", max: String(MAX_ROBOTS), step: "1" }}
-            />
-          </div>
-        ) : null}
-        <div class="field-pair key-expiry">
-          <SelectField
-            label="Expires"
-            value={expiry}
-            change={setExpiry}
-            options={EXPIRIES}
-            error={expiry === "at" ? undefined : errors.of("expires_at")}
+    <FormDialog
+      title="New key"
+      verb="Create key"
+      isReady={isReady}
+      isBusy={isBusy}
+      errors={errors.rest}
+      submit={submit}
+      close={close}
+    >
+      <TextField
+        label="Label"
+        hint="Who or what will use the key. It shows later which key to revoke."
+        value={label}
+        change={setLabel}
+        error={errors.of("label")}
+        input={{ autofocus: true, required: true, maxLength: LABEL_LENGTH }}
+      />
+      <ChoiceField
+        legend="It may"
+        value={allowance}
+        change={(value) => setAllowance(allowanceNamed(value))}
+        error={errors.of("scopes")}
+        options={allowancesOf(own)}
+      />
+      {allowance === "some" ? <ScopeChoices own={own} chosen={scopes} change={setScopes} /> : null}
+      {isEnrolling ? <EnrollmentFields draft={enrollment} change={setEnrollment} errors={errors} /> : null}
+      {allowance === "robot" ? (
+        <div class="field-pair">
+          <TextField
+            label="Only this robot"
+            hint="The name under which the robot registers. Leave it empty for any robot."
+            value={robot}
+            change={setRobot}
+            error={errors.of("robots")}
           />
-          {expiry === "at" ? (
-            <TextField
-              label="Time"
-              hint="In your time zone."
-              type="datetime-local"
-              value={expiresAt}
-              change={setExpiresAt}
-              error={errors.of("expires_at")}
-              input={{ required: true }}
-            />
-          ) : null}
+          <TextField
+            label="New robots at most"
+            hint="Leave it empty for the service's own limit."
+            type="number"
+            value={maxRobots}
+            change={setMaxRobots}
+            error={errors.of("max_robots")}
+            input={{ min: "1", max: String(MAX_ROBOTS), step: "1" }}
+          />
         </div>
-        <Ending ownKey={ownKey} independent={independent} change={setIndependent} />
-        {errors.rest.map((text) => (
-          <FieldError key={text} text={text} />
-        ))}
-        <div class="buttons">
-          <button type="button" class="button" disabled={isBusy} onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-main" disabled={!isReady} aria-disabled={isBusy}>
-            Create key
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}
-
-interface EndingProps {
-  readonly ownKey: ApiKeyView | undefined;
-  readonly independent: boolean;
-  change(independent: boolean): void;
-}
-
-/** A key ends with the key that created it. Only an unrestricted key without expiry may create an independent one. */
-function Ending({ ownKey, independent, change }: EndingProps) {
-  if (ownKey === undefined) return null;
-  const mayChoose = ownKey.scopes === null && ownKey.expires_at === null;
-  if (!mayChoose) return <p class="field-hint">It ends when your own key, {labelOf(ownKey)}, ends.</p>;
-  return (
-    <label class="choice">
-      <input type="checkbox" checked={independent} onChange={({ currentTarget: { checked } }) => change(checked)} />
-      <span>Independent</span>
-      <span class="field-hint">It keeps working when your own key, {labelOf(ownKey)}, is revoked.</span>
-    </label>
+      ) : null}
+      <div class="field-pair key-expiry">
+        <SelectField
+          label="Expires"
+          value={expiry}
+          change={setExpiry}
+          options={expiries}
+          error={expiry === "at" ? undefined : errors.of("expires_at")}
+        />
+        {expiry === "at" ? (
+          <TextField
+            label="Time"
+            hint="In your time zone."
+            type="datetime-local"
+            value={expiresAt}
+            change={setExpiresAt}
+            error={errors.of("expires_at")}
+            input={{ required: true }}
+          />
+        ) : null}
+      </div>
+      <Ending ownKey={ownKey} independent={independent} change={setIndependent} />
+    </FormDialog>
   );
 }
 
@@ -180,67 +184,4 @@ function bindingOf(robot: string, maxRobots: string) {
     ...(robot.trim() === "" ? {} : { robots: [robot.trim()] }),
     ...(maxRobots === "" ? {} : { max_robots: Number(maxRobots) }),
   };
-}
-
-const ALLOWANCES: readonly Allowance[] = ["robot", "some", "everything"];
-
-/** Offers only what the person's own key allows: the service refuses the rest. */
-function allowancesOf(own: readonly string[] | null) {
-  return [
-    ...(mayGive(own, "robots:setup")
-      ? [{ value: "robot", word: "Register robots", hint: "All that robot-policy-agent needs on a robot." }]
-      : []),
-    { value: "some", word: "Do what I choose" },
-    ...(own === null
-      ? [{ value: "everything", word: "Do everything", hint: "For people; creating and revoking keys too." }]
-      : []),
-  ];
-}
-
-interface ScopeChoicesProps {
-  readonly own: readonly string[] | null;
-  readonly chosen: readonly ApiKeyScope[];
-  change(scopes: readonly ApiKeyScope[]): void;
-}
-
-function ScopeChoices({ own, chosen, change }: ScopeChoicesProps) {
-  return (
-    <fieldset class="choices scope-choices">
-      <legend class="field-label">Scopes</legend>
-      {SCOPE_NAMES.filter((scope) => mayGive(own, scope)).map((scope) => (
-        <label key={scope} class="choice">
-          <input
-            type="checkbox"
-            checked={chosen.includes(scope)}
-            onChange={({ currentTarget: { checked } }) =>
-              change(checked ? [...chosen, scope] : chosen.filter((each) => each !== scope))
-            }
-          />
-          <span>{SCOPES[scope]}</span>
-          <span class="field-hint mono">{scope}</span>
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-
-const SCOPE_NAMES = Object.keys(SCOPES).filter(isScope);
-
-function isScope(name: string): name is ApiKeyScope {
-  return name in SCOPES;
-}
-
-function mayGive(own: readonly string[] | null, scope: ApiKeyScope): boolean {
-  return own === null || own.includes(scope);
-}
-
-function scopesOf(allowance: Allowance, chosen: readonly ApiKeyScope[]): readonly ApiKeyScope[] | null {
-  switch (allowance) {
-    case "robot":
-      return ["robots:setup"];
-    case "some":
-      return chosen;
-    case "everything":
-      return null;
-  }
 }

@@ -6,8 +6,8 @@ import { visible } from "../../../platform/text/visible.ts";
 import { invalidate } from "../data/cache.ts";
 import { sessionEnded } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
-import { Dialog } from "../parts/form/dialog.tsx";
 import { TextField } from "../parts/form/fields.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { isOwn, keyText, labelOf } from "./data.ts";
@@ -29,9 +29,7 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
   const name = nameToType(key);
   const endsOwn = [key, ...ending].some(isOwn);
   const isConfirmed = typed.trim() === name;
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (!isConfirmed) return;
+  const submit = async () => {
     const revoked = await send("DELETE", `/v1/me/api-keys/${encodeURIComponent(key.id)}`);
     if (revoked === null) return;
     showToast(`${labelOf(key)} is revoked.`);
@@ -40,45 +38,44 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
     else invalidate(["keys"]);
   };
   return (
-    <Dialog title={`Revoke ${labelOf(key)}?`} close={close} isBusy={isBusy}>
-      <form class="form" onSubmit={submit}>
-        <ul class="stops">
+    <FormDialog
+      title={`Revoke ${labelOf(key)}?`}
+      verb="Revoke key"
+      isDangerous
+      isReady={isConfirmed}
+      isBusy={isBusy}
+      errors={[]}
+      submit={submit}
+      close={close}
+    >
+      <ul class="stops">
+        <li>
+          Every request with <span class="mono">{keyText(key)}</span> is refused from now on. <LastUse apiKey={key} />
+        </li>
+        {ending.length > 0 ? (
           <li>
-            Every request with <span class="mono">{keyText(key)}</span> is refused from now on. <LastUse apiKey={key} />
+            <b>This also ends {keysInWords(ending.length)}:</b> {labelsOf(ending)}.
           </li>
-          {ending.length > 0 ? (
-            <li>
-              <b>This also ends {keysInWords(ending.length)}:</b> {labelsOf(ending)}.
-            </li>
-          ) : null}
-          {[key, ...ending].some(registers) ? (
-            <li>Robots that use it keep running, but cannot register changes.</li>
-          ) : null}
-          <li>Everybody who signed in with it, here or at a command line, is signed out.</li>
-          {endsOwn ? (
-            <li>
-              <b>This includes you: you signed in with {isOwn(key) ? "this key" : "one of these keys"}.</b>
-            </li>
-          ) : null}
-          <li>This cannot be undone.</li>
-        </ul>
-        <TextField
-          label={`Type ${name} to confirm`}
-          value={typed}
-          change={setTyped}
-          error={problem === null ? undefined : problem.detail}
-          input={{ autofocus: true, required: true }}
-        />
-        <div class="buttons">
-          <button type="button" class="button" disabled={isBusy} onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="button button-danger" disabled={!isConfirmed} aria-disabled={isBusy}>
-            Revoke key
-          </button>
-        </div>
-      </form>
-    </Dialog>
+        ) : null}
+        {[key, ...ending].some(registers) ? (
+          <li>Robots that use it keep running, but cannot register changes.</li>
+        ) : null}
+        <li>Everybody who signed in with it, here or at a command line, is signed out.</li>
+        {endsOwn ? (
+          <li>
+            <b>This includes you: you signed in with {isOwn(key) ? "this key" : "one of these keys"}.</b>
+          </li>
+        ) : null}
+        <li>This cannot be undone.</li>
+      </ul>
+      <TextField
+        label={`Type ${name} to confirm`}
+        value={typed}
+        change={setTyped}
+        error={problem?.detail}
+        input={{ autofocus: true, required: true }}
+      />
+    </FormDialog>
   );
 }
 

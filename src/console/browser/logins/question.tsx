@@ -1,28 +1,15 @@
 import { useState } from "preact/hooks";
 
 import { visible } from "../../../platform/text/visible.ts";
+import type { WaitingLogin } from "../../waiting-login.ts";
 import type { Problem } from "../data/request.ts";
 import { session } from "../data/session.ts";
+import { Checkbox } from "../parts/form/fields.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Facts } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { useStore } from "../store.ts";
 import { isListening, originOf } from "./callback.ts";
-
-/** Answer of `GET /console/logins/{exchange_id}`. */
-export interface WaitingLogin {
-  readonly state: string;
-  /** The terminal shows it too. */
-  readonly user_code: string;
-  readonly callback_url: string;
-  readonly client_address: string;
-  readonly client_program: string | null;
-  /** Whether the service sees this browser at the same address. */
-  readonly is_own_address: boolean;
-  readonly session_days: number;
-  readonly created_at: string;
-  readonly expires_at: string;
-}
 
 interface QuestionProps {
   readonly login: WaitingLogin;
@@ -71,14 +58,7 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
         </Notice>
       ) : null}
       {isListening(login.callback_url) ? (
-        <label class="choice">
-          <input
-            type="checkbox"
-            checked={isElsewhere}
-            onChange={({ currentTarget: { checked } }) => setElsewhere(checked)}
-          />
-          <span>My terminal is on another computer</span>
-        </label>
+        <Checkbox label="My terminal is on another computer" checked={isElsewhere} change={setElsewhere} />
       ) : null}
       {isElsewhere ? (
         <Notice tone="waiting" title={`Does your terminal show ${login.user_code}?`}>
@@ -86,10 +66,7 @@ export function Question({ login, isBusy, problem, exchange, decide }: QuestionP
             Whoever started this sign-in will be signed in as you. Compare the code with the one in your own terminal.
             If your terminal shows no code, compare the address that it shows: it ends with the login above.
           </p>
-          <label class="choice">
-            <input type="checkbox" checked={isSame} onChange={({ currentTarget: { checked } }) => setSame(checked)} />
-            <span>It is the same in my terminal</span>
-          </label>
+          <Checkbox label="It is the same in my terminal" checked={isSame} change={setSame} />
         </Notice>
       ) : null}
       {problem === null ? null : <ProblemNotice problem={problem} what="the answer" />}

@@ -1,8 +1,9 @@
 import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
-import { RelativeTime } from "../parts/relative-time.tsx";
+import { None } from "../parts/none.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import type { Column } from "../parts/table/column.ts";
+import type { Column } from "../parts/table/columns.tsx";
+import { countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import { number } from "../parts/text.ts";
 import { checkpointsOf, nameOf } from "./data.ts";
 
@@ -13,71 +14,34 @@ export interface OfferedModel {
 }
 
 export const COLUMNS: readonly Column<OfferedModel>[] = [
-  {
-    id: "name",
-    name: "Model",
-    track: "minmax(10rem, 1.6fr)",
-    cell: ({ model }) => nameOf(model),
-    sortBy: ({ model }) => nameOf(model),
-  },
+  textColumn({ id: "name", name: "Model", track: "minmax(7.5rem, 1.6fr)" }, ({ model }) => nameOf(model)),
   {
     id: "slug",
     name: "Slug",
-    track: "minmax(8rem, 1fr)",
+    track: "minmax(6rem, 1fr)",
     cell: ({ model }) => <span class="mono over">{model.slug}</span>,
     sortBy: ({ model }) => model.slug,
   },
   {
     id: "endpoints",
     name: "Endpoints",
-    track: "11rem",
+    track: "10rem",
     isWideOnCard: true,
     isPlainOnCard: true,
     cell: ({ endpoints }) => <Endpoints endpoints={endpoints} />,
     sortBy: ({ endpoints }) => STATES.indexOf(stateOf(endpoints)),
   },
-  {
-    id: "vendor",
-    name: "Vendor",
-    track: "minmax(7rem, 1fr)",
-    from: "narrow",
-    cell: ({ model: { vendor } }) => vendor ?? <span class="muted">–</span>,
-    sortBy: ({ model: { vendor } }) => vendor ?? null,
-  },
-  {
-    id: "type",
-    name: "Type",
-    track: "minmax(8rem, 1.2fr)",
-    from: "medium",
-    cell: ({ model: { model_type: modelType } }) => modelType ?? <span class="muted">–</span>,
-    sortBy: ({ model: { model_type: modelType } }) => modelType ?? null,
-  },
-  {
-    id: "license",
-    name: "License",
-    track: "6rem",
-    from: "wide",
-    cell: ({ model: { license_tier: licenseTier } }) => licenseTier ?? <span class="muted">–</span>,
-    sortBy: ({ model: { license_tier: licenseTier } }) => licenseTier ?? null,
-  },
-  {
-    id: "checkpoints",
-    name: "Checkpoints",
-    track: "6.5rem",
-    align: "end",
-    cell: ({ model }) => number(checkpointsOf(model).length),
-    sortBy: ({ model }) => checkpointsOf(model).length,
-    first: "down",
-  },
-  {
-    id: "newest",
-    name: "Newest",
-    track: "8rem",
-    from: "medium",
-    cell: ({ model }) => <RelativeTime at={checkpointsOf(model)[0]?.created_at} />,
-    sortBy: ({ model }) => Date.parse(checkpointsOf(model)[0]?.created_at ?? "") || null,
-    first: "down",
-  },
+  textColumn({ id: "vendor", name: "Vendor", track: "minmax(5rem, 1fr)", from: "narrow" }, ({ model }) => model.vendor),
+  textColumn(
+    { id: "type", name: "Type", track: "minmax(5.5rem, 1.2fr)", from: "medium" },
+    ({ model }) => model.model_type,
+  ),
+  textColumn({ id: "license", name: "License", track: "6rem", from: "wide" }, ({ model }) => model.license_tier),
+  countColumn({ id: "checkpoints", name: "Checkpoints", track: "6rem" }, ({ model }) => checkpointsOf(model).length),
+  timeColumn(
+    { id: "newest", name: "Newest", track: "6rem", from: "medium" },
+    ({ model }) => checkpointsOf(model)[0]?.created_at,
+  ),
 ];
 
 /** Combined states of a model's endpoints, most urgent first. */
@@ -90,7 +54,7 @@ export function stateOf(endpoints: readonly EndpointView[] | null): string {
 }
 
 function Endpoints({ endpoints }: Pick<OfferedModel, "endpoints">) {
-  if (endpoints === null) return <span class="muted">–</span>;
+  if (endpoints === null) return <None />;
   if (endpoints.length === 0) return <StatusBadge status="unknown" word="none" />;
   const state = stateOf(endpoints);
   const count = endpoints.filter(({ status }) => status === state).length;

@@ -12,7 +12,6 @@ interface EndpointTableProps<E extends Endpoint> {
   modelOf?(endpoint: E): string;
 }
 
-/** Endpoints with their health. */
 export function EndpointTable<E extends Endpoint>({ label, endpoints, modelOf }: EndpointTableProps<E>) {
   const heads = ["Region", "State", "Since", ...(modelOf === undefined ? [] : ["Model"]), "Checked"];
   return (

@@ -1,5 +1,3 @@
-import { useState } from "preact/hooks";
-
 import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
 import { mayDo } from "../data/session.ts";
@@ -7,13 +5,12 @@ import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { DeployDialog } from "../deployments/new.tsx";
-import { CopyButton } from "../parts/copy-button.tsx";
+import { CopyableText } from "../parts/copy-button.tsx";
+import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { SelectField } from "../parts/form/fields.tsx";
-import { Loaded } from "../parts/loaded.tsx";
-import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
 import { setQuery, useLocation } from "../router.ts";
 import type { PageParameters } from "../router.ts";
 import type { Checkpoint } from "./data.ts";
@@ -27,85 +24,58 @@ export function Model({ name: slug }: PageParameters) {
   const model = useData<ModelView>(`/v1/models/${encodeURIComponent(slug)}`, ["models"]);
   const endpoints = useEndpoints();
   const isSettled = useSettled([model, endpoints]);
-  const [isDeploying, setDeploying] = useState(false);
   const view = model.state === "ready" ? model.value : null;
   return (
     <Page
       title={view === null ? slug : nameOf(view)}
       up={{ href: "/models", word: "Models" }}
       actions={
-        view !== null && mayDo("deployments:write") ? (
-          <button type="button" class="button" onClick={() => setDeploying(true)}>
-            Deploy
-          </button>
-        ) : undefined
+        view === null ? undefined : (
+          <DialogButton scope="deployments:write" word="Deploy">
+            {(close) => <DeployDialog model={slug} close={close} />}
+          </DialogButton>
+        )
       }
     >
-      {model.state === "failed" ? (
-        <NoModel {...model} />
-      ) : view === null || !isSettled ? (
-        <Skeleton lines={8} what="this model" />
-      ) : (
-        <div class="sections">
-          {model.state === "ready" && model.problem !== null ? (
-            <StaleNotice problem={model.problem} what="this model" />
-          ) : null}
-          <Section title="Model">
-            <ModelFacts model={view} />
-          </Section>
-          {checkpointsOf(view).map((checkpoint) => (
-            <Section
-              key={checkpoint.id}
-              title={`Checkpoint ${checkpoint.id}`}
-              note={<CheckpointNote checkpoint={checkpoint} model={view} />}
-            >
-              <CheckpointView checkpoint={checkpoint} endpoints={endpoints} />
+      <Loaded
+        data={model}
+        what="this model"
+        lines={8}
+        isSettled={isSettled}
+        missing={<Missing text="The catalog of this service has no such model." list="models" />}
+      >
+        {(known) => (
+          <div class="sections">
+            <Section title="Model">
+              <ModelFacts model={known} />
             </Section>
-          ))}
-          <Fit model={view} />
-        </div>
-      )}
-      {isDeploying ? <DeployDialog model={slug} close={() => setDeploying(false)} /> : null}
+            {checkpointsOf(known).map((checkpoint) => (
+              <Section
+                key={checkpoint.id}
+                title={`Checkpoint ${checkpoint.id}`}
+                note={<CheckpointNote checkpoint={checkpoint} model={known} />}
+              >
+                <CheckpointView checkpoint={checkpoint} endpoints={endpoints} />
+              </Section>
+            ))}
+            <Fit model={known} />
+          </div>
+        )}
+      </Loaded>
     </Page>
   );
 }
 
-function NoModel({
-  problem,
-  retry,
-}: Pick<Extract<Data<ModelView>, { readonly state: "failed" }>, "problem" | "retry">) {
-  if (problem.kind !== "missing") return <ProblemNotice problem={problem} what="this model" retry={retry} />;
-  return (
-    <p>
-      The catalog of this service has no such model. <a href="/models">See all models</a>
-    </p>
-  );
-}
-
 function ModelFacts({ model }: { readonly model: ModelView }) {
-  const {
-    slug,
-    vendor,
-    model_type: modelType,
-    license_tier: licenseTier,
-    default_checkpoint_id: defaultCheckpointId,
-    created_at: createdAt,
-  } = model;
   return (
     <Facts
       facts={[
-        [
-          "Slug",
-          <span class="chip">
-            <span class="mono cut">{slug}</span>
-            <CopyButton text={slug} what="slug" />
-          </span>,
-        ],
-        ["Vendor", vendor],
-        ["Type", modelType],
-        ["License", licenseTier],
-        ["Default checkpoint", defaultCheckpointId],
-        ["In the catalog since", <RelativeTime at={createdAt} />],
+        ["Slug", <CopyableText text={model.slug} what="slug" />],
+        ["Vendor", model.vendor],
+        ["Type", model.model_type],
+        ["License", model.license_tier],
+        ["Default checkpoint", model.default_checkpoint_id],
+        ["In the catalog since", <RelativeTime at={model.created_at} />],
       ]}
     />
   );

@@ -5,9 +5,8 @@ import type { ModelView } from "../../../api/models.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { Page } from "../parts/page.tsx";
 import { DataTable } from "../parts/table/data-table.tsx";
-import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { number } from "../parts/text.ts";
+import { number, present } from "../parts/text.ts";
 import type { OfferedModel } from "./columns.tsx";
 import { COLUMNS, stateOf } from "./columns.tsx";
 import { checkpointsOf, modelPath, nameOf, useEndpoints, useModels } from "./data.ts";
@@ -41,8 +40,13 @@ export function Models() {
     <Page title="Models" count={list === undefined ? undefined : number(list.length)}>
       <DataTable
         data={models}
-        empty={<NoModels />}
-        caption="Models"
+        emptyTitle="The catalog is empty"
+        empty={
+          <p>
+            The administrator of the service lists models in a catalog file, names that file as <code>models</code> in
+            the service's configuration, and applies it with <code>robot-policy-service models apply</code>.
+          </p>
+        }
         noun="model"
         columns={COLUMNS}
         rows={rows}
@@ -58,17 +62,6 @@ export function Models() {
   );
 }
 
-function NoModels() {
-  return (
-    <EmptyState title="The catalog is empty">
-      <p>
-        The administrator of the service lists models in a catalog file, names that file as <code>models</code> in the
-        service's configuration, and applies it with <code>robot-policy-service models apply</code>.
-      </p>
-    </EmptyState>
-  );
-}
-
 function join(models: readonly ModelView[], known: readonly EndpointView[] | undefined): readonly OfferedModel[] {
   return models.map((model) => ({
     model,
@@ -78,8 +71,4 @@ function join(models: readonly ModelView[], known: readonly EndpointView[] | und
 
 function regionsOf(model: ModelView): ReadonlySet<string> {
   return new Set(checkpointsOf(model).flatMap(({ regions }) => regions ?? []));
-}
-
-function present(value: string | null | undefined): readonly string[] {
-  return value === null || value === undefined ? [] : [value];
 }

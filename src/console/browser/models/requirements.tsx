@@ -1,7 +1,6 @@
 import { axesInWords, textsIn } from "../../../api/words/requirements.ts";
 import { Facts } from "../parts/page.tsx";
 
-/** What a checkpoint requires of a robot. */
 export function RequirementsView({ requirements }: { readonly requirements: Readonly<Record<string, unknown>> }) {
   return (
     <Facts

@@ -1,8 +1,6 @@
-import type * as z from "zod";
-
-import type { modelListSchema, ModelView } from "../../../api/models.ts";
-import { useData } from "../data/use-data.ts";
+import type { ModelView } from "../../../api/models.ts";
 import { Field, TextField } from "../parts/form/fields.tsx";
+import { useModels } from "./data.ts";
 
 interface SubjectFieldProps {
   readonly value: string;
@@ -12,7 +10,7 @@ interface SubjectFieldProps {
 
 /** Chooses a model (its default checkpoint) or a checkpoint. Without the scope to read the catalog it is a text field. */
 export function SubjectField({ value, change, error }: SubjectFieldProps) {
-  const models = useData<z.output<typeof modelListSchema>>("/v1/models", ["models"]);
+  const models = useModels();
   if (models.state === "failed") {
     const hint = "The slug of a model, or the id of a checkpoint.";
     return <TextField label="Model" value={value} change={change} error={error} hint={hint} />;

@@ -14,7 +14,6 @@ const GAP = 3;
 
 interface CountBarProps {
   readonly counts: readonly Count[];
-  /** "robot" */
   readonly noun: string;
   /** In a table row: only the bar, with its text as the label. */
   readonly isSmall?: boolean;

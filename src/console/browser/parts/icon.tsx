@@ -55,12 +55,24 @@ const ICONS = {
       <path d="M7.1 5.4 4.4 10.4m4.5-5 2.7 5M5.4 12h5.2" />
     </>
   ),
+  enrolments: (
+    <>
+      <path d="M2 3.5h12v7H2zM5.5 14h5M8 10.5V14" />
+      <path d="m5.75 7 1.75 1.75 3-3.5" />
+    </>
+  ),
   models: <path d="M8 1.75 13.5 5v6L8 14.25 2.5 11V5zM2.5 5 8 8.25 13.5 5M8 8.25v6" />,
   deployments: <path d="M8 10.5v-8m-3 3 3-3 3 3M2.5 9.5v4h11v-4" />,
   keys: (
     <>
       <circle cx="5" cy="11" r="2.75" />
       <path d="m7 9 6-6m-2 2 1.75 1.75M9.25 6.75 10.5 8" />
+    </>
+  ),
+  webhooks: (
+    <>
+      <circle cx="3.75" cy="8" r="2" />
+      <path d="M6 8h7.5m-3-3 3 3-3 3M9 3.5H3.5m5.5 9H3.5" />
     </>
   ),
   usage: <path d="M2 14h12M4 14V9.5m4 4.5V3m4 11V6.5" />,

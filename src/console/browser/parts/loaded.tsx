@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 
+import type { Section } from "../../sections.ts";
 import type { Data } from "../data/use-data.ts";
 import { ProblemNotice, StaleNotice } from "./notice.tsx";
 import { Skeleton } from "./skeleton.tsx";
@@ -10,17 +11,38 @@ interface LoadedProps<T> {
   readonly what: string;
   /** Expected number of lines, for the placeholder. */
   readonly lines?: number;
+  /** False shows the placeholder although the data is there, until the rest of the page is. */
+  readonly isSettled?: boolean;
+  /** Shown if the service does not have it; otherwise that is a failure like others. */
+  readonly missing?: ComponentChildren;
   children(value: T): ComponentChildren;
 }
 
+interface MissingProps {
+  /** "This organization has no such fleet." */
+  readonly text: string;
+  readonly list: Section;
+}
+
+/** For a resource that does not exist. */
+export function Missing({ text, list }: MissingProps) {
+  return (
+    <p>
+      {text} <a href={`/${list}`}>See all {list}</a>
+    </p>
+  );
+}
+
 /** Data from the service, its placeholder, or why it failed. */
-export function Loaded<T>({ data, what, lines = 4, children }: LoadedProps<T>) {
+export function Loaded<T>({ data, what, lines = 4, isSettled = true, missing, children }: LoadedProps<T>) {
   switch (data.state) {
     case "loading":
       return <Skeleton lines={lines} what={what} />;
     case "failed":
+      if (missing !== undefined && data.problem.kind === "missing") return <>{missing}</>;
       return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
     case "ready":
+      if (!isSettled) return <Skeleton lines={lines} what={what} />;
       return (
         <>
           {data.problem === null ? null : <StaleNotice problem={data.problem} what={what} />}

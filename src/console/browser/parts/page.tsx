@@ -2,21 +2,18 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
 import { visible } from "../../../platform/text/visible.ts";
+import { None } from "./none.tsx";
 
 interface PageProps {
   readonly title: string;
-  /** Shown beside the title. */
   readonly count?: string | undefined;
   /** The list page, on pages of a single resource. */
   readonly up?: { readonly href: string; readonly word: string };
-  /** A status after the title. */
   readonly badge?: ComponentChildren;
-  /** Buttons. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A page with its heading, document title and actions. */
 export function Page({ title, count, up, badge, actions, children }: PageProps) {
   useLayoutEffect(() => {
     document.title = `${visible(title)} · Robot policy`;
@@ -63,14 +60,13 @@ interface FactsProps {
   readonly facts: readonly (readonly [term: string, what: ComponentChildren])[];
 }
 
-/** A list of terms with their values. */
 export function Facts({ facts }: FactsProps) {
   return (
     <dl class="facts">
       {facts.map(([term, what]) => (
         <div key={term}>
           <dt>{term}</dt>
-          <dd>{what ?? <span class="muted">–</span>}</dd>
+          <dd>{what ?? <None />}</dd>
         </div>
       ))}
     </dl>

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
 
+import { None } from "./none.tsx";
+
 interface PendingValueProps {
   /** Undefined while it loads, null if there is none. */
   readonly value: string | null | undefined;
@@ -15,5 +17,5 @@ export function PendingValue({ value, children }: PendingValueProps) {
       </span>
     );
   }
-  return value === null ? <span class="muted">–</span> : <>{children(value)}</>;
+  return value === null ? <None /> : <>{children(value)}</>;
 }

@@ -2,6 +2,7 @@ import { relativeTime } from "../../../platform/text/relative-time.ts";
 import { isUnreachable } from "../data/liveness.ts";
 import { clockOffsetMs, serviceNow } from "../data/service-clock.ts";
 import { createStore, useStore } from "../store.ts";
+import { None } from "./none.tsx";
 
 /** Shared clock of all relative times. It ticks rarely, so that an idle page rarely renders. */
 const TICK_MS = 10_000;
@@ -41,7 +42,7 @@ export function absoluteTime(at: string): string {
  */
 export function RelativeTime({ at }: { readonly at: string | null | undefined }) {
   const now = useNow();
-  if (at === null || at === undefined) return <span class="muted">–</span>;
+  if (at === null || at === undefined) return <None />;
   return (
     <time dateTime={at} title={`${absoluteTime(at)} (${at})`}>
       {relativeTime(at, now)}

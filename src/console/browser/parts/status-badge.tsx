@@ -1,12 +1,16 @@
 import { Icon } from "./icon.tsx";
+import { capitalized } from "./text.ts";
 
 /** How urgent a state is. */
 export type Tone = "ready" | "active" | "preparing" | "waiting" | "degraded" | "blocked";
 
-/** The states of fleets, their members and generations, deployments and endpoints. */
+/** The states of robots and their computers, of fleets, their members and generations, deployments, endpoints, webhooks and deliveries. */
 const TONES: Readonly<Record<string, Tone>> = {
   ready: "ready",
   healthy: "ready",
+  online: "ready",
+  works: "ready",
+  delivered: "ready",
   active: "active",
   preparing: "preparing",
   pending: "preparing",
@@ -14,6 +18,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   retired: "waiting",
   superseded: "waiting",
   unknown: "waiting",
+  offline: "degraded",
+  failing: "degraded",
+  full: "blocked",
+  disabled: "waiting",
+  frozen: "blocked",
   revoked: "waiting",
   expired: "waiting",
   degraded: "degraded",
@@ -33,7 +42,7 @@ export function StatusBadge({ status, word = status }: { readonly status: string
   return (
     <span class="badge" data-tone={tone}>
       <Icon name={tone} />
-      {word.charAt(0).toUpperCase() + word.slice(1)}
+      {capitalized(word)}
     </span>
   );
 }

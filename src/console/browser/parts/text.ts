@@ -3,6 +3,15 @@ export function counted(count: number, noun: string): string {
   return `${number(count)} ${count === 1 ? noun : `${noun}s`}`;
 }
 
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Milliseconds since the epoch; null if there is no time. */
+export function momentOf(at: string | null | undefined): number | null {
+  return at === null || at === undefined ? null : Date.parse(at);
+}
+
 /** With thousands separators. */
 export function number(value: number): string {
   return NUMBER.format(value);
@@ -12,9 +21,10 @@ const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
 /** `a`, `a and b`, `a, b and c`. */
 export function listed(words: readonly string[]): string {
-  if (words.length < 2) return words.join("");
-  return `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
+  return LIST.format(words);
 }
+
+const LIST = new Intl.ListFormat("en-GB");
 
 /** Natural order: case-insensitive, `r2` before `r10`. */
 export function compareTexts(left: string, right: string): number {
@@ -22,6 +32,11 @@ export function compareTexts(left: string, right: string): number {
 }
 
 const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** The value in a list; an empty list if there is none. */
+export function present<T>(value: T | null | undefined): readonly T[] {
+  return value === null || value === undefined ? [] : [value];
+}
 
 /** `on demand` for `on_demand`. */
 export function withSpaces(word: string): string {

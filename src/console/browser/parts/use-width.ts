@@ -1,7 +1,7 @@
 import { createStore, useStore } from "../store.ts";
 
 /** Breakpoints: the smallest width in CSS pixels of each. */
-export const WIDTHS = { phone: 0, narrow: 700, medium: 1000, wide: 1400, wall: 2000 } as const;
+export const WIDTHS = { phone: 0, narrow: 700, medium: 1100, wide: 1400, wall: 2000 } as const;
 
 export type Width = keyof typeof WIDTHS;
 

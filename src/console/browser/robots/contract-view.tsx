@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 
 import type { RobotContract } from "../../../api/contract.ts";
+import { isContract } from "../../../api/is-contract.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { None } from "../parts/none.tsx";
 import { Facts } from "../parts/page.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { counted, number, withSpaces } from "../parts/text.ts";
@@ -15,7 +17,7 @@ export function ContractView({ contract }: { readonly contract: Readonly<Record<
   }
   return (
     <div class="sections">
-      {isKnown(contract) ? (
+      {isContract(contract) ? (
         <ContractTables contract={contract} />
       ) : (
         <p>This contract is of a format that the console does not know.</p>
@@ -25,31 +27,17 @@ export function ContractView({ contract }: { readonly contract: Readonly<Record<
   );
 }
 
-/** The service validates every contract with this schema name. */
-function isKnown(contract: unknown): contract is RobotContract {
-  return (
-    typeof contract === "object" && contract !== null && "schema" in contract && contract.schema === "robot-contract/v1"
-  );
-}
-
 function ContractTables({ contract }: { readonly contract: RobotContract }) {
-  const {
-    display_name: displayName,
-    topology,
-    action_semantics: actionSemantics,
-    gripper,
-    control_rate_hz: controlRateHz,
-    groups,
-  } = contract;
+  const { display_name: displayName, groups } = contract;
   return (
     <>
       <Facts
         facts={[
           ...(displayName === undefined ? [] : [["Name", displayName] as const]),
-          ["Topology", withSpaces(topology)],
-          ["Actions", withSpaces(actionSemantics)],
-          ["Gripper", gripper],
-          ["Control rate", `${number(controlRateHz)} Hz`],
+          ["Topology", withSpaces(contract.topology)],
+          ["Actions", withSpaces(contract.action_semantics)],
+          ["Gripper", contract.gripper],
+          ["Control rate", `${number(contract.control_rate_hz)} Hz`],
           ["Groups", groups.map(({ name, kind }) => `${name} (${kind})`).join(", ")],
         ]}
       />
@@ -141,10 +129,6 @@ function nativeText({ unit, scale, offset }: NonNullable<Axis["native"]>): strin
   const product = `${exact(scale)} × ${unit}`;
   if (offset === 0) return product;
   return offset > 0 ? `${product} + ${exact(offset)}` : `${product} − ${exact(-offset)}`;
-}
-
-function None() {
-  return <span class="muted">–</span>;
 }
 
 /** Six digits: a micrometre in a metre. */

@@ -1,12 +1,12 @@
 import { useMemo } from "preact/hooks";
 
 import type { RegistrationSummary } from "../../../api/registrations.ts";
-import type { RobotView } from "../../../api/robot-views.ts";
+import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
 
 /** A robot with the listed parts of its last registration: undefined before they are loaded, null if they cannot be. */
-export interface RegisteredRobot extends RobotView {
+export interface RegisteredRobot extends IdentifiedRobotView {
   readonly configurationDigest: string | null | undefined;
   readonly changedAt: string | null | undefined;
   /** Since when two computers register its name in turn; null if they do not. */
@@ -17,9 +17,14 @@ interface Registrations {
   readonly items: readonly RegistrationSummary[];
 }
 
-/** All robots of the organization. Their digests load separately. */
+/** All robots of the organization. */
+export function useRobotViews(): Data<readonly IdentifiedRobotView[]> {
+  return useData("/v1/robots", ["robots"]);
+}
+
+/** The same with what the list of registrations tells. Their digests load separately. */
 export function useRobots(): Data<readonly RegisteredRobot[]> {
-  const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
+  const robots = useRobotViews();
   const registrations = useData<Registrations>("/v1/me/registrations", ["robots"]);
   const views = robots.state === "ready" ? robots.value : undefined;
   const known = registrations.state === "ready" ? registrations.value : null;
@@ -35,7 +40,7 @@ export function robotPath(name: string, id: string): string {
 }
 
 function join(
-  views: readonly RobotView[],
+  views: readonly IdentifiedRobotView[],
   registrations: Registrations | null,
   isRefused: boolean,
 ): readonly RegisteredRobot[] {
@@ -49,4 +54,16 @@ function join(
     } = byId.get(view.id) ?? {};
     return Object.assign({ configurationDigest, changedAt, contestedSince }, view);
   });
+}
+
+/**
+ * How a robot is shown: robots without a computer of their own send no heartbeats, so nothing is known of them.
+ *
+ * @returns null for those.
+ */
+export function presenceOf({
+  installation_id: installationId,
+  status,
+}: IdentifiedRobotView): "online" | "offline" | null {
+  return installationId === null ? null : status;
 }

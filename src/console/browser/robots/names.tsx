@@ -1,13 +1,8 @@
+import type { PreviewedRobot } from "../../../api/fleet-details.ts";
 import { counted } from "../parts/text.ts";
 import { robotPath } from "./data.ts";
 
-export interface NamedRobot {
-  readonly robot_id: string;
-  readonly robot: string;
-  readonly robot_type_id: string;
-  readonly region: string;
-  readonly site: string | null;
-}
+type NamedRobot = Pick<PreviewedRobot, "robot_id" | "robot" | "robot_type_id" | "region" | "site">;
 
 interface RobotNamesProps {
   readonly robots: readonly NamedRobot[];
@@ -40,6 +35,7 @@ function NameList({ robots, opensElsewhere }: Required<RobotNamesProps>) {
       {robots.map(({ robot_id: robotId, robot, site, region, robot_type_id: robotTypeId }) => (
         <li key={robotId}>
           <a
+            class="cut"
             href={robotPath(robot, robotId)}
             target={opensElsewhere ? "_blank" : undefined}
             title={[robotTypeId, site, region].filter(Boolean).join(" · ")}

@@ -1,37 +1,38 @@
-import { useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { regionListSchema } from "../../../api/endpoints.ts";
 import type { RefusalView } from "../../../api/refusals.ts";
 import type { RegistrationRecord, RegistrationView } from "../../../api/registrations.ts";
-import type { RobotView } from "../../../api/robot-views.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
+import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { contestInWords, refusedSince } from "../../../api/words/audit.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
 import { Refusals, useRefusals } from "../audit/refusals.tsx";
 import { sentence } from "../data/request.ts";
-import { mayDo } from "../data/session.ts";
-import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { deploymentPath, isCurrent, useDeployments } from "../deployments/data.ts";
 import { DeployDialog } from "../deployments/new.tsx";
-import { CopyButton } from "../parts/copy-button.tsx";
-import { DigestChip } from "../parts/digest-chip.tsx";
+import { CopyableText, DigestChip } from "../parts/copy-button.tsx";
+import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { Labels } from "../parts/labels.tsx";
-import { Loaded } from "../parts/loaded.tsx";
+import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
-import { listed } from "../parts/text.ts";
+import { capitalized, listed, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
+import { Computer } from "./computer.tsx";
 import { ContractView } from "./contract-view.tsx";
+import { presenceOf } from "./data.ts";
+import { RemoveRobot } from "./remove.tsx";
 
 /** `/robots/NAME`: one robot, with its registration and history. */
 export function Robot({ name }: PageParameters) {
   const path = `/v1/robots/${encodeURIComponent(name)}`;
-  const robot = useData<RobotView>(path, ["robots"]);
+  const robot = useData<IdentifiedRobotView>(path, ["robots"]);
   const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
   const refusals = useRefusals(name);
@@ -39,60 +40,58 @@ export function Robot({ name }: PageParameters) {
   const known = registration.state === "ready" ? registration.value : null;
   const refused =
     refusals.state === "ready" ? refusedSince(refusals.value.items, known?.registered_at ?? null) : NO_REFUSALS;
-  const [isDeploying, setDeploying] = useState(false);
+  const presence = robot.state === "ready" ? presenceOf(robot.value) : null;
   const title = robot.state === "ready" ? robot.value.name : name;
   return (
     <Page
       title={title}
       up={{ href: "/robots", word: "Robots" }}
+      badge={presence === null ? null : <StatusBadge status={presence} />}
       actions={
-        robot.state === "ready" && mayDo("deployments:write") ? (
-          <button type="button" class="button" onClick={() => setDeploying(true)}>
-            Deploy
-          </button>
+        robot.state === "ready" ? (
+          <>
+            <DialogButton scope="deployments:write" word="Deploy">
+              {(close) => <DeployDialog robot={title} close={close} />}
+            </DialogButton>
+            <DialogButton scope="robots:write" word="Remove" kind="danger">
+              {(close) => <RemoveRobot robot={robot.value} close={close} />}
+            </DialogButton>
+          </>
         ) : undefined
       }
     >
-      {robot.state === "failed" && robot.problem.kind === "missing" ? (
-        <>
-          <p>
-            No robot of this organization has this name or id. <a href="/robots">See all robots</a>
-          </p>
-          {refused.length === 0 ? null : (
-            <Section title="Refused registrations" note="Newest first">
-              <Refusals refusals={refused} />
+      <Loaded data={robot} what="this robot" lines={12} isSettled={isSettled} missing={<NoRobot refusals={refused} />}>
+        {(view) => (
+          <div class="sections">
+            {known === null ? null : <Contest registration={known} />}
+            <Refusals title="Refused since the last registration" refusals={refused} />
+            <Section title="Registration">
+              <Registration robot={view} registration={known} />
             </Section>
-          )}
-        </>
-      ) : !isSettled ? (
-        <Skeleton lines={12} what="this robot" />
-      ) : (
-        <div class="sections">
-          {known === null ? null : <Contest registration={known} />}
-          {refused.length === 0 ? null : (
-            <Section title="Refused since the last registration" note="Newest first">
-              <Refusals refusals={refused} />
+            <Computer robot={view} />
+            <Section title="Contract">
+              <Loaded data={registration} what="the contract of this robot" lines={6}>
+                {({ contract }) => <ContractView contract={contract} />}
+              </Loaded>
             </Section>
-          )}
-          <Section title="Registration">
-            <Loaded data={robot} what="this robot" lines={4}>
-              {(view) => <Registration robot={view} registration={registration} />}
-            </Loaded>
-          </Section>
-          <Section title="Contract">
-            <Loaded data={registration} what="the contract of this robot" lines={6}>
-              {({ contract }) => <ContractView contract={contract} />}
-            </Loaded>
-          </Section>
-          <Section title="History" note="Newest first">
-            <Loaded data={history} what="the history of this robot" lines={4}>
-              {({ items }) => <History records={items} />}
-            </Loaded>
-          </Section>
-        </div>
-      )}
-      {isDeploying ? <DeployDialog robot={title} close={() => setDeploying(false)} /> : null}
+            <Section title="History" note="Newest first">
+              <Loaded data={history} what="the history of this robot" lines={4}>
+                {({ items }) => <History records={items} />}
+              </Loaded>
+            </Section>
+          </div>
+        )}
+      </Loaded>
     </Page>
+  );
+}
+
+function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {
+  return (
+    <>
+      <Missing text="No robot of this organization has this name or id." list="robots" />
+      <Refusals title="Refused registrations" refusals={refusals} />
+    </>
   );
 }
 
@@ -114,30 +113,25 @@ function Contest({ registration }: { readonly registration: RegistrationView }) 
 }
 
 interface RegistrationProps {
-  readonly robot: RobotView;
-  readonly registration: Data<RegistrationView>;
+  readonly robot: IdentifiedRobotView;
+  /** Null before it is loaded. */
+  readonly registration: RegistrationView | null;
 }
 
 function Registration({ robot, registration }: RegistrationProps) {
-  const known = registration.state === "ready" ? registration.value : null;
+  const digest = registration?.configuration_digest;
   return (
     <Facts
       facts={[
         ["Type", robot.robot_type_id],
         ["Runs", <Running robot={robot} />],
-        ["Site", robot.site],
+        ...ROBOT_TEXT_NAMES.map((text) => [capitalized(withSpaces(text)), robot[text]] as const),
         ["Region", <Region robot={robot} />],
-        ["Configuration digest", known === null ? null : <DigestChip digest={known.configuration_digest} />],
-        ["Last changed", <RelativeTime at={known?.changed_at} />],
-        ["Last registered", <RelativeTime at={known?.registered_at} />],
+        ["Configuration digest", digest === undefined ? null : <DigestChip digest={digest} />],
+        ["Last changed", <RelativeTime at={registration?.changed_at} />],
+        ["Last registered", <RelativeTime at={registration?.registered_at} />],
         ["First registered", <RelativeTime at={robot.created_at} />],
-        [
-          "Id",
-          <span class="chip">
-            <span class="mono cut">{robot.id}</span>
-            <CopyButton text={robot.id} what="id" />
-          </span>,
-        ],
+        ["Id", <CopyableText text={robot.id} what="id" />],
         ["Labels", <Labels labels={robot.labels} isWhole />],
       ]}
     />
@@ -179,7 +173,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   configuration_digest: "configuration files",
   robot_type_id: "type",
   region: "region",
-  site: "site",
+  ...eachOf(ROBOT_TEXT_NAMES, withSpaces),
   labels: "labels",
   contract: "contract",
 };
@@ -210,15 +204,19 @@ function History({ records }: { readonly records: readonly RegistrationRecord[] 
   );
 }
 
-function changeText({ changed, robot_type_id: robotTypeId, region, site }: RegistrationRecord) {
+function changeText(record: RegistrationRecord) {
+  const { changed, robot_type_id: robotTypeId, region } = record;
   if (changed === null) return "First registration on record";
   if (changed.length === 0) return <span class="muted">Nothing; registered again</span>;
-  const values: Readonly<Record<string, string | null>> = { robot_type_id: robotTypeId, region, site };
+  const values: Readonly<Record<string, string | null>> = {
+    robot_type_id: robotTypeId,
+    region,
+    ...eachOf(ROBOT_TEXT_NAMES, (text) => record[text]),
+  };
   const words = changed.map((member) => {
     const word = MEMBERS[member] ?? member;
     const value = values[member];
     return value === undefined || value === null ? word : `${word} (now ${value})`;
   });
-  const text = listed(words);
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return capitalized(listed(words));
 }

@@ -1,32 +1,43 @@
+import { ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import { mayDo } from "../data/session.ts";
 import { PendingValue } from "../parts/pending-value.tsx";
-import { DigestChip } from "../parts/digest-chip.tsx";
+import { DigestChip } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Labels } from "../parts/labels.tsx";
 import { Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import type { Column } from "../parts/table/column.ts";
+import type { Column } from "../parts/table/columns.tsx";
+import { textColumn, timeColumn } from "../parts/table/columns.tsx";
 import { DataTable } from "../parts/table/data-table.tsx";
-import { EmptyState } from "../parts/table/empty-state.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { number } from "../parts/text.ts";
+import { capitalized, number, present, withSpaces } from "../parts/text.ts";
 import type { RegisteredRobot } from "./data.ts";
-import { robotPath, useRobots } from "./data.ts";
+import { presenceOf, robotPath, useRobots } from "./data.ts";
+import { Presence } from "./presence.tsx";
 
 const FILTERING: Filtering<RegisteredRobot> = {
   filters: [
-    { id: "site", label: "Site", valuesOf: ({ site }) => (site === null ? [] : [site]) },
+    ...ROBOT_TEXT_NAMES.map((text) => ({
+      id: text,
+      label: capitalized(withSpaces(text)),
+      valuesOf: (robot: RegisteredRobot) => present(robot[text]),
+    })),
+    { id: "status", label: "Status", valuesOf: (robot: RegisteredRobot) => present(presenceOf(robot)) },
     { id: "type", label: "Type", valuesOf: ({ robot_type_id: robotTypeId }) => [robotTypeId] },
     { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
     { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
     {
       id: "registration",
       label: "Registration",
+      isRare: true,
       valuesOf: ({ contestedSince }) => (contestedSince === null ? [] : ["contested"]),
     },
   ],
-  textOf: ({ name, id, robot_type_id: robotTypeId, region, site, labels, configurationDigest }) =>
-    [name, id, robotTypeId, region, site ?? "", ...labelTexts(labels), configurationDigest ?? ""].join(" "),
+  textOf: (robot) => {
+    const { name, id, robot_type_id: robotTypeId, region, labels, configurationDigest } = robot;
+    const texts = ROBOT_TEXT_NAMES.map((text) => robot[text]);
+    return [name, id, robotTypeId, region, ...texts, ...labelTexts(labels), configurationDigest].join(" ");
+  },
 };
 
 /** `/robots`: all registered robots. */
@@ -38,15 +49,15 @@ export function Robots() {
     <Page title="Robots" count={count}>
       <DataTable
         data={robots}
+        emptyTitle="No robot is registered yet"
         empty={<NoRobots />}
-        caption="Robots"
         noun="robot"
         columns={COLUMNS}
         rows={list}
         keyOf={({ id }) => id}
         hrefOf={({ name, id }) => robotPath(name, id)}
         sort="name"
-        cardHeight="6.25rem"
+        cardHeight="9.125rem"
         filtering={FILTERING}
         hint="Name, type, site, label, digest"
       />
@@ -73,12 +84,14 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     sortBy: ({ name }) => name,
   },
   {
-    id: "site",
-    name: "Site",
-    track: "minmax(5rem, 0.8fr)",
-    cell: ({ site }) => site ?? <span class="muted">–</span>,
-    sortBy: ({ site }) => site,
+    id: "status",
+    name: "Status",
+    track: "minmax(6.25rem, 0.7fr)",
+    isPlainOnCard: true,
+    cell: (robot) => <Presence robot={robot} />,
+    sortBy: (robot) => presenceOf(robot),
   },
+  textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
   {
     id: "type",
     name: "Type",
@@ -88,14 +101,7 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     isWideOnCard: true,
     isPlainOnCard: true,
   },
-  {
-    id: "region",
-    name: "Region",
-    track: "minmax(6rem, 0.8fr)",
-    from: "medium",
-    cell: ({ region }) => region,
-    sortBy: ({ region }) => region,
-  },
+  textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "medium" }, ({ region }) => region),
   {
     id: "labels",
     name: "Labels",
@@ -106,45 +112,36 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
   {
     id: "digest",
     name: "Digest",
-    track: "9.5rem",
+    track: "8.75rem",
     from: "medium",
     cell: ({ configurationDigest }) => (
       <PendingValue value={configurationDigest}>{(digest) => <DigestChip digest={digest} isInList />}</PendingValue>
     ),
     sortBy: ({ configurationDigest }) => configurationDigest ?? null,
   },
-  {
-    id: "changed",
-    name: "Changed",
-    track: "7rem",
-    cell: ({ changedAt }) => <PendingValue value={changedAt}>{(at) => <RelativeTime at={at} />}</PendingValue>,
-    sortBy: ({ changedAt }) => (typeof changedAt === "string" ? Date.parse(changedAt) : null),
-    first: "down",
-  },
-  {
-    id: "created",
-    name: "First registered",
-    track: "8rem",
-    from: "wide",
-    cell: ({ created_at: createdAt }) => <RelativeTime at={createdAt} />,
-    sortBy: ({ created_at: createdAt }) => Date.parse(createdAt),
-    first: "down",
-  },
-  {
-    id: "id",
-    name: "Id",
-    track: "17rem",
-    from: "wall",
-    cell: ({ id }) => <span class="mono over">{id}</span>,
-  },
+  timeColumn(
+    {
+      id: "changed",
+      name: "Changed",
+      track: "7rem",
+      cell: ({ changedAt }) => <PendingValue value={changedAt}>{(at) => <RelativeTime at={at} />}</PendingValue>,
+    },
+    ({ changedAt }) => changedAt,
+  ),
+  timeColumn(
+    { id: "created", name: "First registered", track: "8rem", from: "wide" },
+    ({ created_at: createdAt }) => createdAt,
+  ),
+  { id: "id", name: "Id", track: "17rem", from: "wall", cell: ({ id }) => <span class="mono over">{id}</span> },
 ];
 
 function NoRobots() {
   return (
-    <EmptyState title="No robot is registered yet">
+    <>
       <p>
-        A robot registers itself: install <code>robot-policy-agent</code> on its computer, give it the address of this
-        service and a key, and run <code>robot-policy-agent --setup</code>.
+        A robot registers itself: install <code>robot-policy-agent</code> on its computer and run{" "}
+        <code>sudo robot-policy-agent init</code>, which asks for the address of this service and how the robot signs
+        in: with a code that you approve under <a href="/enrolments">Enrolments</a>, or with a key.
       </p>
       <p>
         The address is <code>{location.origin}</code>.
@@ -155,7 +152,7 @@ function NoRobots() {
           </>
         ) : null}
       </p>
-    </EmptyState>
+    </>
   );
 }
 

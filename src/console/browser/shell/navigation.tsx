@@ -1,17 +1,28 @@
 import { useState } from "preact/hooks";
 
+import { SECTIONS } from "../../sections.ts";
 import type { Liveness } from "../data/liveness.ts";
 import { liveness } from "../data/liveness.ts";
 import { session, sessionView, signOut } from "../data/session.ts";
 import { Dialog } from "../parts/form/dialog.tsx";
 import type { IconName } from "../parts/icon.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { capitalized } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { useLocation } from "../router.ts";
 import { useStore } from "../store.ts";
-import type { NavigationEntry } from "./pages.tsx";
-import { NAVIGATION } from "./pages.tsx";
 import { theme, toggleTheme } from "./theme.ts";
+
+interface NavigationEntry {
+  readonly path: string;
+  readonly word: string;
+  readonly icon: IconName;
+}
+
+const NAVIGATION: readonly NavigationEntry[] = [
+  { path: "/", word: "Overview", icon: "overview" },
+  ...SECTIONS.map((section) => ({ path: `/${section}`, word: capitalized(section), icon: section })),
+];
 
 /** Tabs on a phone; the last one opens the rest. */
 const TABS = 4;
@@ -23,11 +34,7 @@ export function Side() {
       <Brand />
       <nav aria-label="Console">
         <ul>
-          {NAVIGATION.map((entry) => (
-            <li key={entry.path}>
-              <Entry entry={entry} className="side-link" />
-            </li>
-          ))}
+          <Entries entries={NAVIGATION} className="side-link" />
         </ul>
       </nav>
       <div class="side-foot">
@@ -61,34 +68,24 @@ export function Tabs() {
   return (
     <nav class="tabs" aria-label="Console">
       <ul>
-        {NAVIGATION.slice(0, TABS).map((entry) => (
-          <li key={entry.path}>
-            <Entry entry={entry} className="tab" />
-          </li>
-        ))}
-        {rest.length === 0 ? null : (
-          <li>
-            <button
-              type="button"
-              class="tab"
-              aria-haspopup="dialog"
-              aria-current={isInRest ? "true" : undefined}
-              onClick={() => setOpen(true)}
-            >
-              <Icon name="more" />
-              More
-            </button>
-          </li>
-        )}
+        <Entries entries={NAVIGATION.slice(0, TABS)} className="tab" />
+        <li>
+          <button
+            type="button"
+            class="tab"
+            aria-haspopup="dialog"
+            aria-current={isInRest ? "true" : undefined}
+            onClick={() => setOpen(true)}
+          >
+            <Icon name="more" />
+            More
+          </button>
+        </li>
       </ul>
       {isOpen ? (
         <Dialog title="More pages" close={() => setOpen(false)}>
           <ul class="more-list" onClick={() => setOpen(false)}>
-            {rest.map((entry) => (
-              <li key={entry.path}>
-                <Entry entry={entry} className="side-link" />
-              </li>
-            ))}
+            <Entries entries={rest} className="side-link" />
           </ul>
         </Dialog>
       ) : null}
@@ -96,13 +93,24 @@ export function Tabs() {
   );
 }
 
-function Entry({ entry, className }: { readonly entry: NavigationEntry; readonly className: string }) {
+interface EntriesProps {
+  readonly entries: readonly NavigationEntry[];
+  readonly className: string;
+}
+
+function Entries({ entries, className }: EntriesProps) {
   const { path } = useLocation();
   return (
-    <a class={className} href={entry.path} aria-current={isCurrent(entry, path) ? "page" : undefined}>
-      <Icon name={entry.icon} />
-      {entry.word}
-    </a>
+    <>
+      {entries.map((entry) => (
+        <li key={entry.path}>
+          <a class={className} href={entry.path} aria-current={isCurrent(entry, path) ? "page" : undefined}>
+            <Icon name={entry.icon} />
+            {entry.word}
+          </a>
+        </li>
+      ))}
+    </>
   );
 }
 
@@ -121,26 +129,20 @@ function Brand() {
   );
 }
 
-const LIVE_WORDS: Readonly<Record<Liveness, string>> = {
-  connecting: "Connecting…",
-  live: "Live",
-  waiting: "Reconnecting…",
-  offline: "Offline",
-};
-
-const LIVE_ICONS: Readonly<Record<Liveness, IconName>> = {
-  connecting: "ring",
-  live: "dot",
-  waiting: "degraded",
-  offline: "degraded",
+const LIVE_STATES: Readonly<Record<Liveness, readonly [word: string, icon: IconName]>> = {
+  connecting: ["Connecting…", "ring"],
+  live: ["Live", "dot"],
+  waiting: ["Reconnecting…", "degraded"],
+  offline: ["Offline", "degraded"],
 };
 
 function LiveStatus() {
   const state = useStore(liveness);
+  const [word, icon] = LIVE_STATES[state];
   return (
     <span class="live-status" data-state={state} role="status">
-      <Icon name={LIVE_ICONS[state]} />
-      {LIVE_WORDS[state]}
+      <Icon name={icon} />
+      {word}
     </span>
   );
 }

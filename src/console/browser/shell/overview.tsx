@@ -1,23 +1,20 @@
-import { useMemo } from "preact/hooks";
-
 import type { EndpointView } from "../../../api/endpoints.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
+import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/use-settled.ts";
+import { useEnrolments } from "../enrolments/data.ts";
 import { useFleets } from "../fleets/data.ts";
 import { FleetSummary } from "../fleets/needs.tsx";
-import { Bars } from "../parts/bars.tsx";
-import { DigestChip } from "../parts/digest-chip.tsx";
+import { useEndpoints } from "../models/data.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
-import { ProblemNotice } from "../parts/notice.tsx";
+import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
-import type { RegisteredRobot } from "../robots/data.ts";
-import { robotPath, useRobots } from "../robots/data.ts";
+import { presenceOf, useRobots } from "../robots/data.ts";
+import { Changes, Contested, Offline, RobotCounts } from "./overview-robots.tsx";
 
 /** Lines of each list; the pages have the rest. */
 const LINES = { wall: 16, wide: 8, medium: 8, narrow: 6, phone: 5 } as const;
@@ -27,10 +24,11 @@ export function Overview() {
   const lines = LINES[useWidth()];
   const { fleets, needs, rows } = useFleets();
   const robots = useRobots();
-  const endpoints = useData<{ readonly items: readonly EndpointView[] }>("/v1/endpoints", ["models", "fleets"]);
+  const endpoints = useEndpoints();
   const isDown = [fleets, robots, endpoints].every(({ state }) => state === "failed");
   const isSettled = useSettled([fleets, needs, robots, endpoints]);
   const contested = robots.state === "ready" ? robots.value.filter((robot) => robot.contestedSince !== null) : [];
+  const offline = robots.state === "ready" ? robots.value.filter((robot) => presenceOf(robot) === "offline") : [];
   if (!isSettled) {
     return (
       <Page title="Overview">
@@ -44,7 +42,8 @@ export function Overview() {
         <ProblemNotice problem={fleets.problem} what="the overview" retry={fleets.retry} />
       ) : (
         <>
-          <div class="overview">
+          {mayDo("robots:write") ? <WaitingRobots /> : null}
+          <div class="sections overview">
             <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
               <Loaded data={fleets} what="the fleets" lines={lines * 2}>
                 {() => <FleetSummary rows={rows} lines={lines} />}
@@ -64,6 +63,11 @@ export function Overview() {
                   <Contested robots={contested} lines={lines} />
                 </Section>
               )}
+              {offline.length === 0 ? null : (
+                <Section title="Robots that are offline" note={<a href="/robots?status=offline">All</a>}>
+                  <Offline robots={offline} lines={lines} />
+                </Section>
+              )}
               <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
                 <Loaded data={robots} what="the robots" lines={lines}>
                   {(list) => <Changes robots={list} lines={lines} />}
@@ -78,22 +82,20 @@ export function Overview() {
   );
 }
 
-function RobotCounts({ robots }: { readonly robots: Data<readonly RegisteredRobot[]> }) {
+/** Says how many robot computers wait for approval, to those who may approve them. */
+function WaitingRobots() {
+  const enrolments = useEnrolments();
+  if (enrolments.state !== "ready" || enrolments.value.items.length === 0) return null;
+  const { length } = enrolments.value.items;
   return (
-    <div class="columns below">
-      <Section title="Robots by site" note={<a href="/robots">All robots</a>}>
-        <Loaded data={robots} what="the robots" lines={6}>
-          {(list) => <RobotBars robots={list} parameter="site" valueOf={({ site }) => site} />}
-        </Loaded>
-      </Section>
-      <Section title="Robots by type">
-        <Loaded data={robots} what="the robots" lines={6}>
-          {(list) => (
-            <RobotBars robots={list} parameter="type" valueOf={({ robot_type_id: robotTypeId }) => robotTypeId} />
-          )}
-        </Loaded>
-      </Section>
-    </div>
+    <Notice
+      tone="preparing"
+      title={`${counted(length, "robot computer")} ${length === 1 ? "waits" : "wait"} for approval.`}
+    >
+      <p>
+        <a href="/enrolments">Enrolments</a>
+      </p>
+    </Notice>
   );
 }
 
@@ -128,76 +130,5 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
         <p class="table-more">and {counted(failing.length - lines, "more endpoint")}</p>
       )}
     </>
-  );
-}
-
-interface RobotBarsProps {
-  readonly robots: readonly RegisteredRobot[];
-  /** Name of the filter on the page of robots. */
-  readonly parameter: string;
-  valueOf(robot: RegisteredRobot): string | null;
-}
-
-function RobotBars({ robots, parameter, valueOf }: RobotBarsProps) {
-  const bars = useMemo(() => {
-    const counts = new Map<string | null, number>();
-    for (const robot of robots) counts.set(valueOf(robot), (counts.get(valueOf(robot)) ?? 0) + 1);
-    return [...counts].map(([value, count]) => ({
-      word: value ?? "none",
-      count,
-      href: value === null ? null : `/robots?${new URLSearchParams({ [parameter]: value }).toString()}`,
-    }));
-  }, [robots]);
-  if (bars.length === 0) return <p class="muted">No robot is registered yet.</p>;
-  return <Bars bars={bars} />;
-}
-
-/** Robots whose name several computers register in turn, each replacing the other's registration. */
-function Contested({ robots, lines }: ChangesProps) {
-  return (
-    <ul class="changes">
-      {robots.slice(0, lines).map(({ id, name, contestedSince }) => (
-        <li key={id}>
-          <span class="failing" data-tone="degraded">
-            <Icon name="degraded" />
-            <a class="row-link cut" href={robotPath(name, id)}>
-              {name}
-            </a>
-          </span>
-          <RelativeTime at={contestedSince} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-interface ChangesProps {
-  readonly robots: readonly RegisteredRobot[];
-  readonly lines: number;
-}
-
-function Changes({ robots, lines }: ChangesProps) {
-  const changed = robots.flatMap(({ id, name, changedAt, configurationDigest }) =>
-    typeof changedAt === "string" && typeof configurationDigest === "string"
-      ? [{ id, name, changedAt, configurationDigest }]
-      : [],
-  );
-  changed.sort((left, right) => Date.parse(right.changedAt) - Date.parse(left.changedAt));
-  if (changed.length === 0 && robots.some(({ changedAt }) => changedAt === undefined)) {
-    return <Skeleton lines={lines} what="the registrations" />;
-  }
-  if (changed.length === 0) return <p class="muted">No registration has changed yet.</p>;
-  return (
-    <ul class="changes">
-      {changed.slice(0, lines).map(({ id, name, changedAt, configurationDigest }) => (
-        <li key={id}>
-          <a class="row-link cut" href={robotPath(name, id)}>
-            {name}
-          </a>
-          <DigestChip digest={configurationDigest} isInList />
-          <RelativeTime at={changedAt} />
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -102,7 +102,7 @@ function Bar({ bucket: { label, seconds, parts }, index, count, y, foot }: BarPr
           <rect
             key={part.tone}
             class="usage-part"
-            data-series={part.tone}
+            fill={`var(--series-${part.tone})`}
             x={x}
             width={width}
             y={y(below)}

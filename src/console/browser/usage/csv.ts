@@ -19,7 +19,6 @@ export function usageCsv({ days, by, hasNames }: Usage): string {
   return `\uFEFF${[head, ...lines].map((cells) => `${csvLine(cells)}\r\n`).join("")}`;
 }
 
-/** Downloads a text as a file. */
 export function download(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
   const link = document.createElement("a");

@@ -1,21 +1,18 @@
-import { useEffect, useState } from "preact/hooks";
-
 import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
-import type { Outcome, Problem } from "../data/request.ts";
+import type { Outcome } from "../data/request.ts";
 import { request } from "../data/request.ts";
 import { serviceNow } from "../data/service-clock.ts";
-import { sessionEnded } from "../data/session.ts";
+import type { Answer } from "../data/use-answer.ts";
+import { useAnswer } from "../data/use-answer.ts";
 import type { UsageRange } from "./range.ts";
 import { DAY_MS, dayOf, daysOf, lengthOf } from "./range.ts";
 
 /** What usage is grouped by, besides the day. */
 export type UsageBy = "robot" | "model";
 
-/** The usage of one robot or model. */
 export interface UsageSeries {
   readonly name: string;
   readonly seconds: number;
-  /** Days with usage. */
   readonly days: number;
 }
 
@@ -38,58 +35,19 @@ export interface Usage {
   readonly askedAtMs: number;
 }
 
-export type UsageAnswer =
-  | { readonly state: "loading" }
-  | { readonly state: "failed"; readonly problem: Problem }
-  | { readonly state: "ready"; readonly value: Usage; readonly isAsking: boolean; readonly problem: Problem | null };
-
 /** USAGE_SUMS_MAXIMUM of src/api/usage.ts. */
 const SUMS_MAXIMUM = 10_000;
 /** Most requests for days by name; beyond that, days are not broken down. */
 const ANSWERS_MAXIMUM = 40;
 
 /**
- * The usage of a range. It is requested once, and again when `attempt` changes, but not on events: the service reads its whole ledger
- * for it.
+ * The usage of a range. It is not requested again on events: the service reads its whole ledger for it.
  *
  * @param range null sends no request.
  */
-export function useUsage(range: UsageRange | null, by: UsageBy, attempt: number): UsageAnswer {
-  const [answer, setAnswer] = useState<UsageAnswer>({ state: "loading" });
-  const key = range === null ? null : `${range.firstMs} ${range.lastMs} ${lengthOf(range)} ${by}`;
-  const [answeredKey, setAnsweredKey] = useState<string | null>(null);
-  useEffect(() => {
-    if (range === null) return undefined;
-    const controller = new AbortController();
-    setAnswer((before) => (before.state === "ready" ? { ...before, isAsking: true } : { state: "loading" }));
-    const ask = async () => {
-      const outcome = await askUsage(range, by, controller.signal);
-      if (outcome.state === "aborted") return;
-      if (outcome.state === "failed" && outcome.problem.kind === "unauthorized") sessionEnded();
-      setAnsweredKey(key);
-      setAnswer((before) => next(before, outcome, key === answeredKey));
-    };
-    void ask();
-    return () => controller.abort();
-  }, [key, attempt]);
-  return answer.state !== "loading" && answeredKey !== key ? stale(answer) : answer;
-}
-
-/** Shows the previous range until the new one is loaded, so that the layout does not jump. Its failure is not carried over. */
-function stale(answer: Exclude<UsageAnswer, { readonly state: "loading" }>): UsageAnswer {
-  return answer.state === "ready" ? { ...answer, isAsking: true } : { state: "loading" };
-}
-
-function next(
-  before: UsageAnswer,
-  outcome: Exclude<Outcome<Usage>, { readonly state: "aborted" }>,
-  isSameRange: boolean,
-): UsageAnswer {
-  if (outcome.state === "answered") return { state: "ready", value: outcome.value, isAsking: false, problem: null };
-  const { problem } = outcome;
-  return before.state === "ready" && isSameRange
-    ? { ...before, isAsking: false, problem }
-    : { state: "failed", problem };
+export function useUsage(range: UsageRange | null, by: UsageBy): Answer<Usage> {
+  const days = range === null ? [] : [range.firstMs, range.lastMs, lengthOf(range)];
+  return useAnswer([...days, by].join(" "), range === null ? null : (signal) => askUsage(range, by, signal));
 }
 
 /** Requests the sums by name first: their number decides how many requests the days by name take. */

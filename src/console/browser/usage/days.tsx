@@ -1,3 +1,6 @@
+import { None } from "../parts/none.tsx";
+import { SmallTable } from "../parts/table/small-table.tsx";
+import { compareTexts } from "../parts/text.ts";
 import { SERIES_SHOWN } from "./chart.tsx";
 import type { Usage } from "./data.ts";
 import { hours } from "./hours.ts";
@@ -6,55 +9,27 @@ import { hours } from "./hours.ts";
 export function UsageDays({ usage: { days, series, hasNames } }: { readonly usage: Usage }) {
   const shown = hasNames ? series.slice(0, SERIES_SHOWN) : [];
   const hasOthers = hasNames && series.length > shown.length;
+  const newestFirst = [...days].sort((left, right) => compareTexts(right.day, left.day));
+  const heads = ["Day", "All", ...shown.map(({ name }) => name), ...(hasOthers ? ["Others"] : [])];
   return (
     <details>
       <summary>The days as a table</summary>
-      <div class="scroll-x usage-days" tabIndex={0} role="group" aria-label="Hours by day">
-        <table class="plain-table">
-          <caption class="visually-hidden">Hours by day</caption>
-          <thead>
-            <tr>
-              <th scope="col">Day</th>
-              <th scope="col" data-align="end">
-                All
-              </th>
-              {shown.map(({ name }) => (
-                <th key={name} scope="col" data-align="end">
-                  {name}
-                </th>
+      <SmallTable label="Hours by day" className="usage-days" heads={heads} numbersFrom={1}>
+        {newestFirst.map(({ day, seconds, byName }) => {
+          const parts = shown.map(({ name }) => byName.get(name) ?? 0);
+          const others = hasOthers ? [parts.reduce((rest, part) => rest - part, seconds)] : [];
+          return (
+            <tr key={day}>
+              <th scope="row">{day}</th>
+              {[seconds, ...parts, ...others].map((part, index) => (
+                <td key={index} data-align="end">
+                  {part === 0 ? <None /> : hours(part)}
+                </td>
               ))}
-              {hasOthers ? (
-                <th scope="col" data-align="end">
-                  Others
-                </th>
-              ) : null}
             </tr>
-          </thead>
-          <tbody>
-            {newestFirst(days).map(({ day, seconds, byName }) => {
-              const parts = shown.map(({ name }) => byName.get(name) ?? 0);
-              return (
-                <tr key={day}>
-                  <th scope="row">{day}</th>
-                  <Hours seconds={seconds} />
-                  {parts.map((part, index) => (
-                    <Hours key={shown[index]?.name} seconds={part} />
-                  ))}
-                  {hasOthers ? <Hours seconds={parts.reduce((rest, part) => rest - part, seconds)} /> : null}
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+          );
+        })}
+      </SmallTable>
     </details>
   );
-}
-
-function newestFirst(days: Usage["days"]): Usage["days"] {
-  return [...days].sort((left, right) => (left.day < right.day ? 1 : -1));
-}
-
-function Hours({ seconds }: { readonly seconds: number }) {
-  return <td data-align="end">{seconds === 0 ? <span class="muted">–</span> : hours(seconds)}</td>;
 }

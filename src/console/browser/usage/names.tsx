@@ -1,7 +1,8 @@
 import { useMemo } from "preact/hooks";
 
 import { modelPath } from "../models/data.ts";
-import type { Column } from "../parts/table/column.ts";
+import type { Column } from "../parts/table/columns.tsx";
+import { countColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { FilteredTable } from "../parts/table/filtered-table.tsx";
 import { number } from "../parts/text.ts";
@@ -63,24 +64,16 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
       ),
       sortBy: ({ name }) => name,
     },
-    {
-      id: "hours",
-      name: "Hours",
-      track: "7rem",
-      align: "end",
-      cell: ({ seconds }) => hours(seconds),
-      sortBy: ({ seconds }) => seconds,
-      first: "down",
-    },
-    {
-      id: "share",
-      name: "Share",
-      track: "5rem",
-      align: "end",
-      cell: ({ share }) => `${number(Math.round(share * 1000) / 10)} %`,
-      sortBy: ({ share }) => share,
-      first: "down",
-    },
+    countColumn({ id: "hours", name: "Hours", track: "7rem", cell: (row) => hours(row.seconds) }, (row) => row.seconds),
+    countColumn(
+      {
+        id: "share",
+        name: "Share",
+        track: "5rem",
+        cell: ({ share }) => `${number(Math.round(share * 1000) / 10)} %`,
+      },
+      ({ share }) => share,
+    ),
     ...(hasNames ? [DAYS_COLUMN] : []),
     {
       id: "bar",
@@ -92,21 +85,15 @@ function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>
   ];
 }
 
-const DAYS_COLUMN: Column<NameRow> = {
-  id: "days",
-  name: "Days",
-  track: "4.5rem",
-  align: "end",
-  from: "narrow",
-  cell: ({ days }) => number(days),
-  sortBy: ({ days }) => days,
-  first: "down",
-};
+const DAYS_COLUMN = countColumn<NameRow>(
+  { id: "days", name: "Days", track: "4.5rem", from: "narrow" },
+  ({ days }) => days,
+);
 
 function Swatch({ tone }: { readonly tone: number }) {
   return (
     <svg class="usage-swatch" viewBox="0 0 10 10" aria-hidden="true">
-      <rect class="usage-part" data-series={tone} width="10" height="10" />
+      <rect fill={`var(--series-${tone})`} width="10" height="10" />
     </svg>
   );
 }

@@ -1,5 +1,5 @@
 import { serviceNow } from "../data/service-clock.ts";
-import { Field, SelectField } from "../parts/form/fields.tsx";
+import { SelectField, TextField } from "../parts/form/fields.tsx";
 import { setQuery, useLocation } from "../router.ts";
 import type { UsageBy } from "./data.ts";
 import { DAY_MS, DAYS_STANDARD, dayOf, parseDay, readRange } from "./range.ts";
@@ -44,18 +44,12 @@ export function UsagePicker({ by }: { readonly by: UsageBy }) {
 function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
   const value = useLocation().query.get(parameter);
   return (
-    <Field
+    <TextField
       label={label}
-      control={(wiring) => (
-        <input
-          {...wiring}
-          type="date"
-          class="input"
-          // Browsers log a warning for an invalid date.
-          value={parseDay(value) === null ? "" : (value ?? "")}
-          onChange={({ currentTarget }) => setParameter(parameter, currentTarget.value)}
-        />
-      )}
+      type="date"
+      // Browsers log a warning for an invalid date.
+      value={parseDay(value) === null ? "" : (value ?? "")}
+      change={(day) => setParameter(parameter, day)}
     />
   );
 }

@@ -37,7 +37,6 @@ export function readRange(query: URLSearchParams, nowMs: number): ReadRange {
   return { state: "read", range };
 }
 
-/** The number of days that it overlaps. */
 export function daysOf({ firstMs, lastMs }: UsageRange): number {
   return (lastMs - firstMs) / DAY_MS + 1;
 }
@@ -47,7 +46,6 @@ export function lengthOf({ sinceMs, untilMs }: Pick<UsageRange, "sinceMs" | "unt
   return (untilMs - sinceMs) / DAY_MS;
 }
 
-/** `2026-11-21` */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, "YYYY-MM-DD".length);
 }

@@ -1,13 +1,9 @@
-import { useState } from "preact/hooks";
-
 import { serviceNow } from "../data/service-clock.ts";
-import { useRetry } from "../data/use-retry.ts";
 import { FieldError } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
 import { EmptyState } from "../parts/table/empty-state.tsx";
 import { counted } from "../parts/text.ts";
 import { useLocation } from "../router.ts";
@@ -25,19 +21,15 @@ import { dayOf, lengthOf, readRange } from "./range.ts";
 export function Usage() {
   const { query } = useLocation();
   const by = query.get("by") === "model" ? "model" : "robot";
-  // Of the moment it was asked for: a page that stays open does not begin anew by itself.
-  const [askedMs, setAskedMs] = useState(serviceNow());
-  const read = readRange(query, askedMs);
-  const usage = useUsage(read.state === "read" ? read.range : null, by, askedMs);
+  const read = readRange(query, serviceNow());
+  const usage = useUsage(read.state === "read" ? read.range : null, by);
   const value = usage.state === "ready" ? usage.value : null;
-  const askAgain = () => setAskedMs(serviceNow());
-  useRetry(usage.state === "loading" ? null : usage.problem, askAgain);
   return (
     <Page
       title="Usage"
       actions={
         <>
-          <button type="button" class="button" onClick={askAgain}>
+          <button type="button" class="button" onClick={usage.retry}>
             Ask again
           </button>
           <button
@@ -55,17 +47,14 @@ export function Usage() {
       <UsagePicker by={by} />
       {read.state === "refused" ? (
         <FieldError text={read.problem} />
-      ) : usage.state === "failed" ? (
-        <ProblemNotice problem={usage.problem} what="the usage" retry={askAgain} />
-      ) : usage.state === "loading" ? (
-        <UsageSkeleton />
       ) : (
-        <>
-          {usage.problem === null ? null : <StaleNotice problem={usage.problem} what="the usage" />}
-          <div class="sections usage" aria-busy={usage.isAsking}>
-            <UsageOf usage={usage.value} />
-          </div>
-        </>
+        <Loaded data={usage} what="the usage" lines={12}>
+          {(known) => (
+            <div class="sections usage" aria-busy={usage.isAsking}>
+              <UsageOf usage={known} />
+            </div>
+          )}
+        </Loaded>
       )}
     </Page>
   );
@@ -111,16 +100,6 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
         <UsageNames usage={usage} />
       </Section>
     </>
-  );
-}
-
-function UsageSkeleton() {
-  return (
-    <div class="sections usage">
-      <Section title="By day">
-        <Skeleton lines={11} what="the usage" />
-      </Section>
-    </div>
   );
 }
 

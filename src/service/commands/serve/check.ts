@@ -1,5 +1,6 @@
 import { systemClock } from "../../../platform/clock.ts";
 import { systemFiles } from "../../../platform/files/files.ts";
+import type { FileStat } from "../../../platform/files/files.ts";
 import { EXIT } from "../../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../../platform/terminal.ts";
 import { formatListenAddress } from "../../kernel/connections/listen-address.ts";
@@ -13,15 +14,15 @@ import { tryListen } from "./try-listen.ts";
 import { beyondReachOfUnit, UNIT_CONFIGURATION } from "./unit-reach.ts";
 
 /**
- * `serve --check`: whether the files are good and the address can be listened on, with the exit code `serve` would have. What only a
- * start can tell is named, not tried: the store is not touched.
+ * `serve --check`: checks the files and the address to listen on, with the exit code of `serve`. Lists what only a start can check: the
+ * store is not opened.
  */
 export async function check(
   flags: ServeFlags,
   service: ServiceConfiguration,
-  { terminal, user_id: userId }: { readonly terminal: Terminal; readonly user_id: number },
+  { terminal, userId }: { readonly terminal: Terminal; readonly userId: number },
 ): Promise<ExitCode> {
-  const { listen, tls, models_file: modelsFile, bootstrap_key_file: bootstrapKeyFile, store } = service;
+  const { listen, tls, modelsFile, bootstrapKeyFile, store } = service;
   const checked = flags.config === undefined ? ["flags"] : ["configuration"];
   let exitCode: ExitCode = EXIT.ok;
   if (tls !== undefined && tls !== null) {
@@ -62,11 +63,11 @@ export async function check(
   return EXIT.ok;
 }
 
-/** The unit's user is there only while the service runs: before, nobody can ask in its name. */
+/** The unit's user exists only while the service runs, so its access cannot be checked before. */
 const NOT_AS_ROOT =
-  "not checked as root, who reads everything: whether the unit's own user can read these files; it checks that at each start";
+  "not checked as root, which can read every file: whether the unit's own user can read these files; the service checks that at each start";
 
-/** The file with the address, and so the password, of the database; null where none was read. */
+/** The file with the URL, and so the password, of the database; null if none was read. */
 async function urlFileOf({ config, data, database }: ServeFlags): Promise<string | null> {
   if (data !== undefined || database !== undefined) return null;
   const reading = await readConfigurationFile(config, systemFiles);
@@ -76,26 +77,26 @@ async function urlFileOf({ config, data, database }: ServeFlags): Promise<string
 
 const READABLE_BY_ALL = 0o004;
 
-/** A group may be let in on purpose, as to renewed certificates; everyone never is. */
+/** Access for a group may be intended, for renewed certificates for example; access for everyone is not. */
 async function warnOfReadableSecrets(paths: readonly (string | null | undefined)[], terminal: Terminal): Promise<void> {
   for (const path of paths) {
     if (path === null || path === undefined) continue;
-    const stat = await systemFiles.stat(path).catch(() => null);
+    const stat = await statOrNull(path);
     if (stat === null || (stat.mode & READABLE_BY_ALL) === 0) continue;
-    warn(`every user of this computer can read ${path}; mend it: chmod o= ${path}`, terminal);
+    warn(`every user of this computer can read ${path}; correct it: chmod o= ${path}`, terminal);
   }
 }
 
 async function warnOfUnit(service: ServiceConfiguration, terminal: Terminal): Promise<void> {
-  const { bootstrap_key_file: bootstrapKeyFile } = service;
-  // A key that is there is read, not written.
-  const hasKey = typeof bootstrapKeyFile === "string" && (await isThere(bootstrapKeyFile));
-  const written = hasKey ? { ...service, bootstrap_key_file: null } : service;
+  const { bootstrapKeyFile } = service;
+  // An existing key is read, not written.
+  const hasKey = typeof bootstrapKeyFile === "string" && (await statOrNull(bootstrapKeyFile)) !== null;
+  const written = hasKey ? { ...service, bootstrapKeyFile: null } : service;
   for (const text of beyondReachOfUnit(written)) warn(text, terminal);
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return (await systemFiles.stat(path).catch(() => null)) !== null;
+function statOrNull(path: string): Promise<FileStat | null> {
+  return systemFiles.stat(path).catch(() => null);
 }
 
 function warn(text: string, terminal: Terminal): void {

@@ -16,7 +16,7 @@ export type FileReading =
 
 const NO_FILE: FileReading = { state: "read", configuration: DEFAULTS, warnings: null };
 
-/** Reads the configuration file that `--config` names; without it everything has its default. */
+/** Reads the configuration file of `--config`; without that flag, all defaults. */
 export async function readConfigurationFile(path: string | undefined, files: Files): Promise<FileReading> {
   if (path === undefined) return NO_FILE;
   const bytes = await readEditedFile(files, path, RULES);

@@ -1,6 +1,5 @@
 import { systemClock } from "../../../platform/clock.ts";
 import { systemFiles } from "../../../platform/files/files.ts";
-import type { LogStream } from "../../../platform/log/log-output.ts";
 import { openLogOutput } from "../../../platform/log/log-output.ts";
 import type { Log } from "../../../platform/log/log.ts";
 import { systemRandom } from "../../../platform/random.ts";
@@ -17,45 +16,30 @@ import type { StoreLocation } from "../../kernel/store/store.ts";
 import { readCatalogFile } from "../../models/catalog-file.ts";
 import { createService } from "../../service.ts";
 import type { Service, ServiceConfiguration } from "../../service.ts";
+import type { CommandContext } from "../command-context.ts";
 import { check } from "./check.ts";
 import { readServeConfiguration } from "./configuration.ts";
 import type { ServeConfiguration, ServeFlags } from "./configuration.ts";
 
-/** A long query in one leaves the other to everybody else. */
+/** With two, a long query does not delay other queries. */
 const READER_THREADS = 2;
 
 export interface ServeOptions extends ServeFlags {
-  /** Read everything, say what is wrong with it, and end. */
+  /** Read the files, report problems, and exit. */
   readonly check?: boolean;
 }
 
-/** What every command is given: who it speaks to, when it is to stop, and what it may take from its process. */
-export interface CommandContext {
-  readonly terminal: Terminal;
-  /** For the log; everything else goes to the terminal. */
-  readonly stderr: LogStream;
-  readonly signal: AbortSignal;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly process_id: number;
-  readonly user_id: number;
-  /** Calls back at each SIGHUP. */
-  onHangup(callback: () => void): void;
-}
-
 /**
- * Runs the service until it is told to stop. Prints `{"event":"listening","url":…}` on one line of stdout once it accepts
- * requests; everything else it has to say is in the log on stderr. SIGHUP has it read the TLS files and the models again.
+ * Runs the service until it is stopped. Prints `{"event":"listening","url":…}` on one line of stdout once it accepts requests; logs to
+ * stderr. On SIGHUP it reads the TLS files and the models again.
  */
 export async function serve(options: ServeOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal } = context;
   const reading = await readServeConfiguration(options, systemFiles);
   switch (reading.state) {
-    case "usage":
+    case "refused":
       terminal.problem(reading.problem);
-      return EXIT.usage;
-    case "failed":
-      terminal.problem(reading.problem);
-      return EXIT.failed;
+      return reading.exitCode;
     case "invalid":
       showFindings(reading.file, terminal);
       return EXIT.invalid;
@@ -78,7 +62,7 @@ async function run(
   await using service = createService({ ...configuration, store: withThreads(configuration.store) }, machine);
   const started = await service.start();
   if (started.state === "failed") {
-    const { problem, findings, is_invalid: isInvalid } = started;
+    const { problem, findings, isInvalid } = started;
     if (findings !== undefined) await showFindingsOf(problem.where ?? "", findings, terminal);
     terminal.problem(problem);
     return isInvalid === true ? EXIT.invalid : EXIT.failed;
@@ -89,19 +73,19 @@ async function run(
   terminal.print(JSON.stringify({ event: "listening", url }));
   await untilStopped(service, log, url, context);
   log.info("stopping");
-  // Here rather than at the end of the block, so that the last line is the last.
+  // Not at the end of the block, so that "stopped" is the last line of the log.
   await service[Symbol.asyncDispose]();
   log.info("stopped");
   return EXIT.ok;
 }
 
-/** So that neither a long query nor a lock nor a slow disk keeps other requests waiting. */
+/** With threads, a long query, a lock or a slow disk does not delay other requests. */
 function withThreads(store: StoreLocation): StoreLocation {
   return store.kind === "sqlite" ? { ...store, readerThreads: READER_THREADS } : store;
 }
 
 async function untilStopped(service: Service, log: Log, url: string, context: CommandContext): Promise<void> {
-  const { environment, process_id: processId, signal } = context;
+  const { environment, processId, signal } = context;
   const notify = createNotify(environment, processId);
   notify.ready(`Listening on ${url}`);
   context.onHangup(() => {

@@ -7,19 +7,19 @@ import type { Problem } from "../../../platform/terminal.ts";
 import type { ListenAddress } from "../../kernel/connections/listen-address.ts";
 import { listenProblem } from "../../start-problem.ts";
 
-/** What the system says of listening on an address. A program that listens there now may be the service itself. */
+/** Whether this process can listen on an address. `taken`: a program listens there, perhaps the service itself. */
 export type ListenTrial =
   | { readonly state: "free" }
   | { readonly state: "taken" }
   | { readonly state: "refused"; readonly problem: Problem };
 
-/** Listens on the address for a moment, as this user, and serves nothing. */
+/** Listens on the address for a moment, and closes every connection. */
 export async function tryListen(listen: ListenAddress): Promise<ListenTrial> {
   const server = createServer((socket) => socket.destroy());
   try {
     server.listen({ ...listen, exclusive: true });
     await once(server, "listening");
-    // The web framework asks for them there.
+    // Fastify calls it for this address; it may fail in a sandbox.
     if (listen.host === "0.0.0.0") networkInterfaces();
     return { state: "free" };
   } catch (error) {

@@ -2,20 +2,20 @@ import { resolve } from "node:path";
 
 import type { ServiceConfiguration } from "../../service.ts";
 
-/** The configuration that systemd/robot-policy-service.service starts with. */
+/** The configuration file of systemd/robot-policy-service.service. */
 export const UNIT_CONFIGURATION = "/etc/robot-policy-service/config.yaml";
 const WRITABLE = "/var/lib/robot-policy-service";
 /** ProtectHome= and PrivateTmp= of the unit. */
 const HIDDEN = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
-/** What the unit as shipped would not reach, a sentence each: as root every path is fine. */
+/** A sentence for each path that the service of the shipped unit could not access. Root, who runs the check, can access every path. */
 export function beyondReachOfUnit({
   store,
-  bootstrap_key_file: bootstrapKeyFile,
+  bootstrapKeyFile,
   tls,
-  models_file: modelsFile,
+  modelsFile,
 }: ServiceConfiguration): readonly string[] {
-  const written = [store.kind === "sqlite" ? store.data_directory : null, bootstrapKeyFile];
+  const written = [store.kind === "sqlite" ? store.dataDirectory : null, bootstrapKeyFile];
   const read = [tls?.certFile, tls?.keyFile, modelsFile];
   return [
     ...written.filter(isPath).flatMap((path) => (isBelow(WRITABLE, path) ? [] : [unwritable(path)])),
@@ -24,11 +24,11 @@ export function beyondReachOfUnit({
 }
 
 function unwritable(path: string): string {
-  return `the unit as shipped writes below ${WRITABLE} alone, not to ${path}`;
+  return `the shipped unit may write only below ${WRITABLE}, not to ${path}`;
 }
 
 function unseen(path: string): string {
-  return `the unit as shipped sees no homes and a /tmp of its own, and so not ${path}; move it to /etc/robot-policy-service`;
+  return `the shipped unit has no access to home directories and has its own /tmp, so it cannot read ${path}; move the file to /etc/robot-policy-service`;
 }
 
 function isPath(path: string | null | undefined): path is string {

@@ -1,103 +1,95 @@
 import { readBounded } from "../../../platform/files/durable-file.ts";
 import type { Files } from "../../../platform/files/files.ts";
 import { errorCode } from "../../../platform/files/files.ts";
-import type { Problem } from "../../../platform/terminal.ts";
+import { EXIT } from "../../../platform/terminal.ts";
+import type { ExitCode, Problem } from "../../../platform/terminal.ts";
 import type { Keep } from "../../configuration/keep.ts";
+import { parseDatabaseUrl } from "../../configuration/readers.ts";
 import type { StoreLocation } from "../../kernel/store/store.ts";
 
-/** Flags that say where everything is kept: one of the first two, or a configuration file that does. */
+/** Flags that say where data is stored: one of the first two, or a configuration file that does. */
 export interface StoreFlags {
   readonly data?: string | undefined;
   readonly database?: string | undefined;
   readonly config?: string | undefined;
 }
 
-export type Located =
-  | { readonly state: "located"; readonly store: StoreLocation }
-  | { readonly state: "usage"; readonly problem: Problem }
-  | { readonly state: "failed"; readonly problem: Problem };
+export interface Refused {
+  readonly state: "refused";
+  readonly problem: Problem;
+  readonly exitCode: ExitCode;
+}
 
-/** Where everything is kept: what flags say of it replaces what the configuration file says. No problem shows a URL: it may hold a password. */
+export type Located = { readonly state: "located"; readonly store: StoreLocation } | Refused;
+
+/** Where data is stored: flags override the configuration file. No problem shows a URL, which may contain a password. */
 export async function locateStore(flags: StoreFlags, keep: Keep | null, files: Files): Promise<Located> {
   if (flags.data !== undefined || flags.database !== undefined || keep === null) return fromFlags(flags);
   switch (keep.kind) {
     case "data":
-      return { state: "located", store: { kind: "sqlite", data_directory: keep.directory } };
+      return { state: "located", store: { kind: "sqlite", dataDirectory: keep.directory } };
     case "database":
-      return { state: "located", store: postgres(keep.url, keep.poolSize) };
+      return postgres(keep.url, keep.poolSize);
     case "database-file": {
       const url = await readUrlFile(keep.urlFile, files);
-      if (typeof url !== "string") return { state: "failed", problem: url };
-      const located = fromFlags({ database: url });
-      if (located.state !== "located") return { state: "failed", problem: notAUrl(keep.urlFile) };
-      return { state: "located", store: postgres(url, keep.poolSize) };
+      return typeof url === "string"
+        ? postgres(url, keep.poolSize)
+        : { state: "refused", problem: url, exitCode: EXIT.failed };
     }
   }
 }
 
-function fromFlags(flags: StoreFlags): Located {
-  const location = storeLocation(flags);
-  return "code" in location ? { state: "usage", problem: location } : { state: "located", store: location };
+function postgres(url: string, poolSize: number | null): Located {
+  return { state: "located", store: { kind: "postgres", url, ...(poolSize === null ? {} : { poolSize }) } };
 }
 
-function postgres(url: string, poolSize: number | null): StoreLocation {
-  return poolSize === null ? { kind: "postgres", url } : { kind: "postgres", url, pool_size: poolSize };
-}
-
-/** A line with an address; more is something else. */
+/** Maximum size of a file with a URL. */
 const URL_FILE_BYTES = 8192;
 
 async function readUrlFile(path: string, files: Files): Promise<string | Problem> {
   try {
     const bytes = await readBounded(files, path, URL_FILE_BYTES);
-    return bytes === "too-large" ? notAUrl(path) : Buffer.from(bytes).toString("utf8").trim();
+    const url = bytes === "too-large" ? "" : Buffer.from(bytes).toString("utf8").trim();
+    if (parseDatabaseUrl(url) !== null) return url;
+    return {
+      code: "database-url-invalid",
+      what: "The file does not contain the URL of a PostgreSQL database.",
+      where: path,
+      fix: "Write one line into it, such as postgres://USER:PASSWORD@HOST:5432/DATABASE.",
+    };
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
     return {
       code: "database-url-unreadable",
-      what: `The file with the address of the database cannot be read (${code}).`,
+      what: `The file with the URL of the database cannot be read (${code}).`,
       where: path,
-      fix: "Name in database.url_file a file that is there and that this user may read.",
+      fix: "Set database.url_file to a file that exists and that this user may read.",
     };
   }
 }
 
-function notAUrl(path: string): Problem {
-  return {
-    code: "database-url-invalid",
-    what: "The file holds no address of a PostgreSQL database.",
-    where: path,
-    fix: "Write one line into it, such as postgres://USER:PASSWORD@HOST:5432/DATABASE.",
-  };
-}
-
-function storeLocation({ data, database }: Pick<StoreFlags, "data" | "database">): StoreLocation | Problem {
+function fromFlags({ data, database }: StoreFlags): Located {
   if (data !== undefined && database !== undefined) {
-    return usage("--data and --database name two different places.", "Leave one of them out.");
+    return usage("--data and --database name two different places.", "Omit one of them.");
   }
   if (database !== undefined) {
-    if (!isPostgresUrl(database)) {
-      return usage(
-        "The database is not given as a URL of PostgreSQL.",
-        "Write for example --database postgres://USER:PASSWORD@HOST:5432/DATABASE.",
-      );
-    }
-    return { kind: "postgres", url: database };
+    return parseDatabaseUrl(database) === null
+      ? usage(
+          "The database is not a PostgreSQL URL.",
+          "Write for example --database postgres://USER:PASSWORD@HOST:5432/DATABASE.",
+        )
+      : postgres(database, null);
   }
   if (data === undefined || data === "") {
     return usage(
-      "Nothing says where everything is kept.",
-      "Give --data DIR, --database URL for PostgreSQL, or --config FILE with either in it.",
+      "The place of the data is not given.",
+      "Give --data DIR, --database URL for PostgreSQL, or --config FILE with one of them in the file.",
     );
   }
-  return { kind: "sqlite", data_directory: data };
+  return { state: "located", store: { kind: "sqlite", dataDirectory: data } };
 }
 
-function isPostgresUrl(text: string): boolean {
-  return URL.canParse(text) && ["postgres:", "postgresql:"].includes(new URL(text).protocol);
-}
-
-function usage(what: string, fix: string): Problem {
-  return { code: "usage", what, fix };
+function usage(what: string, fix: string): Refused {
+  return { state: "refused", problem: { code: "usage", what, fix }, exitCode: EXIT.usage };
 }

@@ -1,5 +1,5 @@
 import type { EndpointFacts } from "../../endpoints/index.ts";
-import { endpointLack } from "../../endpoints/index.ts";
+import { missingEndpoint } from "../../endpoints/index.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
 
 /** Which members of a fleet can run one generation of its model, and the state of the endpoints they need. */
@@ -21,6 +21,8 @@ export interface UnableMembers {
   readonly reason: string;
 }
 
+const REMOVED = "runs on no robot that was removed";
+
 export function assessActive({ members, active }: FleetFacts, nowMs: number): Assessment {
   return assess(members, active, ({ obstacle }) => obstacle, nowMs);
 }
@@ -37,7 +39,7 @@ function assess(
 ): Assessment {
   const judged = members.map((group) => ({
     group,
-    reason: obstacleOf(group) ?? endpointLack(group.region, generation.endpoints),
+    reason: group.isRemoved ? REMOVED : (obstacleOf(group) ?? missingEndpoint(group.region, generation.endpoints)),
   }));
   const able = judged.flatMap(({ group, reason }) => (reason === null ? [group] : []));
   const unable = judged.flatMap(({ group, reason }) => (reason === null ? [] : [{ group, reason }]));

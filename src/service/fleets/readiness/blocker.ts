@@ -1,4 +1,5 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
+import { SELECTION_ROBOTS_COUNT } from "../../../api/fleets.ts";
 import { shown } from "../../../manifest/shown.ts";
 import type { UnableMembers } from "./assessment.ts";
 
@@ -11,10 +12,33 @@ export function needInWords({ reason, action }: FleetNeed): string {
 }
 
 /** For a fleet in which no robot can run the model. */
-export function allMembersBlocked(subject: string, unable: readonly UnableMembers[]): FleetNeed {
+export function allMembersBlocked(subject: string, unable: readonly UnableMembers[], doesFollow: boolean): FleetNeed {
+  if (unable.length === 0) {
+    return doesFollow
+      ? {
+          reason: "No robot matches the selector of this fleet.",
+          action: "Set up robots that match it, or delete the fleet.",
+        }
+      : { reason: "This fleet has no robots.", action: "Have it follow its selector, or delete it." };
+  }
+  if (areRemoved(unable)) {
+    return {
+      reason: "All robots of this fleet were removed.",
+      action: "Delete the fleet, or create it again with other robots.",
+    };
+  }
   return {
     reason: `No robot of this fleet can run ${shown(subject)}: ${reasons(subject, unable)}.`,
     action: "Set up robots again so that they fit, or update the fleet to another model.",
+  };
+}
+
+/** For a fleet that follows its selector. @param leftOut name of one of the robots that match and are no members. */
+export function moreThanMaximum(leftOut: string): FleetNeed {
+  const { maximum } = SELECTION_ROBOTS_COUNT;
+  return {
+    reason: `The fleet has ${maximum} robots, the most it may have: ${shown(leftOut)} matches its selector and is left out, perhaps among others.`,
+    action: "Create fleets with narrower selectors.",
   };
 }
 
@@ -33,6 +57,13 @@ export function allWindowsPast(): FleetNeed {
  * @param members how many the fleet has.
  */
 export function someMembersBlocked(subject: string, unable: readonly UnableMembers[], members: number): FleetNeed {
+  if (areRemoved(unable)) {
+    const removed = robotsOf(unable);
+    return {
+      reason: `${removed} of ${members} robots ${removed === 1 ? "was" : "were"} removed: ${whom(exampleOf(unable), removed - 1)}.`,
+      action: "Create the fleet again without them.",
+    };
+  }
   return {
     reason: `${robotsOf(unable)} of ${members} robots cannot run ${shown(subject)}: ${reasons(subject, unable)}.`,
     action: "Set these up again so that they fit, or update the fleet to another model.",
@@ -63,4 +94,8 @@ function whom(example: string, others: number): string {
 
 function robotsOf(unable: readonly UnableMembers[]): number {
   return unable.reduce((sum, { group }) => sum + group.count, 0);
+}
+
+function areRemoved(unable: readonly UnableMembers[]): boolean {
+  return unable.length > 0 && unable.every(({ group }) => group.isRemoved);
 }

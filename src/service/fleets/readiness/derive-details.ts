@@ -27,6 +27,9 @@ export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<Flee
     })),
     generations: facts.generations.map((generation) => generationView(generation, view)),
     members: memberViews(facts, nowMs),
+    ...(facts.follows_since === null && facts.membershipChanges.length === 0
+      ? {}
+      : { membership_changes: [...facts.membershipChanges] }),
     endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
       endpointViews(generation, facts.members),
     ),
@@ -89,6 +92,7 @@ export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMember
   let room = peakActiveRobots - activeCount;
 
   function stateOf(member: Member): Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
+    if (member.isRemoved) return { state: "blocked", waiting_for: null, reason: "The robot was removed." };
     const lack = lacks.get(member);
     if (lack !== undefined) return { state: "blocked", waiting_for: null, reason: `${shown(active.subject)} ${lack}.` };
     if (member.deployment === "active") return { state: "active", waiting_for: null, reason: null };

@@ -4,7 +4,7 @@ import type { EndpointFacts } from "../../endpoints/index.ts";
 import { unhealthySince } from "../../endpoints/index.ts";
 import type { Assessment } from "./assessment.ts";
 import { assessActive, assessUpdate, neededEndpoints } from "./assessment.ts";
-import { someMembersBlocked } from "./blocker.ts";
+import { moreThanMaximum, someMembersBlocked } from "./blocker.ts";
 import { blockerOf, countWaiting, isCapacityExpected, positionOf, robotsIn, updateBlocker } from "./derive-fleet.ts";
 import type { FleetFacts, GenerationFacts } from "./fleet-facts.ts";
 import type { WindowPosition } from "./windows.ts";
@@ -17,13 +17,17 @@ export const PREPARATION_PATIENCE_MS = 300_000;
 /** Maximum number of endpoints that a need names; of the others it gives only the number. */
 const ENDPOINTS_NAMED = 3;
 
-/** The problems of a fleet that need a person, most urgent first, and what its waiting robots wait for. */
+/** The problems of a fleet that need attention, most urgent first, and what its waiting robots wait for. */
 export function deriveNeeds(facts: FleetFacts, nowMs: number): FleetNeeds {
   const assessment = assessActive(facts, nowMs);
   const position = positionOf(facts, nowMs);
   return {
     fleet_id: facts.id,
-    needs: [...needsOfActive(facts, assessment, position, nowMs), ...needsOfUpdate(facts, nowMs)],
+    needs: [
+      ...needsOfActive(facts, assessment, position, nowMs),
+      ...needsOfUpdate(facts, nowMs),
+      ...(facts.leftOut === null ? [] : [moreThanMaximum(facts.leftOut)]),
+    ],
     waiting: countWaiting(facts, assessment, position),
   };
 }

@@ -1,5 +1,5 @@
-import { API_KEY_SCOPES } from "../../../api/wire/scopes.ts";
-import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
+import { API_KEY_SCOPES, ROBOT_SCOPE } from "../../../api/wire/scopes.ts";
+import type { ApiKeyScope, Scope } from "../../../api/wire/scopes.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
 import { isApiKey } from "./api-key.ts";
@@ -9,25 +9,38 @@ import { ANY_ROBOTS, readRobotNames } from "./key-robots.ts";
 import type { KeyRobots } from "./key-robots.ts";
 import { findSession } from "./session-queries.ts";
 import type { SessionRow } from "./session-queries.ts";
+import { credentialRefusal, CREDENTIAL_UNKNOWN, findRobotCredential } from "./robot-credential.ts";
+import type { CredentialRefusal, RobotCredentialRow } from "./robot-credential.ts";
+import { isRobotToken, ROBOT_TOKEN_PREFIX } from "./robot-token.ts";
 import { isSessionToken, SESSION_TOKEN_PREFIX } from "./session-token.ts";
 import { hashSecret, isSameHash } from "./token.ts";
 
 /** The owner of a credential, also of a refused one. */
-export type Owner = Pick<Principal, "organization_id" | "credential_id">;
+export type Owner = Pick<Principal, "organizationId" | "credentialId">;
 
 /** On whose behalf a request acts. */
 export interface Principal {
-  readonly organization_id: string;
-  readonly credential: "api_key" | "session";
-  /** `key_…` or `ses_…`. */
-  readonly credential_id: string;
-  /** The key itself, or for a session the key that approved its login or signed in to the console. */
-  readonly key_id: string;
+  readonly organizationId: string;
+  readonly credential: "api_key" | "session" | "robot";
+  /** `key_…` or `ses_…`; for a robot its installation, `rinst_…`. */
+  readonly credentialId: string;
+  /** The key itself, or for a session the key that approved its login or signed in to the console; for a robot its installation. */
+  readonly keyId: string;
   /** Null for a credential that may do everything. */
-  readonly scopes: readonly ApiKeyScope[] | null;
+  readonly scopes: readonly Scope[] | null;
   readonly robots: KeyRobots;
   /** ISO 8601; null for a credential that works until it is revoked. */
-  readonly expires_at: string | null;
+  readonly expiresAt: string | null;
+  /** Null for a credential that is not a robot's own. */
+  readonly robot: PrincipalRobot | null;
+}
+
+/** The robot that a credential belongs to. */
+export interface PrincipalRobot {
+  readonly id: string;
+  readonly name: string;
+  /** The credential as the store has it. */
+  readonly credential: RobotCredentialRow;
 }
 
 /** The credential of a request: from its `Authorization` header, or from the console's cookie. */
@@ -39,10 +52,16 @@ export interface Credential {
 /** `unauthorized` has the message for the client, and the owner of a credential that is no longer valid. */
 export type Authentication =
   | { readonly state: "authenticated"; readonly principal: Principal }
-  | { readonly state: "unauthorized"; readonly detail: string; readonly owner: Owner | null };
+  | {
+      readonly state: "unauthorized";
+      readonly detail: string;
+      readonly owner: Owner | null;
+      /** Why a robot's credential is refused. */
+      readonly robot?: CredentialRefusal;
+    };
 
 /**
- * Authenticates a request by its credential: an API key, or a session token of the command line or the console. A console's token is valid
+ * Authenticates a request by its credential: an API key, a robot's own, or a session token of the command line or the console. A console's token is valid
  * only in the cookie, so one that leaks from a browser cannot be used in a header.
  *
  * Every request queries the store, so that a revocation applies to the next request at every replica.
@@ -57,15 +76,24 @@ export async function authenticate(
   if (kind === "console") {
     return isConsoleToken(token) ? authenticateSession(reader, clock, token, kind) : unauthorized("Invalid session");
   }
+  if (token.startsWith(ROBOT_TOKEN_PREFIX)) return authenticateRobot(reader, clock, token);
   if (!token.startsWith(SESSION_TOKEN_PREFIX)) return authenticateKey(reader, clock, token);
   return isSessionToken(token)
     ? authenticateSession(reader, clock, token, "cli")
     : unauthorized("Invalid session token");
 }
 
-/** Whether the principal may use operations of this scope. */
-export function isAllowed(principal: Principal, scope: ApiKeyScope): boolean {
-  return principal.scopes === null || principal.scopes.includes(scope);
+/** Scopes of credentials that are made for one purpose. */
+const ONE_PURPOSE: ReadonlySet<Scope> = new Set(["robots:enroll", ROBOT_SCOPE]);
+
+/** Whether the principal may use operations of this scope. An unrestricted one cannot do what other credentials are made for. */
+export function isAllowed({ scopes }: Principal, scope: Scope): boolean {
+  return scopes === null ? !ONE_PURPOSE.has(scope) : scopes.includes(scope);
+}
+
+/** Whether the credential is good for nothing but what it was made for. */
+export function isForOnePurpose({ scopes }: Principal): boolean {
+  return scopes !== null && scopes.every((scope) => ONE_PURPOSE.has(scope));
 }
 
 /** Decodes scopes from the store: null for a credential that may do everything. Unknown scopes allow nothing. */
@@ -81,19 +109,20 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
   const key = await findKey(reader, hash);
   if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
   const { organization_id: organizationId, id, scopes, expires_at: expiresAt, robots, max_robots: maxRobots } = key;
-  const owner = { organization_id: organizationId, credential_id: id };
+  const owner = { organizationId, credentialId: id };
   if (key.revoked_at !== null) return unauthorized("API key has been revoked", owner);
   if (isPast(expiresAt, clock)) return unauthorized("API key has expired", owner);
   return {
     state: "authenticated",
     principal: {
-      organization_id: organizationId,
+      organizationId,
       credential: "api_key",
-      credential_id: id,
-      key_id: id,
+      credentialId: id,
+      keyId: id,
       scopes: readScopes(scopes),
       robots: { names: readRobotNames(robots), maximum: maxRobots },
-      expires_at: expiresAt,
+      expiresAt,
+      robot: null,
     },
   };
 }
@@ -110,7 +139,7 @@ async function authenticateSession(
     return unauthorized(kind === "console" ? "Invalid session" : "Invalid session token");
   }
   const { organization_id: organizationId, id, created_by: createdBy, scopes, expires_at: expiresAt } = session;
-  const owner = { organization_id: organizationId, credential_id: id };
+  const owner = { organizationId, credentialId: id };
   if (session.revoked_at !== null) return unauthorized("Session has ended", owner);
   if (isPast(expiresAt, clock) || (kind === "console" && isPast(consoleIdleUntil(session), clock))) {
     return unauthorized("Session has expired", owner);
@@ -118,14 +147,41 @@ async function authenticateSession(
   return {
     state: "authenticated",
     principal: {
-      organization_id: organizationId,
+      organizationId,
       credential: "session",
-      credential_id: id,
-      key_id: createdBy,
+      credentialId: id,
+      keyId: createdBy,
       scopes: readScopes(scopes),
       // A key bound to robots can neither approve logins nor sign in to the console.
       robots: ANY_ROBOTS,
-      expires_at: expiresAt,
+      expiresAt,
+      robot: null,
+    },
+  };
+}
+
+async function authenticateRobot(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
+  const hash = hashSecret(token);
+  const credential = isRobotToken(token) ? await findRobotCredential(reader, hash) : undefined;
+  if (credential === undefined || !isSameHash(credential.token_sha256, hash)) {
+    return { ...unauthorized(CREDENTIAL_UNKNOWN.detail), robot: CREDENTIAL_UNKNOWN };
+  }
+  const { organization_id: organizationId, installation_id: id, robot_id: robotId, robot_name: name } = credential;
+  const refusal = credentialRefusal(credential, new Date(clock.wallMs()).toISOString());
+  if (refusal !== null) {
+    return { ...unauthorized(refusal.detail, { organizationId, credentialId: id }), robot: refusal };
+  }
+  return {
+    state: "authenticated",
+    principal: {
+      organizationId,
+      credential: "robot",
+      credentialId: id,
+      keyId: id,
+      scopes: [ROBOT_SCOPE],
+      robots: { names: [name], maximum: null },
+      expiresAt: credential.expires_at,
+      robot: { id: robotId, name, credential },
     },
   };
 }
@@ -134,8 +190,8 @@ function isPast(expiresAt: string | null, clock: Clock): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= clock.wallMs();
 }
 
-function unauthorized(detail: string, owner: Owner | null = null): Authentication {
-  return { state: "unauthorized", detail, owner };
+function unauthorized(detail: string, owner: Owner | null = null) {
+  return { state: "unauthorized", detail, owner } as const;
 }
 
 /** The bearer token of the `Authorization` header (RFC 6750); null for anything else. */

@@ -1,4 +1,4 @@
-import type { Transaction } from "kysely";
+import type { ExpressionBuilder, Transaction } from "kysely";
 
 import { prepare } from "../store/prepared.ts";
 import type { Reader } from "../store/store.ts";
@@ -41,6 +41,25 @@ function prepareHold(table: CredentialTable) {
   );
 }
 
+/** Whether an installation is active, with a share lock on its row: others cannot revoke or freeze it before the transaction ends. */
+export async function holdActiveInstallation(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  id: string,
+): Promise<boolean> {
+  const [row] = await HOLD_INSTALLATION(transaction, { organizationId, id });
+  return row?.state === "active";
+}
+
+const HOLD_INSTALLATION = prepare<CredentialId, Pick<Tables["installations"], "state">>((database, parameter) =>
+  database
+    .selectFrom("installations")
+    .select("state")
+    .where("organization_id", "=", parameter("organizationId"))
+    .where("id", "=", parameter("id"))
+    .forShare(),
+);
+
 /** Records the use of a credential at `at` (ISO 8601), unless another replica has recorded a later one. */
 export async function noteUse(
   transaction: Transaction<Tables>,
@@ -56,19 +75,22 @@ export async function noteUse(
     .execute();
 }
 
-/** Those of these keys and sessions that are neither revoked nor expired at `now` (ISO 8601). */
+/** The condition of keys that work at `now` (ISO 8601): neither revoked nor expired. */
+export function worksAt(now: string) {
+  return ({ and, or, eb }: ExpressionBuilder<Pick<Tables, "api_keys">, "api_keys">) =>
+    and([
+      eb("api_keys.revoked_at", "is", null),
+      or([eb("api_keys.expires_at", "is", null), eb("api_keys.expires_at", ">", now)]),
+    ]);
+}
+
+/** Those of these keys, sessions and installations of robots that are neither revoked nor expired at `now` (ISO 8601). */
 export async function workingCredentials(
   reader: Reader,
   ids: readonly string[],
   now: string,
 ): Promise<ReadonlySet<string>> {
-  const keys = await reader
-    .selectFrom("api_keys")
-    .select("id")
-    .where("id", "in", ids)
-    .where("revoked_at", "is", null)
-    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
-    .execute();
+  const keys = await reader.selectFrom("api_keys").select("id").where("id", "in", ids).where(worksAt(now)).execute();
   const sessions = await reader
     .selectFrom("sessions")
     .select("id")
@@ -76,5 +98,11 @@ export async function workingCredentials(
     .where("revoked_at", "is", null)
     .where("expires_at", ">", now)
     .execute();
-  return new Set([...keys, ...sessions].map(({ id }) => id));
+  const installations = await reader
+    .selectFrom("installations")
+    .select("id")
+    .where("id", "in", ids)
+    .where("state", "=", "active")
+    .execute();
+  return new Set([...keys, ...sessions, ...installations].map(({ id }) => id));
 }

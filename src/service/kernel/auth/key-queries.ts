@@ -11,7 +11,7 @@ export type KeyRow = Pick<
 >;
 
 /** The columns of a key without its hash. */
-export const VIEW_COLUMNS = [
+const VIEW_COLUMNS = [
   "id",
   "label",
   "key_prefix",
@@ -25,9 +25,15 @@ export const VIEW_COLUMNS = [
   "parent_id",
   "robots",
   "max_robots",
+  "enrolment",
 ] as const;
 
-export type KeyViewRow = Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]>;
+export interface KeyViewRow extends Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]> {
+  /** Enrolments that it still approves; null for a key for anything else, as is the robot. */
+  readonly uses_remaining: number | null;
+  /** The robot that enrolled last with it. */
+  readonly last_robot_id: string | null;
+}
 
 /** Looks up a key by its hash. The only key query without an organization, because it determines it. */
 export async function findKey(reader: Reader, keySha256: string): Promise<KeyRow | undefined> {
@@ -42,8 +48,30 @@ const selectByHash = prepare<Pick<KeyRow, "key_sha256">, KeyRow>((database, para
     .where("key_sha256", "=", parameter("key_sha256")),
 );
 
+/** Keys of an organization, as their views show them. */
+export function selectKeys(reader: Reader, organizationId: string) {
+  return reader
+    .selectFrom("api_keys")
+    .select(VIEW_COLUMNS)
+    .select(({ selectFrom }) => [
+      selectFrom("key_uses")
+        .select(({ fn }) => fn.sum<number | null>("remaining").as("uses"))
+        .whereRef("key_id", "=", "api_keys.id")
+        .as("uses_remaining"),
+      // Such a key adds a robot with each use, and never takes one over.
+      selectFrom("robots")
+        .select("robots.id")
+        .whereRef("made_by", "=", "api_keys.id")
+        .where("api_keys.enrolment", "is not", null)
+        .orderBy("robots.id", "desc")
+        .limit(1)
+        .as("last_robot_id"),
+    ])
+    .where("organization_id", "=", organizationId);
+}
+
 /** One key of an organization with a share lock: others cannot revoke it before the transaction ends. */
-export function holdKey(
+export function lockKeyShared(
   transaction: Transaction<Tables>,
   organizationId: string,
   id: string,
@@ -71,9 +99,5 @@ export function lockKey(
 }
 
 function keyOf(transaction: Transaction<Tables>, organizationId: string, id: string) {
-  return transaction
-    .selectFrom("api_keys")
-    .select(VIEW_COLUMNS)
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", id);
+  return selectKeys(transaction, organizationId).where("id", "=", id);
 }

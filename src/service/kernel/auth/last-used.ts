@@ -5,10 +5,10 @@ import type { Principal } from "./authenticate.ts";
 import { noteUse } from "./credentials.ts";
 import type { CredentialTable } from "./credentials.ts";
 
-/** Records the last use of credentials, without a write for each request. */
+/** Records the last use of keys and sessions, without a write for each request. */
 export interface LastUsed {
   /** Notes in memory that a credential is used now. */
-  note(principal: Pick<Principal, "credential" | "credential_id">): void;
+  note(principal: Pick<Principal, "credential" | "credentialId">): void;
   /** Calls `flush` once a minute. */
   readonly task: Task;
   /** Writes the noted uses to the store. @throws StoreUnavailableError. */
@@ -43,7 +43,8 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
   }
 
   return {
-    note({ credential, credential_id: id }) {
+    note({ credential, credentialId: id }) {
+      if (credential === "robot") return;
       if (noted.size >= NOTED_CREDENTIALS_MAXIMUM && !noted.has(id)) return;
       const at = new Date(clock.wallMs()).toISOString();
       noted.set(id, { table: credential === "api_key" ? "api_keys" : "sessions", id, at });

@@ -51,8 +51,8 @@ export async function depthOf(transaction: Transaction<Tables>, organizationId: 
 }
 
 /** Splits ids into chunks for one query each. */
-export function chunksOf(ids: readonly string[]): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, index) =>
-    ids.slice(index * CHUNK, (index + 1) * CHUNK),
+export function chunksOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, index) =>
+    items.slice(index * CHUNK, (index + 1) * CHUNK),
   );
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Principal } from "./authenticate.ts";
-import { holdCredential } from "./credentials.ts";
+import { holdActiveInstallation, holdCredential } from "./credentials.ts";
 
 /** The credential of a request ended before its write; nothing was written. */
 export class CredentialEndedError extends Error {
@@ -42,9 +42,13 @@ export function writeAs(
  */
 export async function isStillValid(
   transaction: Transaction<Tables>,
-  { organization_id: organizationId, credential, credential_id: id }: Principal,
+  { organizationId, credential, credentialId: id, expiresAt }: Principal,
   at: string,
 ): Promise<boolean> {
+  if (credential === "robot") {
+    const isActive = await holdActiveInstallation(transaction, organizationId, id);
+    return isActive && expiresAt !== null && expiresAt > at;
+  }
   const table = credential === "api_key" ? "api_keys" : "sessions";
   const row = await holdCredential(transaction, table, { organizationId, id });
   return row !== undefined && row.revoked_at === null && (row.expires_at === null || row.expires_at > at);

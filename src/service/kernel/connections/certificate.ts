@@ -31,7 +31,7 @@ export function createCertificate(
   async function look(): Promise<string> {
     const versions = [tls.certFile, tls.keyFile].map(async (path) => {
       try {
-        const { device, inode, size_bytes: sizeBytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = await files.stat(path);
+        const { device, inode, sizeBytes, mtimeNs, ctimeNs } = await files.stat(path);
         return `${device}:${inode} ${sizeBytes} ${mtimeNs} ${ctimeNs}`;
       } catch (error) {
         return errorCode(error) ?? "UNKNOWN";

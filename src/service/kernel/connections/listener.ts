@@ -7,6 +7,7 @@ import { refuseUnreadable } from "../http/answers.ts";
 import { connectionAccepted } from "../traffic/event-loop.ts";
 import type { LimitsMet } from "../traffic/limits-met.ts";
 import type { HttpLimits } from "../traffic/limits.ts";
+import { paceClosing } from "./pace-closing.ts";
 import { paceConnections } from "./pace-connections.ts";
 import { shareConnections } from "./share-connections.ts";
 import { TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
@@ -41,12 +42,15 @@ export function createListener(
   };
   let tlsServer: TlsServer | null = null;
 
-  function bound<T extends Server | TlsServer>(server: T): T {
+  function bound<T extends Server | TlsServer>(server: T, handle: RequestListener): T {
+    paceConnections(server, certificate === null ? null : limits.headersTimeoutMs);
+    paceClosing(server);
     const connections = { all: limits.connections, ofAddress: limits.connectionsOfAddress };
     shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organizationId: null, party }));
     server.on("connection", connectionAccepted);
-    paceConnections(server, certificate === null ? "connection" : "secureConnection");
     server.setTimeout(limits.idleTimeoutMs);
+    // Node would ask for the body before anything is known about the client; the operation asks for it once the request is admitted.
+    server.on("checkContinue", handle);
     server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
       const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");
       response.writeHead(status, { "content-type": "application/json", "content-length": json.length }).end(json);
@@ -57,13 +61,13 @@ export function createListener(
   return {
     scheme: certificate === null ? "http" : "https",
     create(handle) {
-      if (certificate === null) return bound(createServer(options, handle));
+      if (certificate === null) return bound(createServer(options, handle), handle);
       tlsServer = createTlsServer(
         // A silent client has as long for the handshake as for the headers.
         { ...options, ...contextOf(certificate), handshakeTimeout: limits.headersTimeoutMs },
         handle,
       );
-      return bound(tlsServer);
+      return bound(tlsServer, handle);
     },
     setCertificate: (pair) => tlsServer?.setSecureContext(contextOf(pair)),
   };

@@ -4,43 +4,74 @@ import { areConnectionsArriving, nextTurn } from "../traffic/event-loop.ts";
 import { identifyClient } from "../traffic/parties.ts";
 import { createFairQueue } from "../traffic/fair-queue.ts";
 
-/** Connections read from without a pause: few sites have more clients that connect at the same moment. */
+/** Connections begun without a pause: few sites have more clients that connect at the same moment. */
 const BEGUN_AT_ONCE = 32;
-/** Connections beyond those that are read from in one turn of the event loop. Each read takes up to 64 KiB and begins a request. */
+/** Connections beyond those that begin in one turn of the event loop: each is read from, which begins a request or a TLS handshake. */
 const BEGUN_IN_TURN = 4;
+/** More than any client sends before the server has answered: one TLS record (RFC 8446, 5.1). */
+const CLIENT_HELLO_BYTES = 5 + 2 ** 14;
 
 /**
- * Reads from new connections a few at a time, round-robin over their addresses. The event loop accepts one connection per turn
- * (event-loop.ts). If it also read from all connections of a flood, other clients would wait seconds to be accepted.
+ * Begins a few new connections at a time, round-robin over their addresses. The event loop accepts one connection per turn
+ * (event-loop.ts). If it also worked for all connections of a flood, other clients would wait seconds to be accepted.
  *
- * @param event the event after which requests can be read from a connection.
+ * Call it for a new server, whose only listeners are those of Node.
+ *
+ * @param silentMs for TLS: a connection begins when its first bytes arrive, and is closed if none arrive for this long. A handshake that
+ *   waits takes 40 KB more and ten times as long to close. Without it, connections begin at once.
  */
-export function paceConnections(server: Server, event: "connection" | "secureConnection"): void {
+export function paceConnections(server: Server, silentMs: number | null = null): void {
   const queue = createFairQueue({ own: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY });
+  const listeners = server.listeners("connection");
+  server.removeAllListeners("connection");
+  // As the option of net.createServer, which the servers of node:http do not take: otherwise each connection reads up to 64 KiB while it waits.
+  Object.assign(server, { pauseOnConnect: true });
   let waiting = 0;
   let left = BEGUN_AT_ONCE;
 
-  async function begin(): Promise<void> {
+  async function turn(): Promise<void> {
     if (left === 0) {
       await nextTurn();
       left = BEGUN_IN_TURN;
     }
     left -= 1;
     waiting -= 1;
+    if (waiting === 0) setImmediate(rest);
+  }
+
+  function rest(): void {
     if (waiting === 0 && !areConnectionsArriving()) left = BEGUN_AT_ONCE;
   }
 
-  server.on(event, (socket: Socket) => {
-    let isHeld = true;
-    // Node starts to read in the same turn.
-    socket.once("resume", () => {
-      if (isHeld) socket.pause();
-    });
+  server.on("connection", (socket: Socket) => {
+    // Node listens once the connection has begun; until then a disconnect would be an uncaught error.
+    socket.on("error", ignore);
+    if (silentMs === null) begin(socket);
+    else awaitFirstBytes(socket, silentMs, () => begin(socket));
+  });
+
+  function begin(socket: Socket): void {
     waiting += 1;
     void queue.run(identifyClient(undefined, socket.remoteAddress ?? "").site, async () => {
-      await begin();
-      isHeld = false;
+      await turn();
+      socket.off("error", ignore);
+      if (socket.destroyed) return;
+      for (const listener of listeners) Reflect.apply(listener, server, [socket]);
       socket.resume();
     });
+  }
+}
+
+/** Node hands what was read to the TLS connection. */
+function awaitFirstBytes(socket: Socket, silentMs: number, begin: () => void): void {
+  const giveUp = () => void socket.destroy();
+  socket.setTimeout(silentMs, giveUp);
+  socket.once("readable", () => {
+    socket.setTimeout(0, giveUp);
+    const { readableLength: bytes } = socket;
+    if (bytes === 0 || bytes > CLIENT_HELLO_BYTES) giveUp();
+    else begin();
   });
 }
+
+function ignore(): void {}

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 
 import type { Log } from "../../../platform/log/log.ts";
 import { refuseUnreadable } from "../http/answers.ts";
+import { createPace } from "../traffic/event-loop.ts";
 
 type ConnectionError = Error & { readonly code?: string };
 
@@ -10,7 +11,11 @@ export function createConnectionRefusal(
   newRequestId: () => string,
   log: Log,
 ): (error: ConnectionError, socket: Socket) => void {
-  return ({ code }, socket) => {
+  // Thousands of connections may time out at once.
+  const pace = createPace();
+  return ({ code }, socket) => pace(() => refuse(code, socket));
+
+  function refuse(code: string | undefined, socket: Socket): void {
     if (code === "ECONNRESET" || isTlsFailure(code) || !socket.writable) {
       socket.destroy();
       return;
@@ -28,7 +33,7 @@ export function createConnectionRefusal(
       "connection: close",
     ];
     socket.end(`${head.join("\r\n")}\r\n\r\n${json}`);
-  };
+  }
 }
 
 /** Whether the TLS handshake failed: then no answer can be sent. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../../api/wire/errors.ts";
+import type { ErrorCode, RefusalReason } from "../../../api/wire/errors.ts";
 import { validationAnswer } from "../validation/answer.ts";
 import type { Finding } from "../validation/finding.ts";
 import { BODY_VALUES_MAXIMUM } from "./body.ts";
@@ -50,9 +50,14 @@ export function refuseUnavailable(detail: string): Answer {
   return refuse("Unavailable", detail, { "retry-after": RETRY_AFTER_S });
 }
 
-/** A refusal other than 422. `detail` is one sentence for a person. */
-export function refuse(code: ErrorCode, detail: string, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status: STATUS[code], json: JSON.stringify({ detail, message: detail, code }), headers };
+/** A refusal other than 422. `detail` is one sentence for a person, `reason` is for programs. */
+export function refuse(
+  code: ErrorCode,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+  reason?: RefusalReason,
+): Answer {
+  return { status: STATUS[code], json: JSON.stringify({ detail, message: detail, code, reason }), headers };
 }
 
 /** Refuses a request with invalid HTTP or encoding; as in FastAPI the body has only `detail`. */

@@ -1,7 +1,11 @@
 import type { Operation } from "../../../api/wire/operation.ts";
-import { authenticate, isAllowed } from "../auth/authenticate.ts";
+import { ROBOT_SCOPE } from "../../../api/wire/scopes.ts";
+import type { Scope } from "../../../api/wire/scopes.ts";
+import { authenticate, isAllowed, isForOnePurpose } from "../auth/authenticate.ts";
 import type { Authentication, Owner, Principal } from "../auth/authenticate.ts";
 import { workingCredentials } from "../auth/credentials.ts";
+import { FROZEN } from "../auth/robot-credential.ts";
+import type { RobotCredentialRow } from "../auth/robot-credential.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
 import { createShared } from "../shared.ts";
@@ -14,8 +18,9 @@ import { refuse } from "./answers.ts";
 import type { Arrival } from "./arrival.ts";
 
 type Headers = Readonly<Record<string, string>>;
+type CredentialScopes = Exclude<Operation["scopes"], "public" | "signed">;
 
-/** Every answer carries `headers`. A public operation has neither principal nor credential. `sinceMs` is monotonic. */
+/** Every answer carries `headers`. A public operation has neither principal nor credential, an open one may have both. `sinceMs` is monotonic. */
 export type Admission =
   | {
       readonly state: "admitted";
@@ -28,7 +33,7 @@ export type Admission =
 
 /** Admits requests by rate limit, credential and scope, before their body is read. */
 export interface Gate {
-  admit(scopes: Operation["scopes"], arrival: Arrival): Promise<Admission>;
+  admit(operation: Pick<Operation, "scopes" | "isOpen">, arrival: Arrival): Promise<Admission>;
   /** Whether a credential ended while its request ran; call this before sending the answer. */
   hasEnded(admitted: Pick<Extract<Admission, { state: "admitted" }>, "principal" | "sinceMs">): Promise<boolean>;
 }
@@ -36,13 +41,25 @@ export interface Gate {
 /** Requests faster than this need no second check: they could as well have finished before the credential ended. */
 const PROMPT_MS = 100;
 
+/** What follows from the use of robots' credentials. */
+export interface RobotCredentials {
+  /** Records the first accepted use of a credential. @throws StoreUnavailableError. */
+  firstUsed(credential: RobotCredentialRow): Promise<void>;
+  /**
+   * A robot reports with a value although the one that displaced it is in use: two computers hold the key of the installation, the
+   * owner. @returns whether the installation is frozen now.
+   */
+  copyReported(owner: Owner, address: string): Promise<boolean>;
+}
+
 interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed"> {
+  readonly robots: RobotCredentials;
   /** Without a console, its earlier sessions are invalid. */
   readonly servesConsole: boolean;
 }
 
 export function createGate(
-  { store, machine, lastUsed, servesConsole }: GateContext,
+  { store, machine, lastUsed, robots, servesConsole }: GateContext,
   limiter: RateLimiter,
   metrics: Pick<Metrics, "refusedCredential">,
   limitsMet: Pick<LimitsMet, "note">,
@@ -53,10 +70,10 @@ export function createGate(
   const identities = createShared<Authentication>();
   const endings = createShared<boolean>();
   return {
-    async admit(scopes, { credential: shown, address }) {
-      if (scopes === "public") {
+    async admit({ scopes, isOpen = false }, { credential: shown, address }) {
+      if (scopes === "public" || scopes === "signed" || (isOpen && shown === null)) {
         const anyone = limiter.identify(undefined, address);
-        return enter(limiter.onPublic(anyone), null, anyone);
+        return enter(scopes === "signed" ? limiter.onSigned(anyone) : limiter.onPublic(anyone), null, anyone);
       }
       const credential = shown?.kind === "console" && !servesConsole ? null : shown;
       // By token, not by header: a header can be spelled in many ways, and each would have a bucket of its own.
@@ -68,24 +85,38 @@ export function createGate(
       );
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
-        const verdict = limiter.onAnonymous(client);
-        if (verdict.state === "limited") return turnAway(verdict, client);
-        const headers = { ...verdict.headers, "www-authenticate": "Bearer" };
-        return refused("Unauthorized", authentication.detail, headers, authentication.owner);
+        const { detail, owner, robot } = authentication;
+        // A value that was issued is no guess: a site full of robots whose credentials expired must hear that, and not 429.
+        const isIssued = robot !== undefined && owner !== null;
+        const verdict = isIssued ? limiter.onAuthenticated(client) : limiter.onAnonymous(client);
+        if (verdict.state === "limited") return turnAway(verdict, client, owner);
+        if (isIssued && robot.isCopied === true && isOwnReport(scopes) && (await robots.copyReported(owner, address))) {
+          return {
+            state: "refused",
+            owner,
+            answer: refuse(FROZEN.code, FROZEN.detail, verdict.headers, FROZEN.reason),
+          };
+        }
+        const code = robot?.code ?? "Unauthorized";
+        const headers =
+          code === "Unauthorized" ? { ...verdict.headers, "www-authenticate": "Bearer" } : verdict.headers;
+        return { state: "refused", owner, answer: refuse(code, detail, headers, robot?.reason) };
       }
       const { principal } = authentication;
       lastUsed.note(principal);
       remember(client.credential, principal);
       const verdict = limiter.onAuthenticated(client);
       if (verdict.state === "limited") return turnAway(verdict, client, principal);
-      if (scopes !== "any" && !scopes.some((scope) => isAllowed(principal, scope))) {
-        return refused("Forbidden", `The API key lacks the scope ${scopes.join(" or ")}`, verdict.headers, principal);
+      if (!mayUse(principal, scopes)) {
+        const detail = refusedScope(principal, scopes);
+        return { state: "refused", owner: principal, answer: refuse("Forbidden", detail, verdict.headers, "scope") };
       }
+      if (principal.robot?.credential.used_at === null) await robots.firstUsed(principal.robot.credential);
       return enter(verdict, principal, client);
     },
     async hasEnded({ principal, sinceMs }) {
       if (principal === null || machine.clock.monotonicMs() - sinceMs < PROMPT_MS) return false;
-      const { credential_id: id } = principal;
+      const { credentialId: id } = principal;
       return endings(id, async () => {
         const now = new Date(machine.clock.wallMs()).toISOString();
         return !(await workingCredentials(store.reader, [id], now)).has(id);
@@ -104,22 +135,37 @@ export function createGate(
     owner: Owner | null = null,
   ): Admission {
     // A credential is known only by its hash, which tells an operator nothing.
-    const party = as === "credential" ? (owner?.credential_id ?? client.network) : client[as];
-    limitsMet.note(`rate_limit.${by}`, { organizationId: owner?.organization_id ?? null, party });
+    const party = as === "credential" ? (owner?.credentialId ?? client.network) : client[as];
+    limitsMet.note(`rate_limit.${by}`, { organizationId: owner?.organizationId ?? null, party });
     return { state: "refused", owner, answer };
   }
 
-  function remember(
-    credential: string | null,
-    { organization_id: organizationId, credential_id: credentialId }: Principal,
-  ): void {
+  function remember(credential: string | null, { organizationId, credentialId }: Principal): void {
     if (credential === null || owners.has(credential)) return;
     const [oldest] = owners.keys();
     if (owners.size >= BUCKETS_MAXIMUM && oldest !== undefined) owners.delete(oldest);
-    owners.set(credential, { organization_id: organizationId, credential_id: credentialId });
+    owners.set(credential, { organizationId, credentialId });
   }
 }
 
-function refused(code: "Unauthorized" | "Forbidden", detail: string, headers: Headers, owner: Owner | null): Admission {
-  return { state: "refused", owner, answer: refuse(code, detail, headers) };
+/** Whether only a robot itself may use the operations: a script may hold an old value, and sends no heartbeats. */
+function isOwnReport(scopes: Operation["scopes"]): boolean {
+  return Array.isArray(scopes) && scopes.every((scope) => scope === ROBOT_SCOPE);
+}
+
+function mayUse(principal: Principal, scopes: CredentialScopes): boolean {
+  return scopes === "any" ? !isForOnePurpose(principal) : scopes.some((scope) => isAllowed(principal, scope));
+}
+
+function refusedScope({ robot }: Principal, scopes: CredentialScopes): string {
+  if (robot !== null) return "The credential of a robot allows only to register, report and read the robot itself";
+  return scopes === "any"
+    ? "The API key can only enroll robots"
+    : `The API key lacks the scope ${keyScopes(scopes).join(" or ")}`;
+}
+
+/** Without the scope that no key can have, unless it is the only one. */
+function keyScopes(scopes: readonly Scope[]): readonly Scope[] {
+  const others = scopes.filter((scope) => scope !== ROBOT_SCOPE);
+  return others.length === 0 ? scopes : others;
 }

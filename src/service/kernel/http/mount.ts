@@ -3,11 +3,12 @@ import type * as z from "zod";
 
 import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
 import type { Operation, WithBody, WithoutBody } from "../../../api/wire/operation.ts";
+import { bearerToken } from "../auth/authenticate.ts";
 import type { Owner, Principal } from "../auth/authenticate.ts";
 import { CredentialEndedError, writeAs } from "../auth/still-valid.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { JsonObject } from "../json/parse-json.ts";
-import type { Handler, OperationContext, PublicHandler } from "../operation.ts";
+import type { Actor, Handler, OpenHandler, OperationContext, PublicHandler } from "../operation.ts";
 import { refuseEnded } from "../operation.ts";
 import { StoreBusyError } from "../store/unavailable.ts";
 import { runForRequester } from "../traffic/requester.ts";
@@ -76,14 +77,28 @@ export function mountWithBody<S extends z.ZodType>(
 export function mountPublic<S extends z.ZodType>(
   app: FastifyInstance,
   context: MountContext,
-  operation: Operation & WithBody<S> & { readonly scopes: "public" },
+  operation: Operation & WithBody<S> & { readonly scopes: "public" | "signed" },
   handle: PublicHandler<z.output<S>>,
 ): void {
   route(app, context, operation, async (request, { content_type: contentType }) => {
     const body = readRequest(operation, request, contentType);
     if (body.state === "refused") return body.answer;
-    const program = request.headers["user-agent"] ?? null;
-    return handle({ ...callOf(request), program, body: body.value, query: null });
+    return handle({ ...callOf(request), ...senderOf(request), body: body.value, query: null });
+  });
+}
+
+/** Serves an operation with a body that also answers without a credential. */
+export function mountOpen<S extends z.ZodType>(
+  app: FastifyInstance,
+  context: MountContext,
+  operation: Operation & WithBody<S> & { readonly isOpen: true },
+  handle: OpenHandler<z.output<S>>,
+): void {
+  route(app, context, operation, async (request, admitted) => {
+    const body = readRequest(operation, request, admitted.content_type);
+    if (body.state === "refused") return body.answer;
+    const actor = admitted.principal === null ? null : actorOf(context, admitted);
+    return handle({ ...callOf(request), ...senderOf(request), actor, body: body.value, query: null });
   });
 }
 
@@ -114,7 +129,8 @@ export function mountWithQuery<Q extends z.ZodObject>(
 }
 
 /** A path, its method, and the scope it requires. */
-type Route = Pick<Operation, "method" | "scopes"> & Partial<Pick<WithBody, "bodyBytes">> & { readonly path: string };
+type Route = Pick<Operation, "method" | "scopes" | "isOpen"> &
+  Partial<Pick<WithBody, "bodyBytes">> & { readonly path: string };
 
 type ReadRequest<T> =
   | { readonly state: "read"; readonly value: T }
@@ -161,12 +177,12 @@ export function route(
     }
   }
 
-  /** Runs `work` for the requester, and notes the limit that it met when the store is busy. */
-  async function workFor<T>(requester: string, organizationId: string | null, work: () => Promise<T>): Promise<T> {
+  /** Notes the limit that the party meets when the store is busy. */
+  async function noteBusy<T>(party: string, organizationId: string | null, work: () => Promise<T>): Promise<T> {
     try {
-      return await runForRequester(requester, work);
+      return await work();
     } catch (error) {
-      if (error instanceof StoreBusyError) limitsMet.note("store.waiting", { organizationId, party: requester });
+      if (error instanceof StoreBusyError) limitsMet.note("store.waiting", { organizationId, party });
       throw error;
     }
   }
@@ -187,7 +203,9 @@ export function route(
       // Answers to a cookie are private; caches assume that only for an Authorization header (RFC 9111, 3.5).
       const isConsole = arrival.credential?.kind === "console";
       if (isConsole) reply.header("cache-control", "no-store");
-      const admission = await workFor(clientAddress(request), null, () => gate.admit(operation.scopes, arrival));
+      const { address } = arrival;
+      const admit = () => gate.admit(operation, arrival);
+      const admission = await noteBusy(address, null, () => runForRequester(address, admit));
       if (admission.state === "refused") {
         if (admission.owner !== null) strangers.set(request, admission.owner);
         return send(reply, admission.answer);
@@ -206,6 +224,8 @@ export function route(
       const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw, principal);
       if ("status" in passage) return send(reply, passage);
       passages.set(request, passage);
+      // "100-continue" is the only expectation that gets here.
+      if (request.headers.expect !== undefined) reply.raw.writeContinue();
     },
     handler: async (request, reply) => {
       const admitted = admissions.get(request);
@@ -213,10 +233,10 @@ export function route(
       if (admitted === undefined || passage === undefined) {
         throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
-      const { organization_id: organizationId = null } = admitted.principal ?? {};
+      const { organizationId = null } = admitted.principal ?? {};
       const whose = organizationId ?? clientAddress(request);
-      const worked = await passage.work(whose, () =>
-        workFor(whose, organizationId, () => answerInTime(request, admitted, passage)),
+      const worked = await noteBusy(whose, organizationId, () =>
+        passage.work(whose, () => answerInTime(request, admitted, passage)),
       );
       if (worked === null) return send(reply, TOO_MANY_REQUESTS);
       const answered = counted(worked, passage, operation.method, () => gate.hasEnded(admitted));
@@ -240,7 +260,7 @@ function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
 }
 
 /** @throws when a public operation is mounted as one that needs a credential. */
-function actorOf({ store, machine }: MountContext, admitted: Admitted) {
+function actorOf({ store, machine }: MountContext, admitted: Admitted): Actor {
   const { principal } = admitted;
   if (principal === null) throw new Error("A public operation has no principal");
   const write: PrincipalWrite = async (job) => {
@@ -251,11 +271,16 @@ function actorOf({ store, machine }: MountContext, admitted: Admitted) {
   return { principal, write };
 }
 
+/** What a request without a principal says of its sender. */
+function senderOf({ headers }: FastifyRequest) {
+  return { program: headers["user-agent"] ?? null, bearer: bearerToken(headers.authorization) };
+}
+
 function callOf(request: FastifyRequest) {
   return {
     path: pathParameters(request),
     url: request.url,
-    request_id: request.id,
+    requestId: request.id,
     address: clientAddress(request),
   };
 }

@@ -4,7 +4,7 @@ import type { Operation } from "../../../api/wire/operation.ts";
 const OPERATIONS: readonly Operation[] = [...Object.values(operations), ...Object.values(beyondSpec)];
 
 /** Paths outside /v1; they accept only GET. */
-export const SERVICE_PATHS = ["/healthz", "/readyz", "/metrics", "/openapi.json"] as const;
+export const SERVICE_PATHS = ["/healthz", "/health", "/readyz", "/metrics", "/openapi.json"] as const;
 
 /** The path in the web framework's notation. */
 export function routePath(template: string): string {

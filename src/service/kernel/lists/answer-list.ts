@@ -3,9 +3,11 @@ import type { Principal } from "../auth/authenticate.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
-import type { Call } from "../operation.ts";
+import type { Call, Handler, OperationContext } from "../operation.ts";
+import type { Reader } from "../store/store.ts";
 import { StoreBusyError } from "../store/unavailable.ts";
 import { createFairQueue } from "../traffic/fair-queue.ts";
+import { bindRequester, measureWork } from "../traffic/requester.ts";
 import type { PageRange } from "./page-range.ts";
 import { nextPage, readPage } from "./paging.ts";
 
@@ -20,7 +22,7 @@ const queue = createFairQueue({ own: 256, all: 4096, allAtOnce: 4 });
 export const ITEMS = ['{"items":[', "]}"] as const;
 
 type ListCall = Pick<Call<null, PageQuery>, "query" | "url"> & {
-  readonly principal: Pick<Principal, "organization_id">;
+  readonly principal: Pick<Principal, "organizationId">;
 };
 
 /** A list of rows that sort by their ids. */
@@ -43,15 +45,33 @@ export async function answerList<Row extends { readonly id: string }>(
   { query, url, principal }: ListCall,
   asked: List<Row>,
 ): Promise<Answer | LongAnswer> {
-  const list = { ...asked, fetch: queued(principal.organization_id, asked.fetch) };
+  const list = { ...asked, fetch: queued(principal.organizationId, asked.fetch) };
   const page = readPage(query, list.prefix);
   if (page.state === "refused") return page.answer;
   const { limit } = query;
   const first = await readPart(list, page.after, limit);
   const [before, after] = list.around;
   if (first.next === null) return answerJson(before + first.items + after);
-  if (limit === undefined) return { status: 200, parts: listInParts(list, first) };
+  if (limit === undefined) {
+    // Later parts are read when the client has taken the ones before, outside of the handler's call.
+    const readNext = bindRequester((next: string) => readPart(list, next));
+    return { status: 200, parts: listInParts(list.around, first, readNext) };
+  }
   return { ...answerJson(before + first.items + after), headers: nextPage(url, limit, first.next) };
+}
+
+/** The handler of an organization's list, `{"items":[…]}`. */
+export function listHandler<Row extends { readonly id: string }>(
+  prefix: IdPrefix,
+  listRows: (reader: Reader, organizationId: string, range: PageRange) => Promise<readonly Row[]>,
+  view: List<Row>["view"],
+): (context: Pick<OperationContext, "store">) => Handler<null, PageQuery> {
+  return ({ store }) =>
+    (call) => {
+      const { organizationId } = call.principal;
+      const fetch = (range: PageRange) => listRows(store.reader, organizationId, range);
+      return answerList(call, { prefix, around: ITEMS, fetch, view });
+    };
 }
 
 interface Part {
@@ -71,22 +91,28 @@ async function readPart<Row extends { readonly id: string }>(
     // One row more than the page shows whether more follow.
     const rows = Math.min(fetchedRows, limit + 1 - items.length);
     const fetched = await fetch({ after, rows });
-    for (const row of fetched) {
-      if (items.length === limit || characters >= PART_CHARACTERS) return { items: items.join(","), next: after };
-      const item = JSON.stringify(view(row));
-      items.push(item);
-      characters += item.length;
-      after = row.id;
-    }
-    if (fetched.length < rows) return { items: items.join(","), next: null };
+    const isFull = measureWork(() => {
+      for (const row of fetched) {
+        if (items.length === limit || characters >= PART_CHARACTERS) return true;
+        const item = JSON.stringify(view(row));
+        items.push(item);
+        characters += item.length;
+        after = row.id;
+      }
+      return false;
+    });
+    if (isFull || fetched.length < rows) return { items: items.join(","), next: isFull ? after : null };
   }
 }
 
-async function* listInParts<Row extends { readonly id: string }>(list: List<Row>, first: Part): AsyncGenerator<string> {
-  const [before, after] = list.around;
+async function* listInParts(
+  [before, after]: List<never>["around"],
+  first: Part,
+  readNext: (next: string) => Promise<Part>,
+): AsyncGenerator<string> {
   yield before + first.items;
   for (let { next } = first; next !== null;) {
-    const part = await readPart(list, next);
+    const part = await readNext(next);
     yield `,${part.items}`;
     next = part.next;
   }

@@ -1,34 +1,69 @@
 import type { Transaction } from "kysely";
 
+import type { NewId } from "../ids.ts";
+import type { ServiceMachine } from "../machine.ts";
 import { prepare } from "./prepared.ts";
 import type { Tables } from "./tables.ts";
 
 /** Audited actions: `<resource>.<verb>`. */
 export type AuditAction =
+  | "allowed_keys.add"
+  | "allowed_keys.remove"
   | "api_key.create"
   | "api_key.revoke"
   | "deployment.create"
   | "deployment.retire"
+  | "enrolment.approve"
+  | "enrolment.deny"
+  | "enrolment.start"
+  | "fleet.change"
   | "fleet.create"
+  | "fleet.join"
+  | "fleet.leave"
+  | "fleet.leave_out"
+  | "fleet.remove"
   | "fleet.update_model"
+  | "installation.freeze"
+  | "installation.recover"
+  | "installation.recovery_refused"
+  | "installation.renew_out_of_order"
+  | "installation.set_recoveries"
+  | "installation.thaw"
   | "login.approve"
   | "login.deny"
   | "models.apply"
   | "organization.create"
+  | "robot.enroll"
+  | "robot.remove"
+  | "robot.rename"
+  | "robot.replace_computer"
   | "robot.setup"
   | "session.create"
-  | "session.end";
+  | "session.end"
+  | "webhook.change"
+  | "webhook.create"
+  | "webhook.delete"
+  | "webhook.disable";
 
 /** Who made a change, and in which request. Created before the transaction, because its job may run twice. */
 export interface Authorship {
   /** Id of the entry, by `newId("aud")`. */
-  readonly audit_id: string;
+  readonly auditId: string;
   /** ISO 8601. */
   readonly at: string;
   readonly organizationId: string | null;
   /** `key_…`, `ses_…`, or `command`. */
   readonly actor: string;
   readonly requestId: string | null;
+}
+
+/** The author of a change that a command on the service's computer makes, not a request. */
+export function commandAuthor(
+  { newId, machine: { clock } }: { readonly newId: NewId; readonly machine: Pick<ServiceMachine, "clock"> },
+  organizationId: string | null,
+): Authorship {
+  const at = new Date(clock.wallMs()).toISOString();
+  return { auditId: newId("aud"), at, organizationId, actor: "command", requestId: null };
 }
 
 /** One entry of the audit log. `details` never hold a secret. */
@@ -41,12 +76,29 @@ export interface AuditEntry {
 }
 
 /** Records a change in the transaction that makes it, so that neither exists without the other. */
-export async function audit(
+export async function audit(transaction: Transaction<Tables>, author: Authorship, entry: AuditEntry): Promise<void> {
+  await insert(transaction, rowOf(author, entry));
+}
+
+/** Rows of one insert: SQLite takes 32,766 parameters, and PostgreSQL twice as many. */
+const ROWS_AT_A_TIME = 1000;
+
+/** The same of many changes. */
+export async function auditAll(
   transaction: Transaction<Tables>,
-  { audit_id: auditId, at, organizationId, actor, requestId }: Authorship,
-  { action, subjectId, details, previousId = null }: AuditEntry,
+  entries: readonly (AuditEntry & { readonly author: Authorship })[],
 ): Promise<void> {
-  const entry = {
+  for (let start = 0; start < entries.length; start += ROWS_AT_A_TIME) {
+    const rows = entries.slice(start, start + ROWS_AT_A_TIME).map(({ author, ...entry }) => rowOf(author, entry));
+    await transaction.insertInto("audit_log").values(rows).execute();
+  }
+}
+
+function rowOf(
+  { auditId, at, organizationId, actor, requestId }: Authorship,
+  { action, subjectId, details, previousId = null }: AuditEntry,
+): Tables["audit_log"] {
+  return {
     id: auditId,
     organization_id: organizationId,
     at,
@@ -55,8 +107,8 @@ export async function audit(
     action,
     subject_id: subjectId,
     previous_id: previousId,
+    details: JSON.stringify(details),
   };
-  await insert(transaction, { ...entry, details: JSON.stringify(details) });
 }
 
 const insert = prepare<Tables["audit_log"], never>((database, parameter) =>

@@ -1,7 +1,7 @@
 import type { FairQueue } from "../traffic/fair-queue.ts";
 import { createFairQueue } from "../traffic/fair-queue.ts";
 import { currentRequester } from "../traffic/requester.ts";
-import { StoreBusyError, StoreUnavailableError } from "./unavailable.ts";
+import { StoreBusyError } from "./unavailable.ts";
 
 /** Queries that may wait for a connection; half of them of one requester. */
 export const WAITING_MAXIMUM = 1024;
@@ -25,18 +25,21 @@ export class ConnectionQueue {
   /**
    * Waits until the current requester may use a connection. Resolves with the function that releases it.
    *
-   * @throws StoreBusyError when too many queries wait; StoreUnavailableError after `patienceMs`.
+   * @throws StoreBusyError when too many queries wait, and after `patienceMs`.
    */
   acquire(): Promise<() => void> {
+    const { id, beginWork } = currentRequester();
     return new Promise((resolve, reject) => {
       let isGivenUp = false;
       const alarm = setTimeout(() => {
         isGivenUp = true;
-        reject(new StoreUnavailableError(`No connection to the database was free within ${this.#patienceMs} ms`));
+        reject(new StoreBusyError(`No connection to the database was free within ${this.#patienceMs} ms`));
       }, this.#patienceMs);
-      const taken = this.#queue.run(currentRequester(), async () => {
+      const taken = this.#queue.run(id, async () => {
         clearTimeout(alarm);
-        if (!isGivenUp) await new Promise<void>((release) => resolve(release));
+        if (isGivenUp) return;
+        using _held = beginWork();
+        await new Promise<void>((release) => resolve(release));
       });
       void taken.then((outcome) => {
         if (outcome !== null) return;

@@ -1,3 +1,5 @@
+import { sql } from "kysely";
+
 import type { Clock } from "../../../platform/clock.ts";
 import { createFresh } from "../fresh.ts";
 import type { Figure, Metrics } from "../metrics.ts";
@@ -5,11 +7,39 @@ import type { Reader } from "./store.ts";
 
 /** How long figures are cached, because anyone may request the metrics; Prometheus does every few seconds. */
 export const FIGURES_FRESH_MS = 5000;
+/** The same of robots: counting 100,000 of them takes 35 ms of a thread. */
+export const ROBOTS_FRESH_MS = 30_000;
 
-/** Metrics from the store; queried only when /metrics is requested. */
-export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock): void {
-  const add = (figure: Figure) =>
-    metrics.addFigure({ ...figure, count: createFresh(() => figure.count(), FIGURES_FRESH_MS, clock) });
+const NO_ROBOTS = { online: 0, offline: 0, frozen: 0 } as const;
+
+/**
+ * Metrics from the store; queried only when /metrics is requested.
+ *
+ * @param onlineWindowMs how long after its last heartbeat a robot is online.
+ */
+export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock, onlineWindowMs: number): void {
+  const add = (figure: Figure, freshMs = FIGURES_FRESH_MS) =>
+    metrics.addFigure({ ...figure, count: createFresh(() => figure.count(), freshMs, clock) });
+  const robots: Figure = {
+    name: "robots",
+    help: "Robots whose computer is enrolled, by their status. Replicas that share a store report the same.",
+    label: "status",
+    async count() {
+      const onlineSince = new Date(clock.wallMs() - onlineWindowMs).toISOString();
+      const status = sql<string>`case when state = 'frozen' then 'frozen'
+        when last_seen_at >= ${onlineSince} then 'online' else 'offline' end`;
+      const rows = await reader
+        .selectFrom("installations")
+        .where("state", "<>", "revoked")
+        .groupBy(sql.ref("kind"))
+        .select(({ fn }) => [status.as("kind"), fn.countAll<number>().as("count")])
+        .execute();
+      const counts = new Map<string, number>(Object.entries(NO_ROBOTS));
+      for (const { kind, count } of rows) counts.set(kind, count);
+      return [...counts].map(([kind, count]) => ({ kind, count }));
+    },
+  };
+  add(robots, ROBOTS_FRESH_MS);
   add({
     name: "endpoints",
     help: "Inference endpoints of the catalog, by their health.",

@@ -32,7 +32,7 @@ export function storeProblem(error: unknown, location: StoreLocation): Problem |
 
 /** The location of the store for display: a URL without password and parameters. */
 export function describeLocation(location: StoreLocation): string {
-  if (location.kind === "sqlite") return location.data_directory;
+  if (location.kind === "sqlite") return location.dataDirectory;
   if (!URL.canParse(location.url)) return "the database URL";
   const { protocol, username, host, pathname } = new URL(location.url);
   return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;

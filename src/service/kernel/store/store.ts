@@ -33,7 +33,7 @@ export interface Store extends AsyncDisposable {
 export type StoreLocation =
   | {
       readonly kind: "sqlite";
-      readonly data_directory: string;
+      readonly dataDirectory: string;
       /**
        * Threads for the queries of `reader`; 0 by default. Then they run in the caller's thread, which is enough for a command.
        */
@@ -44,7 +44,7 @@ export type StoreLocation =
       /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with libpq's parameters. Contains a password: never show or log it. */
       readonly url: string;
       /** Connections of this process. */
-      readonly pool_size?: number;
+      readonly poolSize?: number;
     };
 
 export type StoreMachine = Pick<ServiceMachine, "clock" | "files" | "log" | "random">;

@@ -7,7 +7,7 @@ import { errorCode } from "../../../platform/files/files.ts";
  */
 export class StoreUnavailableError extends Error {}
 
-/** Too many queries or writes wait for the store, of one requester or of all: a limit of the service, not a failure of the database. */
+/** Too many queries or writes wait for the store, of one requester or of all, or one waited too long: the service is busy, the database has not failed. */
 export class StoreBusyError extends StoreUnavailableError {}
 
 /**

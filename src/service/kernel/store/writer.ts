@@ -1,6 +1,7 @@
 import type { Transaction } from "kysely";
 
 import { nextTurn } from "../traffic/event-loop.ts";
+import { currentRequester, runForNobody } from "../traffic/requester.ts";
 import type { Tables } from "./tables.ts";
 import { StoreBusyError } from "./unavailable.ts";
 
@@ -95,7 +96,7 @@ export function createWriter(runner: WriteRunner): Writer {
     const isWorthIt = draining === 0 || pending.length >= ANOTHER_BATCH;
     if (!isWorthIt || draining >= runner.batches) return;
     draining += 1;
-    track(batches, drain());
+    track(batches, runForNobody(drain));
   }
 
   return {
@@ -103,10 +104,12 @@ export function createWriter(runner: WriteRunner): Writer {
       if (pending.length >= PENDING_WRITES_MAXIMUM) {
         return Promise.reject(new StoreBusyError("Too many writes wait"));
       }
+      const { beginWork } = currentRequester();
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       let outcome: (() => void) | undefined;
       pending.push({
         async run(transaction) {
+          using _running = beginWork();
           const value = await job(transaction);
           outcome = () => resolve(value);
         },

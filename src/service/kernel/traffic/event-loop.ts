@@ -83,3 +83,28 @@ export function createTimeSlices(clock: Pick<Clock, "monotonicMs">): () => Promi
     });
   };
 }
+
+/** Jobs of one pace in a turn of the event loop. */
+const PACED_IN_TURN = 16;
+
+/** For what may happen to thousands of connections in the same turn: runs short jobs in the order of the calls, a few in each turn. */
+export function createPace(): (job: () => void) => void {
+  const waiting: (() => void)[] = [];
+  let count = 0;
+
+  function run(job: () => void): void {
+    if (count === 0) setImmediate(nextTurn);
+    count += 1;
+    job();
+  }
+
+  function nextTurn(): void {
+    count = 0;
+    for (const job of waiting.splice(0, PACED_IN_TURN)) run(job);
+  }
+
+  return (job) => {
+    if (count < PACED_IN_TURN) run(job);
+    else waiting.push(job);
+  };
+}

@@ -1,7 +1,8 @@
-/** Limits of the service by their name in the configuration; `store.waiting` is not configurable. */
+/** Limits of the service by their name in the configuration; `store.waiting` and those of enrolments are not configurable. */
 export type Limit =
   | "rate_limit.credential"
   | "rate_limit.address"
+  | "rate_limit.robots"
   | "limits.connections"
   | "limits.connections_of_address"
   | "limits.in_flight_mib.credential"
@@ -9,9 +10,14 @@ export type Limit =
   | "limits.in_flight_mib.site"
   | "limits.in_flight_mib.all"
   | "limits.waiting_requests"
+  | "limits.work_ms"
   | "limits.streams"
+  | "enrolments.starts"
+  | "enrolments.waiting"
+  | "enrolments.wrong_codes"
   | "store.waiting"
   | "limits.history_mib_per_day.key"
   | "limits.history_mib_per_day.organization"
+  | "limits.stored_mib"
   | "limits.robots.key"
   | "limits.robots.organization";

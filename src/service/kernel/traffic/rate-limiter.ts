@@ -42,6 +42,8 @@ export interface RateLimiter {
   onAnonymous(client: Client): Verdict;
   /** Call for operations that need no credential, such as logins. */
   onPublic(client: Client): Verdict;
+  /** Call for operations whose requests robot computers sign. */
+  onSigned(client: Client): Verdict;
 }
 
 /** The limit of a /48, as a multiple of that of an address. */
@@ -55,12 +57,14 @@ export const UNLIMITED: RateLimiter = {
   onAuthenticated: () => ALLOWED,
   onAnonymous: () => ALLOWED,
   onPublic: () => ALLOWED,
+  onSigned: () => ALLOWED,
 };
 
 export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter {
   const credentials = new TokenBuckets(limits.credential, BUCKETS_MAXIMUM);
   const anonymous = createAddressLimit(limits.address, clock);
   const logins = createAddressLimit(limits.address, clock);
+  const robots = createAddressLimit(limits.robots, clock, "robots");
   const ofCredential = (taken: Taken) => verdict("credential", "credential", limits.credential, taken);
 
   return {
@@ -78,19 +82,24 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
       return anonymous(client, "take");
     },
     onPublic: (client) => logins(client, "take"),
+    onSigned: (client) => robots(client, "take"),
   };
 }
 
 /** Limits each address, and each /48. */
-function createAddressLimit(limit: RateLimit, clock: Clock): (client: Client, use: "look" | "take") => Verdict {
+function createAddressLimit(
+  limit: RateLimit,
+  clock: Clock,
+  by: "address" | "robots" = "address",
+): (client: Client, use: "look" | "take") => Verdict {
   const addresses = new TokenBuckets(limit, BUCKETS_MAXIMUM);
   const siteLimit = { per_second: limit.per_second * ADDRESSES_OF_SITE, burst: limit.burst * ADDRESSES_OF_SITE };
   const sites = new TokenBuckets(siteLimit, BUCKETS_MAXIMUM);
   return ({ network, site }, use) => {
     const nowMs = clock.monotonicMs();
-    const own = verdict("address", "network", limit, addresses[use](network, nowMs));
+    const own = verdict(by, "network", limit, addresses[use](network, nowMs));
     if (own.state === "limited" || site === network) return own;
-    const shared = verdict("address", "site", siteLimit, sites[use](site, nowMs));
+    const shared = verdict(by, "site", siteLimit, sites[use](site, nowMs));
     return shared.state === "limited" ? shared : own;
   };
 }

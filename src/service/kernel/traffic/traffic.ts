@@ -11,6 +11,8 @@ import type { HttpLimits } from "./limits.ts";
 import type { Client, Party } from "./parties.ts";
 import { createTally, identifyClient } from "./parties.ts";
 import { createFairQueue } from "./fair-queue.ts";
+import { measureWork, runForRequester } from "./requester.ts";
+import { createWorkBudget } from "./work-budget.ts";
 
 /** Answers up to this size fit into the kernel's send buffer of a connection. */
 const SMALL_ANSWER_BYTES = 16 * 1024;
@@ -34,7 +36,10 @@ export interface Traffic {
    * @param address of the client.
    */
   arrive(address: string): Promise<boolean>;
-  /** Counts a request from before its body is read until it is handled and answered; a refusal when there is no room for the body. */
+  /**
+   * Counts a request from before its body is read until it is handled and answered; a refusal when there is no room for the body, or when
+   * the owner's organization has taken too much time of the service.
+   */
   begin(client: Client, bodyBytes: number, response: ServerResponse, owner?: Owner | null): Passage | Answer;
 }
 
@@ -61,14 +66,15 @@ export interface Passage {
   extend(): void;
 }
 
-type TrafficLimits = Pick<HttpLimits, "inFlightBytes" | "answerBytesPerS" | "answerPatienceMs" | "requests">;
+type TrafficLimits = Pick<HttpLimits, "inFlightBytes" | "answerBytesPerS" | "answerPatienceMs" | "requests" | "workMs">;
 
 export function createTraffic(
-  { inFlightBytes, answerBytesPerS, answerPatienceMs, requests: requestLimits }: TrafficLimits,
+  { inFlightBytes, answerBytesPerS, answerPatienceMs, requests: requestLimits, workMs }: TrafficLimits,
   limitsMet: Pick<LimitsMet, "note">,
   clock: Pick<Clock, "monotonicMs">,
 ): Traffic {
   const tally = createTally(inFlightBytes);
+  const workBudget = createWorkBudget(workMs, clock);
   /** Requests that wait to begin, and bodies that wait to be parsed. */
   const steps = createFairQueue({ own: requestLimits.own, all: requestLimits.all });
   const requests = createFairQueue(requestLimits);
@@ -76,13 +82,17 @@ export function createTraffic(
 
   function refuseFull(party: Party, client: Client, owner: Owner | null): Answer {
     limitsMet.note(LIMITS[party], {
-      organizationId: owner?.organization_id ?? null,
-      party: (party === "credential" ? owner?.credential_id : null) ?? client[party === "site" ? party : "network"],
+      organizationId: owner?.organizationId ?? null,
+      party: (party === "credential" ? owner?.credentialId : null) ?? client[party === "site" ? party : "network"],
     });
     const headers = { "retry-after": RETRY_AFTER_S };
     if (party === "all") return refuse("Unavailable", "Too many large requests are being worked on", headers);
     const whose = party === "credential" ? "credential" : "address";
     return refuse("RateLimited", `Too many large requests of this ${whose} are being worked on`, headers);
+  }
+
+  function noteWaiting(party: string, organizationId: string | null): void {
+    limitsMet.note("limits.waiting_requests", { organizationId, party });
   }
 
   function step<T>(requester: string, work: () => T): Promise<T | null> {
@@ -96,10 +106,19 @@ export function createTraffic(
     async arrive(address) {
       const { site } = identifyClient(undefined, address);
       if ((await step(site, () => true)) !== null) return true;
-      limitsMet.note("limits.waiting_requests", { organizationId: null, party: site });
+      noteWaiting(site, null);
       return false;
     },
     begin(client, bodyBytes, response, owner = null) {
+      const organizationId = owner?.organizationId ?? null;
+      if (organizationId !== null) {
+        const refusal = workBudget.refusal(organizationId);
+        if (refusal !== null) {
+          limitsMet.note("limits.work_ms", { organizationId, party: organizationId });
+          return refusal;
+        }
+      }
+      const beginWork = organizationId === null ? undefined : workBudget.measure(organizationId);
       const share = tally.open(client);
       const full = share.tryResize(bodyBytes);
       if (full !== null) return refuseFull(full, client, owner);
@@ -119,11 +138,8 @@ export function createTraffic(
         async work(requester, job) {
           isWorking = true;
           try {
-            const worked = await requests.run(requester, job);
-            if (worked === null) {
-              const organizationId = owner?.organization_id ?? null;
-              limitsMet.note("limits.waiting_requests", { organizationId, party: requester });
-            }
+            const worked = await requests.run(requester, () => runForRequester(requester, job, beginWork));
+            if (worked === null) noteWaiting(requester, organizationId);
             return worked;
           } finally {
             isWorking = false;
@@ -131,8 +147,12 @@ export function createTraffic(
           }
         },
         async read(parse) {
-          if (bodyBytes <= SMALL_BODY_BYTES) return parse();
-          return step(client.credential ?? client.network, () => (response.destroyed ? null : parse()));
+          if (bodyBytes <= SMALL_BODY_BYTES) return measureWork(parse);
+          const body = await step(client.credential ?? client.network, () => ({
+            parsed: response.destroyed ? null : measureWork(parse),
+          }));
+          if (body === null) noteWaiting(owner?.credentialId ?? client.network, organizationId);
+          return body?.parsed ?? null;
         },
         answer(bytes) {
           const party = bytes > SMALL_ANSWER_BYTES ? share.tryResize(bytes) : null;

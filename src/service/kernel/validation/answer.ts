@@ -12,7 +12,10 @@ export const ANSWER_CUT_BYTES = 65_536;
 const CUT_LENGTH = 64;
 
 /** Members with secret values. */
-const SECRET_NAMES = /api_?key|authorization|^code$|credential|passw|secret|token|verifier/i;
+const SECRET_NAMES =
+  /api_?key|authorization|^code$|credential|^nonce$|passw|^public_key$|secret|^signature$|token|^user_code$|verifier/i;
+/** Members of enrolments and renewals, whose findings have no `input` at all. */
+const UNREPEATED: ReadonlySet<unknown> = new Set(["user_code", "poll_token", "signature", "nonce", "public_key"]);
 
 /**
  * The body of a 422 answer, as JSON text: FastAPI's `{detail: [{type, loc, msg, input, ctx}]}`.
@@ -66,8 +69,8 @@ function isWithin(findings: readonly Finding[], limitBytes: number): boolean {
 function withoutSecrets(finding: Shown): Shown {
   const { input, ...rest } = finding;
   const loc = finding.loc.map((part) => (typeof part === "string" ? redact(part) : part));
-  if (input === undefined) return { ...rest, loc };
   const member = finding.loc.at(-1);
+  if (input === undefined || UNREPEATED.has(member)) return { ...rest, loc };
   const isSecret = typeof member === "string" && SECRET_NAMES.test(member);
   return { ...rest, loc, input: isSecret ? conceal(input) : clean(input) };
 }

@@ -4,13 +4,18 @@ import type { Json } from "../json/parse-json.ts";
 import type { Check } from "./check.ts";
 import { bound, emptyRecord, isObject } from "./check.ts";
 import * as faults from "./finding.ts";
+import { plainCheck } from "./scalar-checks.ts";
 
 /** The check of what is in a container. */
 type CheckOf = (schema: z.core.$ZodType) => Check;
 
-/** Declared members in the order of the contract, then, where they are refused, unknown ones in the order they were sent. */
+/**
+ * Declared members in the order of the contract, then, where they are refused, unknown ones in the order they were sent. An object that is
+ * open to any (`z.looseObject`) keeps unknown members, others ignore them.
+ */
 export function objectCheck(schema: z.ZodObject, checkOf: CheckOf): Check {
   const isStrict = schema.def.catchall instanceof z.ZodNever;
+  const isLoose = schema.def.catchall instanceof z.ZodUnknown;
   const names = new Set(Object.keys(schema.shape));
   const members = Object.entries(schema.shape).map(([name, member]) => ({
     name,
@@ -20,7 +25,7 @@ export function objectCheck(schema: z.ZodObject, checkOf: CheckOf): Check {
   }));
   return (input, place) => {
     if (!isObject(input)) return place.refuse(input, faults.NOT_AN_OBJECT);
-    const value: Record<string, unknown> = {};
+    const value: Record<string, unknown> = isLoose ? emptyRecord() : {};
     let isIntact = true;
     for (const { name, check, isRequired, absent } of members) {
       const at = place.inside(name);
@@ -30,9 +35,14 @@ export function objectCheck(schema: z.ZodObject, checkOf: CheckOf): Check {
       if (read !== undefined) value[name] = read;
       else if (given !== undefined || isRequired) isIntact = false;
     }
-    const unknown = isStrict ? [...input].filter(([name]) => !names.has(name)) : [];
-    for (const [name, member] of unknown) place.inside(name).refuse(member, faults.NOT_ALLOWED);
-    return isIntact && unknown.length === 0 ? value : undefined;
+    const unknown = isStrict || isLoose ? [...input].filter(([name]) => !names.has(name)) : [];
+    for (const [name, member] of unknown) {
+      const at = place.inside(name);
+      const read = isStrict ? at.refuse(member, faults.NOT_ALLOWED) : plainCheck(member, at);
+      if (read === undefined || plainCheck(name, at.inside("[key]")) === undefined) isIntact = false;
+      else value[name] = read;
+    }
+    return isIntact ? value : undefined;
   };
 }
 

@@ -4,8 +4,8 @@ import type { Read } from "./integer.ts";
 
 /** A point in time, and whether its text had a time zone; without one it is read as UTC. */
 export interface Moment {
-  readonly epoch_ms: number;
-  readonly has_offset: boolean;
+  readonly epochMs: number;
+  readonly hasOffset: boolean;
 }
 
 const NOT_A_DATE_TIME: Fault = { type: "datetime_type", msg: "Input should be a valid datetime" };
@@ -73,8 +73,8 @@ function fromText(text: string): Reading | null {
   return {
     year: date.year,
     // West of Greenwich the last evening of 9999 is already in 10000 in UTC, which would not sort as text.
-    epoch_ms: Math.min(date.epoch_ms + timeMs - offsetMs, YEAR_9999_END_MS),
-    has_offset: utc !== undefined || sign !== undefined,
+    epochMs: Math.min(date.epochMs + timeMs - offsetMs, YEAR_9999_END_MS),
+    hasOffset: utc !== undefined || sign !== undefined,
   };
 }
 
@@ -94,7 +94,7 @@ function fromDate(text: string): Reading | string {
   begin.setUTCFullYear(year, month - 1, day);
   if (day < 1 || begin.getUTCMonth() !== month - 1) return "day value is outside expected range";
   if (text.length > 10) return "unexpected extra characters at the end of the input";
-  return { year, epoch_ms: begin.getTime(), has_offset: false };
+  return { year, epochMs: begin.getTime(), hasOffset: false };
 }
 
 /** Null unless the text is an integer of 64 bits. */
@@ -130,7 +130,7 @@ function fromTimestamp(value: number): Reading | string {
   const seconds = Math.floor(epochMs / 1000);
   if (seconds > YEAR_9999_END_SECONDS) return TOO_LATE;
   if (seconds < YEAR_0_SECONDS) return TOO_EARLY;
-  return { year: new Date(epochMs).getUTCFullYear(), epoch_ms: epochMs, has_offset: true };
+  return { year: new Date(epochMs).getUTCFullYear(), epochMs, hasOffset: true };
 }
 
 function unparsable(type: string, noun: string, error: string): Fault {

@@ -78,8 +78,13 @@ function boundCheck(check: z.core.$ZodCheck): BoundCheck {
   throw new Error("The contract bounds a number in a way this validation does not understand");
 }
 
-export function choiceCheck(type: "enum" | "literal_error", allowed: readonly unknown[]): Check {
-  return (input, place) => (allowed.includes(input) ? input : place.refuse(input, faults.notOneOf(type, allowed)));
+/** @param offered the choices that a refusal names. */
+export function choiceCheck(
+  type: "enum" | "literal_error",
+  allowed: readonly unknown[],
+  offered: readonly unknown[] = allowed,
+): Check {
+  return (input, place) => (allowed.includes(input) ? input : place.refuse(input, faults.notOneOf(type, offered)));
 }
 
 export function dateTimeCheck(schema: z.ZodISODateTime): Check {
@@ -87,10 +92,10 @@ export function dateTimeCheck(schema: z.ZodISODateTime): Check {
   return (input, place) => {
     const read = readDateTime(input);
     if ("fault" in read) return place.refuse(input, read.fault);
-    if (needsOffset && !read.value.has_offset) {
+    if (needsOffset && !read.value.hasOffset) {
       return place.refuse(input, { type: "timezone_aware", msg: "Input should have timezone info" });
     }
-    return new Date(read.value.epoch_ms).toISOString();
+    return new Date(read.value.epochMs).toISOString();
   };
 }
 

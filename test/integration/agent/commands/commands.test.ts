@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 
 import { agentProgram } from "../../../../src/cli/agent-program.ts";
 import { agentWords, startCommand, startWords } from "../../../support/programs/command.ts";
@@ -17,6 +17,7 @@ import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 import type { CommandResult, Robot } from "../../../support/robot/robot.ts";
 import { runAgent, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
+import { test } from "../../../support/service/scene-test.ts";
 import type { Scene } from "../../../support/service/scene.ts";
 import { createScene, sentDigests, storedRobots, createSceneWithRegions } from "../../../support/service/scene.ts";
 import { forgetRobots } from "../../../support/service/service.ts";
@@ -199,8 +200,7 @@ describe("on a robot in order", () => {
   });
 });
 
-test("--setup: registers; --if-changed then only asks the service, and without it the same is sent again", async () => {
-  await using scene = await createScene();
+test("--setup registers, and --if-changed only asks the service", async ({ scene }) => {
   const show = (...args: string[]) => showOn(scene, args);
   const { proxy } = scene;
   expect(await show("--setup")).toMatchInlineSnapshot(`
@@ -240,8 +240,7 @@ test("--setup: registers; --if-changed then only asks the service, and without i
   `);
 });
 
-test("with the daemon: status, reload and --setup go through it, a second daemon is refused", async () => {
-  await using scene = await createScene();
+test("with the daemon: status, reload and --setup go through it, a second daemon is refused", async ({ scene }) => {
   const show = (...args: string[]) => showOn(scene, args);
   const { robot } = scene;
   expect((await robot.run(["--setup"])).code).toBe(0);
@@ -301,8 +300,7 @@ test.skipIf(!canBecomeNobody)("--setup of a member of the agent's group, who may
   expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
 });
 
-test("rebind: keeps the old registration aside; a second time there is nothing to do", async () => {
-  await using scene = await createScene();
+test("rebind: keeps the old registration aside; a second time there is nothing to do", async ({ scene }) => {
   const show = (...args: string[]) => showOn(scene, args);
   expect((await scene.robot.run(["--setup"])).code).toBe(0);
   expect(await show("rebind")).toMatchInlineSnapshot(`
@@ -380,8 +378,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
     }
   });
 
-  test("digest --json: {digest: null, files: [], findings}", async () => {
-    await using scene = await createScene();
+  test("digest --json: {digest: null, files: [], findings}", async ({ scene }) => {
     await rm(scene.robot.paths[0] ?? "");
     const { digest, files, findings } = JSON.parse((await scene.robot.run(["digest", "--json"])).stdout);
     expect({ digest, files, id: findings[0].id, line: findings[0].line }).toEqual({
@@ -392,9 +389,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
     });
   });
 
-  test("a state that a newer agent wrote", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("a state that a newer agent wrote", async ({ scene, robot }) => {
     await writeAtOnce(join(robot.state_directory, "registration.json"), stateOfNewerAgent(99));
     for (const command of ["status", "--setup", "rebind"]) {
       const { code, stdout } = await robot.run([command, "--json"]);
@@ -443,8 +438,7 @@ describe("--setup --if-changed asks the service before it says that it has the r
 });
 
 describe("exit codes (design, Commands)", () => {
-  test("3 invalid: findings with their lines", async () => {
-    await using scene = await createScene();
+  test("3 invalid: findings with their lines", async ({ scene }) => {
     await writeAtOnce(scene.robot.manifestPath, "robot_type_id: nonsense\nconfiguration_file: []\n");
     expect(shownBy(await scene.robot.run(["check"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
@@ -486,9 +480,7 @@ describe("exit codes (design, Commands)", () => {
     expect(result.stderr).toMatch(/error: .+ \[[a-z-]+\]\n {2}→ .+\n/);
   });
 
-  test("7 when a reload makes it another robot than is registered", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("7 when a reload makes it another robot than is registered", async ({ scene, robot }) => {
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "registered");
     await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
@@ -502,9 +494,7 @@ describe("exit codes (design, Commands)", () => {
     `);
   });
 
-  test("7 when the robot's name changed", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("7 when the robot's name changed", async ({ scene, robot }) => {
     await robot.run(["--setup"]);
     await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
     expect(shownBy(await robot.run(["--setup"]), scene)).toMatchInlineSnapshot(`
@@ -530,11 +520,11 @@ describe("usage", () => {
 
       Options:
         -V, --version                 print the version
-        --setup                       register once, now, and exit
-        --dry-run                     with --setup: show what would be sent; no
-                                      request, nothing written
-        --if-changed                  with --setup: send nothing when the service has
-                                      it already
+        --setup                       register now, once, and exit
+        --dry-run                     with --setup: show the request; send and write
+                                      nothing
+        --if-changed                  with --setup: send nothing if the service has
+                                      this registration already
         --json                        print one JSON document
         --config <file>               agent configuration (default:
                                       /etc/robot-policy-agent/config.yaml)
@@ -546,38 +536,37 @@ describe("usage", () => {
 
       Commands:
         init [options]                write a commented configuration and manifest;
-                                      asks for what the flags leave open, and tests
+                                      asks for values that no flag gives, and tests
                                       the service
         run [options]                 watch the configuration files and keep the
-                                      registration true, until stopped
+                                      registration up to date, until stopped
         check [options]               check configuration, manifest and files, without
                                       network
-        digest [options]              print the configuration digest of what is on the
-                                      disk
-        status [options]              show what is registered and whether it is true;
-                                      exits by health
-        reload [options]              have the running agent take over edits now;
-                                      fails when they are bad
-        rebind [options]              make this machine a robot of its own, after a
-                                      copied image or a new name
-        doctor [options]              find out what keeps this robot from being
-                                      registered: files, network, key, clock and more
-        set-key [options]             put the API key where the agent reads it,
-                                      readable for nobody else; asks for it, or takes
-                                      it from stdin
+        digest [options]              print the digest of the configuration files
+        status [options]              show what is registered and whether it is up to
+                                      date; the exit code tells the health
+        reload [options]              make the running agent apply edited files now;
+                                      fails if they are invalid
+        rebind [options]              register this machine as a robot of its own,
+                                      after its image was copied or its name changed
+        doctor [options]              find out why this robot is not registered:
+                                      checks files, network, key, clock and more
+        set-key [options]             store the API key where the agent reads it and
+                                      no other user can; asks for the key, or reads it
+                                      from stdin
+        enroll [options]              get this robot a credential of its own, which an
+                                      operator approves by a code
         grant [options] [file]        let the agent's user read the robot's
-                                      configuration files, as little as it takes
+                                      configuration files, with the least access that
+                                      suffices
         contract [options] [file]     show the contract that is sent for a custom
                                       robot type
-        catalog [options] [id]        list the robot types that are known by id, or
-                                      show one
+        catalog [options] [id]        list the robot types of the catalog, or show one
         schema [options] <document>   print the JSON Schema of a file, for editors
         install [options]             install this program as a service, on this
-                                      machine or in an image; a second time, upgrade
-                                      it
-        uninstall [options]           take the installed program off again;
-                                      configuration, key and registration stay unless
-                                      purged
+                                      machine or in an image, or upgrade it
+        uninstall [options]           remove the installed program; configuration, key
+                                      and registration stay without --purge
         completion [options] <shell>  print the completion script of a shell
 
       Examples:
@@ -688,9 +677,7 @@ describe("usage", () => {
 const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
 
 describe("init", () => {
-  test("init: with every answer given, the result passes check", async () => {
-    await using scene = await createScene();
-    const { robot, proxy } = scene;
+  test("init: with every answer given, the result passes check", async ({ scene, robot, proxy }) => {
     await mkdir(robot.path("etc"));
     const [left = "", right = ""] = robot.paths;
     const answers = ["--url", proxy.url, "--region", "eu-central-1", "--type", "yam.bimanual-joint-position.v1"];
@@ -716,24 +703,19 @@ describe("init", () => {
     });
   });
 
-  test("init: on a robot, what is next ends with an agent that watches", async () => {
-    await using scene = await createScene();
+  test("init: on a robot, what is next ends with an agent that watches", async ({ scene }) => {
     const answers = ["--url", scene.proxy.url, "--region", "eu", "--type", "yam.bimanual-joint-position.v1"];
     const words = ["init", ...answers, "--file", "/opt/yam_left.yaml", "--no-test"];
     const { stdout } = await runAgent(words, { CONFIGURATION_DIRECTORY: scene.robot.path("etc") });
     expect(stdout.slice(stdout.indexOf("Next:"))).toMatchInlineSnapshot(`
       "Next:
-        1. sudo robot-policy-agent set-key
-        2. sudo robot-policy-agent check
-        3. sudo robot-policy-agent --setup
-        4. sudo systemctl start robot-policy-agent
+        1. sudo robot-policy-agent check
+        2. sudo robot-policy-agent enroll  # also registers the robot and starts the agent; with an API key instead: sudo robot-policy-agent set-key, then --setup, and systemctl start robot-policy-agent
       "
     `);
   });
 
-  test("init: in an image, what is next is done to the image, and nothing looks at this computer or registers it", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("init: in an image, the next steps are done to the image, not to this computer", async ({ scene, robot }) => {
     const directory = robot.path("an image/etc/robot-policy-agent");
     const answers = "--url https://policy.example.com --region eu --type yam.bimanual-joint-position.v1".split(" ");
     const next = async (...more: string[]) => {
@@ -766,9 +748,7 @@ describe("init", () => {
     `);
   });
 
-  test("init: what nobody said is marked, and check finds it", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("init: what nobody said is marked, and check finds it", async ({ scene, robot }) => {
     const directory = robot.path("new/etc");
     expect(shownBy(await robot.run(["init", "--dir", directory]), scene)).toMatchInlineSnapshot(`
       "Wrote /robot/new/etc/config.yaml
@@ -776,7 +756,7 @@ describe("init", () => {
       Next:
         1. replace the 3 <…> in them
         2. list the configuration files in robot-manifest.yaml, and set status: ready
-        3. robot-policy-agent set-key --config /robot/new/etc/config.yaml
+        3. robot-policy-agent enroll --config /robot/new/etc/config.yaml  # or, with an API key: robot-policy-agent set-key --config /robot/new/etc/config.yaml
         4. robot-policy-agent check --config /robot/new/etc/config.yaml
         5. robot-policy-agent --setup --config /robot/new/etc/config.yaml
       --- exit 0
@@ -788,7 +768,7 @@ describe("init", () => {
       "/robot/new/etc/config.yaml:7:8: error placeholder: replace the placeholder <address of the service, https://HOST>
             url: "<address of the service, https://HOST>"
                  ^
-      /robot/new/etc/config.yaml:31:11: error placeholder: replace the placeholder <cloud region nearest to the robot>
+      /robot/new/etc/config.yaml:42:11: error placeholder: replace the placeholder <cloud region nearest to the robot>
             region: "<cloud region nearest to the robot>"
                     ^
       /robot/new/etc/robot-manifest.yaml:5:16: warning placeholder: replace the placeholder <id from: robot-policy-agent catalog>
@@ -804,17 +784,13 @@ describe("init", () => {
     `);
   });
 
-  test("init: a slip in the type's id is pointed out, and written all the same", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("init: a slip in the type's id is pointed out, and written all the same", async ({ robot }) => {
     const slip = ["init", "--type", "yam.bimanual-joint-positon.v1", "--dir", robot.path("etc")];
     const { code, stderr } = await robot.run(slip);
     expect([code, stderr]).toEqual([0, expect.stringContaining("did you mean yam.bimanual-joint-position.v1?")]);
   });
 
-  test("init: never replaces a file unless told to", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("init: never replaces a file unless told to", async ({ scene, robot }) => {
     const before = treeOf(robot.folder);
     expect(shownBy(await robot.run(["init"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
@@ -898,16 +874,12 @@ warning: the service has no endpoint in the region eu
     expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain("\n  region: us-west-2\n");
   });
 
-  test("init: --no-test asks nobody", async () => {
-    await using scene = await createScene();
-    const { proxy, robot } = scene;
+  test("init: --no-test asks nobody", async ({ proxy, robot }) => {
     const { code, stderr } = await robot.run([...allAnswers(robot), "--url", proxy.url, "--no-test"]);
     expect([code, stderr, proxy.requests]).toEqual([0, "", []]);
   });
 
-  test.skipIf(!canBecomeNobody)("init: where it may not write, it says so", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test.skipIf(!canBecomeNobody)("init: where it may not write, it says so", async ({ scene, robot }) => {
     const result = await robot.runProcess(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
     expect(shownBy(result, scene)).toMatchInlineSnapshot(`
       "--- stderr
@@ -989,8 +961,7 @@ describe("interrupted", () => {
     await expectInterruptible(command);
   });
 
-  test("status --watch", async () => {
-    await using scene = await createScene();
+  test("status --watch", async ({ scene }) => {
     await using command = startCommand(scene.robot, ["status", "--watch", "--json"]);
     await command.wrote('"stopped"');
     // A line for each change, as scripts read them.
@@ -1038,8 +1009,7 @@ describe("interrupted", () => {
 });
 
 describe("output", () => {
-  test("a reader that goes away is no failure, and ends what would go on for ever", async () => {
-    await using scene = await createScene();
+  test("a reader that goes away is no failure, and ends what would go on for ever", async ({ scene }) => {
     const words = agentWords(scene.robot, ["status", "--watch"]).map((word) => `'${word}'`);
     await using watching = startWords(["sh", "-c", `${words.join(" ")} | true`]);
     // The first line is written at once; the next one, at the next change, meets nobody.

@@ -35,7 +35,7 @@ async function registeredAfter(scene: Scene, daemon: Daemon, count: number): Pro
 
 /** What the service holds of the only robot. */
 function stored({ service }: Scene): { readonly robot_type_id: unknown; readonly contract: unknown } {
-  using database = new DatabaseSync(join(service.data_directory, "service.db"), { readOnly: true });
+  using database = new DatabaseSync(join(service.dataDirectory, "service.db"), { readOnly: true });
   const rows = database.prepare("SELECT robot_type_id, contract FROM robots").all();
   expect(rows.length).toBe(1);
   return { robot_type_id: rows[0]?.["robot_type_id"], contract: JSON.parse(String(rows[0]?.["contract"])) };

@@ -2,7 +2,7 @@ import { appendFile, chmod, chown, mkdir, readdir, readFile, writeFile } from "n
 import { userInfo } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 
 import {
   asNobody,
@@ -17,6 +17,7 @@ import {
 import type { Robot, RobotOptions } from "../../../support/robot/robot.ts";
 import { createRobot, replaceIn, setupBodies } from "../../../support/robot/robot.ts";
 import type { Fault } from "../../../support/service/fault-proxy.ts";
+import { test } from "../../../support/service/scene-test.ts";
 import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
 import { forgetRobots } from "../../../support/service/service.ts";
 import type { Authority, Validity } from "../../client/authority.ts";
@@ -86,8 +87,7 @@ function robotFor(service_url: string, service = "", options: Partial<RobotOptio
 const NO_DAEMON = "daemon";
 
 describe("doctor", () => {
-  test("scenario 33: every part is looked at by itself, in an order that leads from cause to effect", async () => {
-    await using scene = await createScene();
+  test("scenario 33: checks every part by itself, causes before effects", async ({ scene }) => {
     const { code, checks, warned, skipped } = await diagnose(scene.robot);
     expect(code).toBe(0);
     expect(checks.map(({ id }) => id)).toEqual([
@@ -96,6 +96,7 @@ describe("doctor", () => {
       "user",
       "files",
       "key",
+      "identity",
       "state",
       "disk",
       "inotify",
@@ -114,9 +115,7 @@ describe("doctor", () => {
     expect({ warned, skipped }).toEqual({ warned: [NO_DAEMON], skipped: ["tls", "region", "registration"] });
   });
 
-  test("doctor: one line for each check, its remedy below", async () => {
-    await using scene = await createScene();
-    const { robot, proxy } = scene;
+  test("doctor: one line for each check, its remedy below", async ({ robot, proxy }) => {
     const { stdout, stderr, code } = await robot.run(["doctor"]);
     const port = new URL(proxy.url).port;
     const shown = stdout
@@ -134,6 +133,7 @@ describe("doctor", () => {
       ok    user            the user, as the agent
       ok    files           2 of 2 can be read by the user
       ok    key             found in /robot/api-key, with a valid format
+      ok    identity        none: the robot uses an API key
       ok    state           nothing is registered yet
       ok    disk            /robot/state can be written; … MiB are free
       ok    inotify         1 folder can be watched (limits: … watches, … instances)
@@ -154,9 +154,7 @@ describe("doctor", () => {
     expect([code, stderr]).toEqual([0, ""]);
   });
 
-  test("doctor: registers nothing, sends two GETs, and leaves the disk as it was", async () => {
-    await using scene = await createScene();
-    const { robot, proxy } = scene;
+  test("doctor: registers nothing, sends two GETs, and leaves the disk as it was", async ({ robot, proxy }) => {
     const before = await readdir(robot.folder, { recursive: true });
     await diagnose(robot);
     expect(proxy.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
@@ -166,9 +164,7 @@ describe("doctor", () => {
     expect(await readdir(robot.folder, { recursive: true })).toEqual(before);
   });
 
-  test("doctor: the exit code is that of the failure to mend first", async () => {
-    await using scene = await createScene();
-    const { robot, proxy } = scene;
+  test("doctor: the exit code is that of the failure to mend first", async ({ robot, proxy }) => {
     await chmod(robot.keyPath, 0o644);
     await proxy.refuse();
     expect(await diagnose(robot)).toMatchObject({ code: 4, failed: ["key", "tcp"] });
@@ -178,8 +174,7 @@ describe("doctor", () => {
 });
 
 describe("configuration, manifest, files", () => {
-  test("configuration: what cannot be read keeps everything else from being looked at", async () => {
-    await using scene = await createScene();
+  test("configuration: what cannot be read keeps everything else from being looked at", async ({ scene }) => {
     await writeFile(scene.robot.config_path, "service: {url: https://x}\n");
     const { code, failed, check, skipped } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 3, failed: ["configuration"] });
@@ -187,6 +182,7 @@ describe("configuration, manifest, files", () => {
       "manifest",
       "files",
       "key",
+      "identity",
       "dns",
       "tcp",
       "proxy",
@@ -200,8 +196,7 @@ describe("configuration, manifest, files", () => {
     expect(check("configuration")?.what).toBe(`${scene.robot.config_path}:1:1: robot is required`);
   });
 
-  test("manifest: the network is looked at all the same", async () => {
-    await using scene = await createScene();
+  test("manifest: the network is looked at all the same", async ({ scene }) => {
     await writeFile(scene.robot.manifestPath, "robot_type_id: 7\nconfiguration_file: []\n");
     const { code, failed, check, skipped } = await diagnose(scene.robot);
     expect({ code, failed, skipped }).toEqual({
@@ -212,8 +207,7 @@ describe("configuration, manifest, files", () => {
     expect(check("manifest")?.what).toMatch(/^.*:1:16: expected a text, found a number.* \(and 2 more\)$/);
   });
 
-  test("manifest: a draft is no mistake, but is not registered", async () => {
-    await using scene = await createScene();
+  test("manifest: a draft is no mistake, but is not registered", async ({ scene }) => {
     await appendFile(scene.robot.manifestPath, "status: draft\n");
     expect((await diagnose(scene.robot)).check("manifest")).toMatchObject({
       status: "warn",
@@ -298,6 +292,7 @@ describe("configuration, manifest, files", () => {
       expect(skipped).toEqual([
         "files",
         "key",
+        "identity",
         "state",
         "disk",
         "inotify",
@@ -315,9 +310,7 @@ describe("configuration, manifest, files", () => {
 
   test.skipIf(!canBecomeNobody)(
     "scenario 17 (needs root): a key that is not the agent's, with the chown for the agent's user",
-    async () => {
-      await using scene = await createScene();
-      const { robot } = scene;
+    async ({ robot }) => {
       await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
       const { check } = await diagnose(robot);
       expect(check("key")).toMatchObject({ status: "fail", remedy: `chown nobody ${robot.keyPath}` });
@@ -326,8 +319,7 @@ describe("configuration, manifest, files", () => {
 });
 
 describe("key and authentication", () => {
-  test("scenario 17: a key that others can read, with the exact chmod", async () => {
-    await using scene = await createScene();
+  test("scenario 17: a key that others can read, with the exact chmod", async ({ scene }) => {
     await chmod(scene.robot.keyPath, 0o644);
     const { code, check, skipped } = await diagnose(scene.robot);
     expect(code).toBe(5);
@@ -338,17 +330,14 @@ describe("key and authentication", () => {
     expect(skipped).toEqual(["tls", "authentication", "region", "registration"]);
   });
 
-  test("authentication: a key that the service does not know", async () => {
-    await using scene = await createScene();
+  test("authentication: a key that the service does not know", async ({ scene }) => {
     await writeFile(scene.robot.keyPath, `${KEY}\n`);
     const { code, failed, check } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 5, failed: ["authentication"] });
     expect(check("authentication")?.what).toBe("HTTP 401: Invalid API key");
   });
 
-  test("authentication: a key that may not list robots is good enough for a robot that is registered", async () => {
-    await using scene = await createScene();
-    const { robot, proxy } = scene;
+  test("authentication: a registered robot needs no key that may list robots", async ({ robot, proxy }) => {
     const forbidden: Fault = { kind: "answer", status: 403, body: '{"detail":"not with this key"}' };
     proxy.inject(forbidden);
     expect(await diagnose(robot)).toMatchObject({ code: 5, failed: ["authentication"] });
@@ -371,8 +360,7 @@ describe("the way to the service", () => {
     expect(check("dns")?.what).toContain("policy.invalid");
   });
 
-  test("tcp: nobody listens", async () => {
-    await using scene = await createScene();
+  test("tcp: nobody listens", async ({ scene }) => {
     await scene.proxy.refuse();
     const { code, failed, check, skipped } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 4, failed: ["tcp"] });
@@ -505,7 +493,7 @@ describe("the way to the service", () => {
       const environment = { HTTPS_PROXY: `http://me:canary-password@127.0.0.1:${proxy.port}` };
       const { code, failed, check, checks } = await diagnose(robot, environment);
       expect({ code, failed }).toEqual({ code: 4, failed: ["proxy"] });
-      expect(check("proxy")?.what).toContain("wants a user name and password");
+      expect(check("proxy")?.what).toContain("requires a valid user name and password");
       expect(JSON.stringify(checks)).not.toContain("canary-password");
     });
   });
@@ -620,9 +608,7 @@ test.each([
   expect([code, check("region")]).toEqual([0, expect.objectContaining(expected)]);
 });
 
-test("registration: whether the service still holds it", async () => {
-  await using scene = await createScene();
-  const { robot, proxy, service } = scene;
+test("registration: whether the service still holds it", async ({ robot, proxy, service }) => {
   await robot.run(["--setup"]);
   const look = async () => {
     const { code, check } = await diagnose(robot);
@@ -668,8 +654,7 @@ test("registration: whether the service still holds it", async () => {
 });
 
 describe("state, disk, inotify, daemon", () => {
-  test("state: a damaged one is reported, and left for the agent to put aside", async () => {
-    await using scene = await createScene();
+  test("state: a damaged one is reported, and left for the agent to put aside", async ({ scene }) => {
     const path = join(scene.robot.state_directory, "registration.json");
     await writeFile(path, "half a ");
     const { code, warned } = await diagnose(scene.robot);
@@ -677,18 +662,14 @@ describe("state, disk, inotify, daemon", () => {
     expect(await readFile(path, "utf8")).toBe("half a ");
   });
 
-  test("state: a name that changed", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("state: a name that changed", async ({ robot }) => {
     await robot.run(["--setup"]);
     await writeFile(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
     const { code, check } = await diagnose(robot);
     expect([code, check("state")?.what]).toEqual([7, "registered as arm-7, but robot.name is now arm-8"]);
   });
 
-  test.skipIf(!canMount)("scenario 13: state: an image that was cloned after setup", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test.skipIf(!canMount)("scenario 13: state: an image that was cloned after setup", async ({ robot }) => {
     await robot.run(["--setup"]);
     await writeFile(robot.path("machine-id"), `${"ab".repeat(16)}\n`);
     const elsewhere = inShell(["unshare", "--mount"], `mount --bind ${robot.path("machine-id")} /etc/machine-id`);
@@ -712,9 +693,7 @@ describe("state, disk, inotify, daemon", () => {
     expect(check("disk")?.what).toContain(what);
   });
 
-  test("disk: a state folder that is not there yet is not made", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("disk: a state folder that is not there yet is not made", async ({ robot }) => {
     const { stdout } = await robot.run(["doctor", "--json", "--state-dir", robot.path("later/state")]);
     const { checks } = JSON.parse(stdout) as { checks: Check[] };
     expect(checks.find(({ id }) => id === "disk")?.what).toBe(
@@ -723,8 +702,7 @@ describe("state, disk, inotify, daemon", () => {
     expect(await readdir(robot.folder)).not.toContain("later");
   });
 
-  test.skipIf(!canLimitInotify)("scenario 25: inotify: all watches in use, with the sysctl that helps", async () => {
-    await using scene = await createScene();
+  test.skipIf(!canLimitInotify)("scenario 25: inotify: all watches in use, with the sysctl", async ({ scene }) => {
     const limited = inShell(["unshare", "--user", "--map-root-user"], "echo 0 >/proc/sys/user/max_inotify_watches");
     const { code, check } = await diagnose(scene.robot, {}, limited);
     expect(code).toBe(0);
@@ -735,8 +713,7 @@ describe("state, disk, inotify, daemon", () => {
     });
   });
 
-  test.skipIf(!canLimitInotify)("inotify: an agent that polls, though this user need not", async () => {
-    await using scene = await createScene();
+  test.skipIf(!canLimitInotify)("inotify: an agent that polls, though this user need not", async ({ scene }) => {
     const limited = inShell(withOwnLimits, "echo 0 >/proc/sys/user/max_inotify_watches");
     await using daemon = await scene.robot.startProcess({}, limited);
     await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "polling");
@@ -745,9 +722,7 @@ describe("state, disk, inotify, daemon", () => {
     expect(check("inotify")?.what).toMatch(/^the agent polls: .* all inotify watches are in use/);
   });
 
-  test.skipIf(!canMount)("disk: an agent that could not write, where this user can", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test.skipIf(!canMount)("disk: an agent that could not write, where this user can", async ({ robot }) => {
     const closed = inShell(withOwnMounts, `mount -t tmpfs -o ro none ${robot.state_directory}`);
     await using daemon = await robot.startProcess({}, closed);
     await daemon.until(({ state }) => state === "registered");
@@ -756,9 +731,7 @@ describe("state, disk, inotify, daemon", () => {
     expect(check("disk")?.what).toContain(`${robot.state_directory} cannot be written (EROFS)`);
   });
 
-  test("daemon: what the running agent says of itself", async () => {
-    await using scene = await createScene();
-    const { robot, proxy } = scene;
+  test("daemon: what the running agent says of itself", async ({ robot, proxy }) => {
     proxy.inject({ kind: "answer", status: 422, body: '{"detail":[{"loc":["body","region"],"msg":"no","type":"x"}]}' });
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "rejected");

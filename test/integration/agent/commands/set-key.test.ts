@@ -1,10 +1,11 @@
 /** `set-key`: the key gets to its place for the agent's user alone, and a running agent uses it at once. */
 import { chmod, chown, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import { agentWords, startCommand, startWords } from "../../../support/programs/command.ts";
 import { asNobody, canBecomeNobody, NOBODY_ID } from "../../../support/programs/programs.ts";
+import { test } from "../../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
 
 const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
@@ -24,9 +25,7 @@ describe("set-key", () => {
     expect(command.output()).not.toContain(service.key);
   });
 
-  test("--from: a file of any mode, which stays as it is", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("--from: a file of any mode, which stays as it is", async ({ robot }) => {
     await writeFile(robot.path("stick"), `${CANARY}\n`, { mode: 0o666 });
     const { code, stdout, stderr } = await robot.run(["set-key", "--json", "--from", robot.path("stick")]);
     expect([code, stderr]).toEqual([0, ""]);
@@ -75,9 +74,7 @@ describe("set-key", () => {
     expect(stderr).toContain(fix);
   });
 
-  test("a link, as secrets of Kubernetes are: left to whoever manages it", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("a link, as secrets of Kubernetes are: left to whoever manages it", async ({ robot }) => {
     await mkdir(robot.path("secrets"));
     await writeFile(robot.path("secrets/api-key"), "theirs");
     await writeFile(robot.path("stick"), CANARY);

@@ -1,12 +1,13 @@
 /** Scenario 32: `status`, with the daemon and without it, and the exit codes by which scripts tell one health from another. */
 import { chmod, rm, stat } from "node:fs/promises";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { replaceIn, writeAtOnce } from "../../../support/robot/robot.ts";
 import type { Robot } from "../../../support/robot/robot.ts";
 import type { Fault } from "../../../support/service/fault-proxy.ts";
+import { test } from "../../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
 
 function answer(status: number): Fault {
@@ -52,8 +53,7 @@ describe.concurrent("scenario 32: status exits by health, with the daemon:", () 
 });
 
 describe("scenario 32: with the daemon down", () => {
-  test("before it ever ran: one JSON document from what is on the disk, exit 1", async () => {
-    await using scene = await createScene();
+  test("before it ever ran: one JSON document from what is on the disk, exit 1", async ({ scene }) => {
     const { code, stdout } = await scene.robot.run(["status", "--json"]);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -67,9 +67,7 @@ describe("scenario 32: with the daemon down", () => {
     });
   });
 
-  test("after it registered and was killed: what is registered, and that the disk has moved on since", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("killed after it registered: what is registered, and that files changed since", async ({ scene, robot }) => {
     const daemon = await robot.startProcess();
     const { registration } = await expectOneRobot(scene, daemon);
     await daemon.stop("SIGKILL");
@@ -91,9 +89,7 @@ describe("scenario 32: with the daemon down", () => {
     );
   });
 
-  test("after the name changed, or on another machine: that too, because starting it would not mend it", async () => {
-    await using scene = await createScene();
-    const { robot } = scene;
+  test("after another name, or on another machine: says that a start does not help", async ({ robot }) => {
     expect((await robot.run(["--setup"])).code).toBe(0);
     await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
     const renamed = await robot.run(["status"]);
@@ -104,8 +100,7 @@ describe("scenario 32: with the daemon down", () => {
     expect((await robot.run(["status"])).stderr).not.toContain("other_");
   });
 
-  test("with findings of the manifest: shown all the same", async () => {
-    await using scene = await createScene();
+  test("with findings of the manifest: shown all the same", async ({ scene }) => {
     await rm(scene.robot.path("left.yaml"));
     const { code, stdout } = await scene.robot.run(["status", "--json"]);
     expect(code).toBe(1);
@@ -113,9 +108,7 @@ describe("scenario 32: with the daemon down", () => {
   });
 });
 
-test("the control socket is the owner's and the group's alone", async () => {
-  await using scene = await createScene();
-  const { robot } = scene;
+test("the control socket is the owner's and the group's alone", async ({ scene, robot }) => {
   await chmod(robot.runtime_directory, 0o755);
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);

@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 
 import {
   NOBODY_ID,
@@ -21,6 +21,7 @@ import {
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import type { Robot } from "../../../support/robot/robot.ts";
 import { replaceIn } from "../../../support/robot/robot.ts";
+import { test } from "../../../support/service/scene-test.ts";
 import {
   createScene,
   expectOneRobot,
@@ -103,9 +104,7 @@ describe(
       await chmod(robot.state_directory, 0o500);
     }
 
-    test("a restart before it could be saved: one more request, one robot", async () => {
-      await using scene = await createScene();
-      const { proxy, robot } = scene;
+    test("a restart before it could be saved: one more request, one robot", async ({ scene, proxy, robot }) => {
       await give(robot);
       {
         await using daemon = await robot.startProcess({}, through);
@@ -128,18 +127,14 @@ describe(
       expect(proxy.requests).toHaveLength(2);
     });
 
-    test("--setup says that the next start registers again, and exits 0: the service has it", async () => {
-      await using scene = await createScene();
-      const { robot } = scene;
+    test("--setup says that the next start registers again, and exits 0: the service has it", async ({ robot }) => {
       await give(robot);
       const { code, stdout, stderr } = await robot.runProcess(["--setup"], {}, through);
       expect([code, stdout.startsWith("Registered arm-7 as rob_")]).toEqual([0, true]);
       expect(stderr).toContain(`State not saved: ${robot.state_directory} cannot be written (EACCES)`);
     });
 
-    test("a state that cannot be read is not taken for none: says so, sends nothing", async () => {
-      await using scene = await createScene();
-      const { proxy, robot } = scene;
+    test("a state that cannot be read is not taken for none: says so, sends nothing", async ({ proxy, robot }) => {
       await give(robot);
       await chmod(robot.state_directory, 0o700);
       const path = join(robot.state_directory, "registration.json");

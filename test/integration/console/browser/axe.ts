@@ -3,16 +3,16 @@ import { fileURLToPath } from "node:url";
 
 import type { Page } from "playwright-core";
 
-/** Half of what the package gives as its source, which every page parses anew. */
+/** The minified script is half as long, and every page parses it again. */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /**
- * What axe-core finds wrong with the page as it is, by the rules of WCAG and best practices: one line each, with the first element of each.
+ * What axe-core finds against WCAG and best practices: one line for each violation, with its first element.
  *
- * @param within selector of the part of the page that is looked at.
+ * @param within selector of the part of the page to check.
  */
 export async function violations(page: Page, within = "html"): Promise<readonly string[]> {
-  // As a debugger does it: the page's own policy lets no such script in.
+  // Through the debugger: the page's content security policy blocks other scripts.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
   return page.evaluate(
     `axe.run(${JSON.stringify(within)}, { resultTypes: ["violations"] }).then(({ violations }) =>
@@ -20,7 +20,7 @@ export async function violations(page: Page, within = "html"): Promise<readonly 
   );
 }
 
-/** The same of the dialog that is open. The page behind it has a look of its own, in accessibility.test.ts. */
+/** The same in the open dialog. accessibility.test.ts checks the pages. */
 export function violationsInDialog(page: Page): Promise<readonly string[]> {
   return violations(page, "dialog[open]");
 }

@@ -29,7 +29,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
   const currentOf = async (robot: string) =>
     (await deployments()).find((each) => each.robot === robot && each.status !== "retired");
 
-  it("lists those that failed first, with why, and filters by state and model in the address", async () => {
+  it("lists failed deployments first, with the reason, and filters by state and model in the URL", async () => {
     await expect.poll(async () => (await deployments()).some(({ status }) => status === "failed")).toBe(true);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
@@ -50,7 +50,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect(await violations(page)).toEqual([]);
   });
 
-  it("deploys from the page of a robot, which says what it runs", async () => {
+  it("deploys from a robot's page, which shows what the robot runs", async () => {
     const robot = (await deployments()).find(({ status }) => status === "active")!.robot!;
     const page = await open(`/robots/${robot}`);
     await page.getByRole("link", { name: "pi0.5 (active)" }).waitFor();
@@ -63,7 +63,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     await dialog.waitFor({ state: "detached" });
   });
 
-  it("deploys by the keyboard alone, and says before that it will do and what it replaces", async () => {
+  it("deploys with the keyboard alone, and shows before that the robot fits and what the deployment replaces", async () => {
     const robot = (await deployments()).find(({ status }) => status === "active")!.robot!;
     const before = await currentOf(robot);
     const page = await open("/deployments");
@@ -74,7 +74,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect(await page.evaluate("document.activeElement.labels[0].textContent")).toBe("Robot");
     await page.keyboard.type(robot);
     await page.keyboard.press("Tab");
-    // The letters choose among what is there.
+    // Typing selects among the loaded options.
     await dialog.getByRole("option", { name: /^pi0\.5 \(now/ }).waitFor({ state: "attached" });
     await page.keyboard.type("pi0.5 (now");
     await dialog.getByText(`${robot} can run it.`).waitFor();
@@ -100,7 +100,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect((await currentOf(idle))?.status).toBe("active");
   });
 
-  it("shows what the service refuses beside the field", async () => {
+  it("shows the service's refusal beside the field", async () => {
     const page = await open("/models/smolvla");
     await page.getByRole("button", { name: "Deploy" }).click();
     const dialog = page.getByRole("dialog");
@@ -115,7 +115,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect(await violationsInDialog(page)).toEqual([]);
   });
 
-  it("retires after asking, and shows it at once in another window", async () => {
+  it("retires after a confirmation, and shows it at once in another window", async () => {
     const { id, robot } = (await deployments()).find(({ status }) => status === "active")!;
     const other = await open(`/deployments/${id}`);
     await other.getByText("Active", { exact: true }).waitFor();
@@ -135,7 +135,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect(await currentOf(robot!)).toBeUndefined();
   });
 
-  it("shows what is retired one click away, and says where a search finds it", async () => {
+  it("shows retired deployments one click away, and how many of them match a search", async () => {
     const first = (await deployments()).find(({ status }) => status === "active");
     await demo.service.send("DELETE", `/v1/me/deployments/${first!.id}`);
     const page = await open("/deployments");
@@ -154,7 +154,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
   });
 
-  it("sends one request however often it is clicked, and shows its failure whatever is pressed meanwhile", async () => {
+  it("sends one request for several clicks, and shows its failure although Back and Escape were pressed meanwhile", async () => {
     const page = await open("/deployments?state=active");
     await page.locator("tbody a").first().click();
     await page.getByRole("heading", { level: 1, name: / on / }).waitFor();

@@ -57,7 +57,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(groups.length).toBeGreaterThan(1);
   });
 
-  it("draws operating windows, says where now is, and has them all as a table", async () => {
+  it("draws operating windows, says whether one is open, and lists all in a table", async () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Night shift 04" }).click();
     await page.getByRole("img", { name: /^Open now, until / }).waitFor();
@@ -74,7 +74,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await tabTo(page, "Name");
     await page.keyboard.type("By keyboard");
     await tabTo(page, "Model");
-    // The letters choose among what is there.
+    // Typing selects among the loaded options.
     await page
       .getByRole("option", { name: /^smolvla/ })
       .first()
@@ -110,7 +110,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await expect.poll(() => page.getByLabel("Name", { exact: true }).evaluate(isFocused)).toBe(true);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name", { exact: true }).fill("Refused once");
-    // What was filled in is no longer missing; the rest of what was refused stays.
+    // Only the error of the field that was filled in goes.
     await expect.poll(() => errorOf(page, "Name")).toBeNull();
     expect(await errorOf(page, "Model")).toBe("This is needed.");
     await page.getByLabel("Model").selectOption("pi0.5");
@@ -156,6 +156,39 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(fleet!.update).toMatchObject({ subject: "smolvla" });
   });
 
+  it("a fleet that follows its selector: chosen in the form, its page tells who joined, and stops it", async () => {
+    const page = await open("/fleets/new");
+    await page.getByLabel("Name", { exact: true }).fill("Yard north");
+    await page.getByLabel("Model").selectOption("pi0.5");
+    await page.getByLabel("Labels").fill("yard=north");
+    await page.getByRole("status").getByText("no robot matches").waitFor();
+    await page.getByLabel("Follow", { exact: false }).check();
+    await page.getByText("Those that match now; others may join").waitFor();
+    await page.getByText("0 robots").waitFor();
+    await page.getByRole("button", { name: "Create fleet" }).click();
+    await page.getByRole("heading", { level: 1, name: "Yard north" }).waitFor();
+    await page.getByText("No robot matches the selector of this fleet.", { exact: true }).waitFor();
+    await untilLive(page);
+    const setup = { name: "yard-1", robot_type_id: "so101_follower", region: "eu-central-1" };
+    await demo.service.send("POST", "/v1/robots/setup", {
+      ...setup,
+      configuration_digest: `sha256:${"0".repeat(64)}`,
+      labels: { yard: "north" },
+    });
+    await page.getByRole("row", { name: /^yard-1 joined .* it matches the selector$/ }).waitFor();
+    await page.getByText("Joining and leaving as they come to match").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Stop following" }).click();
+    const dialog = page.getByRole("dialog", { name: "Stop Yard north following its selector?" });
+    await dialog.getByText("It keeps the 1 robot that it has").waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Stop following" }).click();
+    await page.getByText("Fixed since it stopped following its selector").waitFor();
+    await page.getByRole("button", { name: "Follow selector" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Follow selector" }).click();
+    await page.getByText("Joining and leaving as they come to match").waitFor();
+  });
+
   it("shows a fleet that somebody else created, without a reload", async () => {
     const page = await open("/fleets?q=elsewhere");
     await page.getByRole("heading", { name: "No fleet matches" }).waitFor();
@@ -171,7 +204,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   });
 
   it("a fleet whose endpoint has failed for minutes is stuck: the overview, the list and its page say which, and why", async () => {
-    using database = new DatabaseSync(join(demo.service.data_directory, "service.db"));
+    using database = new DatabaseSync(join(demo.service.dataDirectory, "service.db"));
     const longAgo = new Date(Date.now() - PREPARATION_PATIENCE_MS).toISOString();
     await beginWriting(database);
     database
@@ -201,7 +234,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const text = await first.innerText();
     expect(text).toContain("Blocked");
     expect(text).toContain("Set up robots again so that they fit");
-    // All that are blocked alike are one thing to do.
+    // Fleets blocked for the same reason are one entry.
     expect(text).toMatch(/Aloha cells 07.*Aloha cells 17.*Aloha cells 27.*Aloha cells 37.*1 more fleet/s);
     const name = await first.getByRole("link").first().innerText();
     await first.getByRole("link").first().click();
@@ -210,7 +243,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   });
 });
 
-/** Presses Tab until the focus is on what is called so. */
+/** Presses Tab until the element of this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const TABS_MAXIMUM = 40;
   const target = page.getByLabel(name, { exact: true }).or(page.getByRole("button", { name, exact: true }));

@@ -69,7 +69,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect(running.log()).not.toContain(secret);
   });
 
-  it("keeps a key that is shown once through Back, a second Back and the end of the session", async () => {
+  it("keeps showing a new key after Back, a second Back and the end of the session", async () => {
     const { id, api_key: apiKey } = await make({ label: "maker" });
     const page = await open(apiKey);
     await page.getByRole("link", { name: "Usage" }).first().click();
@@ -124,7 +124,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     }
   });
 
-  it("loses nothing by Back, Escape or Cancel while the key is being created", async () => {
+  it("keeps the dialog open on Back, Escape and Cancel while the key is being created", async () => {
     const page = await open();
     await page.getByRole("link", { name: "Usage" }).first().click();
     await page.getByRole("link", { name: "Keys" }).first().click();
@@ -143,7 +143,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.evaluate("history.back()");
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
-    // What a page does not hold has gone by now.
+    // By now an unguarded page would have been left.
     await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
     expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
     answered.resolve();
@@ -152,7 +152,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect(page.url()).toBe(`${running.url}/keys`);
   });
 
-  it("makes a key with the scopes and the end that were chosen", async () => {
+  it("creates a key with the chosen scopes and expiry", async () => {
     const page = await open();
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("reader");
@@ -238,7 +238,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect(await page.getByRole("radio").count()).toBe(1);
     expect(await page.getByRole("checkbox").count()).toBe(3);
     await page.keyboard.press("Escape");
-    // One that may do more than the office: the service refuses, the dialog says so.
+    // A key that may do more than the person's own: the service refuses, and the dialog says so.
     await make({ label: "boss" });
     await page.getByRole("button", { name: "Revoke boss" }).click();
     await page.getByLabel("Type boss to confirm").fill("boss");
@@ -247,7 +247,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect((await keyOf("boss"))?.revoked_at).toBeNull();
   });
 
-  it("shows labels that would be markup as they are, and asks for the last four where nobody can type them", async () => {
+  it("shows labels with markup unchanged, and asks for the last four characters if a label cannot be typed", async () => {
     const label = "<img src=x onerror=alert(1)>";
     await make({ label });
     const spaces = await make({ label: "  two  spaces " });
@@ -262,7 +262,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.getByRole("button", { name: new RegExp(turned.key_last4 ?? "") }).click();
     await page.getByLabel(`Type ${turned.key_last4} to confirm`).waitFor();
     await page.keyboard.press("Escape");
-    // As long as the service takes it, and one word: the buttons are still there to be clicked.
+    // The longest label that the service accepts, in one word, does not widen the dialog.
     const long = await make({ label: "W".repeat(256) });
     await page.getByRole("button", { name: new RegExp(long.key_last4 ?? "") }).click();
     await page.getByLabel(`Type ${long.key_last4} to confirm`).waitFor();

@@ -14,7 +14,7 @@ import type { RunningService } from "../../../support/service/service.ts";
 import { startTcpProxy } from "../../../support/service/tcp-proxy.ts";
 import { violations } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: live or not${BROWSER_NEEDED}`, () => {
+describe.skipIf(WITHOUT_BROWSER)(`the console: liveness${BROWSER_NEEDED}`, () => {
   let running: RunningService;
   beforeAll(async () => {
     running = await startConsole();
@@ -35,7 +35,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: live or not${BROWSER_NEEDED}`, ()
     await running.send("POST", "/v1/me/api-keys", { label });
   }
 
-  it("says within five seconds that the service is silent, stops its times, and goes on when it answers", async () => {
+  it("shows within five seconds that the service is silent, stops its relative times, and resumes when it answers", async () => {
     const { proxy, page, banner, at } = await scene();
     await page.clock.install();
     await createKey("created just before");
@@ -46,7 +46,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: live or not${BROWSER_NEEDED}`, ()
     proxy.freeze();
     const nowMs = await page.evaluate<number>("Date.now()");
     await page.clock.pauseAt(nowMs + 100);
-    // Two and a half seconds without a sign, two for an answer.
+    // 2.5 seconds without a heartbeat, 2 for an answer.
     await page.clock.runFor(2500);
     const question = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/v1/me/session"));
     await page.clock.runFor(2000);

@@ -10,7 +10,7 @@ import { borrowWindow, BROWSER_NEEDED, startConsole, WITHOUT_BROWSER } from "../
 import type { RunningService } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 
-/** Where a program without a listener says its code may go: nowhere. */
+/** The callback of a program that does not listen: the discard port. */
 const NOBODY = "http://127.0.0.1:9/no-browser";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command line${BROWSER_NEEDED}`, () => {
@@ -41,7 +41,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     return { verifier, exchange_id: exchangeId, login_url, user_code: userCode, poll };
   }
 
-  it("shows who asks, approves on a click, and takes the code to the program that waits", async () => {
+  it("shows who asks, approves on a click, and redirects to the waiting program with the code", async () => {
     const program = await startProgram();
     const {
       verifier,
@@ -60,7 +60,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     const callback = await program.called;
     expect(callback.searchParams.get("state")).toBe("s1");
     const code = callback.searchParams.get("code");
-    // Who started it from elsewhere hears nothing.
+    // Polling does not return the token of a login that redirects.
     expect((await poll()).body).toMatchObject({ status: "pending" });
     const answer = await running.send("POST", "/v1/cli/login/exchange", { exchange_id: exchangeId, code, verifier });
     expect(answer.status).toBe(200);
@@ -127,7 +127,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
   });
 });
 
-/** What `robot-policy login` is while it waits: a listener for one request. */
+/** A stand-in for `robot-policy login` while it waits: a listener for one request. */
 async function startProgram() {
   const { promise: called, resolve } = Promise.withResolvers<URL>();
   const server = createServer(({ url = "" }, response) => {

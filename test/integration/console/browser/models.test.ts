@@ -50,7 +50,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("shows what a robot must bring, and what each endpoint said, by the keyboard alone", async () => {
+  it("shows the requirements, and what each endpoint answered, with the keyboard alone", async () => {
     const page = await open("/models");
     await page.getByRole("link", { name: "π0.5" }).focus();
     await page.keyboard.press("Enter");
@@ -92,7 +92,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     await page.getByText(`${suited} of 60 robots can run it`).waitFor();
   });
 
-  it("offers in a dialog what is answered in the moment that it opens", async () => {
+  it("a dialog offers the robots of an answer that arrives while it opens", async () => {
     const window = await borrowWindow();
     const { page } = window;
     const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -104,7 +104,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     await page.clock.install();
     await signIn(page, demo.service, "/models/pi0.5");
     await asked.promise;
-    // What follows a painting waits for the clock.
+    // Effects after a paint wait for the clock.
     await page.clock.pauseAt(await page.evaluate<number>("Date.now() + 5000"));
     await page.evaluate("document.querySelector('.page-head button').click()");
     const answer = page.waitForResponse("**/v1/robots");
@@ -115,7 +115,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     await expect.poll(() => names.count()).toBe(60);
   });
 
-  it("shows an endpoint that recovers as it happens", async () => {
+  it("shows without a reload that an endpoint recovers", async () => {
     const page = await open("/models/diffusion-pick");
     const late = page.getByRole("row", { name: /us-west-2/ });
     await late.getByText("Unhealthy").waitFor();
@@ -129,9 +129,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     await late.getByText("Healthy", { exact: true }).waitFor();
   });
 
-  it("says of an empty catalog how models get into it, and of no such model where the others are", async () => {
+  it("says how models get into an empty catalog, and links from an unknown model to the list", async () => {
     const running = await startConsole();
-    // Registered before the window's end, so that it comes after it: a page whose service is gone complains.
+    // Registered before the window, so that it runs after it: a page without its service logs errors.
     onTestFinished(() => running[Symbol.asyncDispose]());
     const page = await open("/models", running);
     await page.getByRole("heading", { name: "The catalog is empty" }).waitFor();

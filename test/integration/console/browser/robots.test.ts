@@ -14,11 +14,11 @@ import type { Window } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
 import type { DemoService } from "../../../support/service/demo-service.ts";
 
-/** What the page itself may cost to transfer, headers too: the shell, its script, its style and its icon. */
+/** Most bytes transferred for the page, with headers: HTML, script, style sheet and icon. */
 const TRANSFER_BYTES = 60 * 1024;
-/** Of the layout, over the whole life of the page (https://web.dev/articles/cls has 0.1 as good). */
+/** Largest layout shift over the life of the page (https://web.dev/articles/cls calls 0.1 good). */
 const SHIFT = 0.005;
-/** Of the processor, from the request to a thousand rows that have answered to four keys. What else the machine does is not in it. */
+/** Most CPU time of the page, from its request until a thousand rows are filtered by four typed letters. */
 const INTERACTIVE_S = 2;
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
@@ -28,7 +28,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   });
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
-  it("keeps the blank before the next word of a search", async () => {
+  it("keeps the blank typed before the next word of a search", async () => {
     const { page } = await openRobots(demo);
     const search = page.getByLabel("Search robots");
     await search.pressSequentially("yam ");
@@ -56,7 +56,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     expect(new URL(page.url()).search).toBe("");
   });
 
-  it("shows the robots before their digests, and no dash in the place of one that is on its way", async () => {
+  it("shows the robots before their digests, with a placeholder instead of a dash", async () => {
     const window = await borrowWindow();
     const { page } = window;
     const answered = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     expect(await row.locator(".skeleton").count()).toBe(0);
   });
 
-  it("sorts by the keyboard alone, and says how", async () => {
+  it("sorts with the keyboard alone, and says in which order", async () => {
     const { page } = await openRobots(demo, "?q=cell-000");
     const name = page.getByRole("columnheader", { name: "Name" });
     expect(await name.getAttribute("aria-sort")).toBe("ascending");
@@ -87,7 +87,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     await page.getByRole("heading", { level: 1, name: names[0]! }).waitFor();
   });
 
-  it("has cards on a phone, and a field to sort them by", async () => {
+  it("shows cards on a phone, and a field to sort them by", async () => {
     const window = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
     const { page } = window;
     await signIn(page, demo.service, "/robots?q=cell-00");
@@ -97,7 +97,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     expect(await page.locator("tbody td[data-name]").first().getAttribute("data-name")).toBe("Site");
   });
 
-  it("shows a registration as it happens, and what it changed in the robot's history", async () => {
+  it("shows a registration without a reload, and in the robot's history what it changed", async () => {
     const { page } = await openRobots(demo);
     await page.getByLabel("Search robots").fill("latecomer");
     await page.getByRole("heading", { name: "No robot matches" }).waitFor();
@@ -133,7 +133,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     expect(JSON.parse(await page.locator("pre").innerText())).toMatchObject({ schema: "robot-contract/v1" });
   });
 
-  it("tells of a name that two computers register in turn, and what the service refused", async () => {
+  it("shows a name that two computers register in turn, and refused registrations", async () => {
     const { url } = demo.service;
     const keys = await Promise.all(
       ["cell 4", "cell 7"].map(async (label) => {
@@ -180,7 +180,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  it("shows names that would be markup, or another path, as the names they are", async () => {
+  it("shows names with markup or characters of paths unchanged", async () => {
     const names = ["<img src=x onerror=alert(1)>", "a/b?c#d", "..", "Zoë 🤖"];
     for (const name of names) {
       await demo.service.send("POST", "/v1/robots/setup", {
@@ -228,7 +228,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
   });
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
-  it("has all of them in the page, for the browser to find and readers to count, without a shift of the layout", async () => {
+  it("renders all of them, for the browser's search and screen readers, without a layout shift", async () => {
     const { page, complaints } = await openRobots(demo);
     expect(await page.locator("tbody tr").count()).toBe(1000);
     expect(await page.getByRole("table", { name: "Robots" }).getAttribute("aria-rowcount")).toBe("1001");
@@ -244,7 +244,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     expect(complaints).toEqual([]);
   });
 
-  it("costs little to transfer and answers soon", async () => {
+  it("stays within its budgets of transfer and CPU time", async () => {
     const { page } = await openWindow();
     const receivedBytes = countReceived(page);
     await page.goto(demo.service.url);

@@ -29,8 +29,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     return (await answer.json()) as { readonly id: string; readonly api_key: string };
   }
 
-  // The first one here: what the service had looked for changes before, for others, would tell this page too.
-  it("shows what changed between its first answers and the first moment that it listens", async () => {
+  // The first test of the file: with an earlier page, the service would poll already and report the change anyway.
+  it("shows what changed between its first answers and the start of its events", async () => {
     const { page } = await borrowWindow();
     const listening = Promise.withResolvers<void>();
     await page.route("**/console/events*", async (route) => {
@@ -65,7 +65,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     expect(page.url()).toBe(`${running.url}/robots?site=hall-2&sort=-changed`);
   });
 
-  it("asks for a key again once the key was revoked, and goes on at the same place", async () => {
+  it("asks for a key again once the key was revoked, and returns to the same page", async () => {
     const { id, api_key: apiKey } = await createKey("soon revoked");
     const { page } = await borrowWindow();
     await signIn(page, { url: running.url, key: apiKey }, "/fleets?state=blocked");
@@ -79,7 +79,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     expect(page.url()).toBe(`${running.url}/robots`);
   });
 
-  it("keeps a form that is half filled while the session has ended, and out of sight", async () => {
+  it("keeps a half-filled form, but hides it while the session has ended", async () => {
     const { id, api_key: apiKey } = await createKey("shift one");
     const { page, complaints } = await borrowWindow();
     await signIn(page, { url: running.url, key: apiKey }, "/fleets/new");
@@ -173,10 +173,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     expect(await theme(page)).toBe("light");
   });
 
-  it("says what a service answers that fails, and asks again when told to", async () => {
+  it("shows why the service failed, and sends the request again on a click", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running, "/robots");
-    // Once it listens it asks again by itself, and would be ahead of the person.
+    // When the events start, the page requests again by itself, perhaps before the click.
     await liveness(page, "Live");
     await page.route("**/v1/fleets", (route) =>
       route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } }),
@@ -190,7 +190,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
   });
 
-  it("does not call itself live while the service hangs, though the connection of its events is open", async () => {
+  it("is not shown as live while the service hangs, although the connection of its events is open", async () => {
     const { page } = await borrowWindow();
     await signIn(page, running, "/robots");
     await liveness(page, "Live");
@@ -211,7 +211,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
     await liveness(page, "Connecting…");
     await createKey("made unheard");
-    // The page asks again once the service has answered it between two waits.
+    // The page fetches everything again when the service answers and its events do not arrive.
     const isShown = async () => {
       await page.clock.runFor(3000);
       return page.getByRole("row", { name: /made unheard/ }).count();
@@ -245,7 +245,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     const ended = page.waitForEvent("requestfailed", (request) => request.url().includes("/console/events"));
     await page.evaluate("see('hidden')");
     await ended;
-    // Seen again, it asks at once, and once more when it listens: what changed in between is no event.
+    // Visible again, it fetches at once, and again when its events start: changes in between cause no event.
     const listening = Promise.withResolvers<void>();
     await page.route("**/console/events*", async (route) => {
       await listening.promise;
@@ -292,7 +292,7 @@ async function liveness(page: Page, word: string): Promise<void> {
   await page.locator(".live-status:visible").filter({ hasText: word }).waitFor();
 }
 
-/** What the page puts out of sight where it finds out by itself, and before the click, that the session has ended. */
+/** Clicks an element that may be hidden already, because the page noticed that the session has ended. */
 async function clickUnseen(page: Page, selector: string): Promise<void> {
   await page.locator(selector).first().dispatchEvent("click");
 }

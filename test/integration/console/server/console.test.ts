@@ -12,7 +12,7 @@ import { beforeAll, describe, expect, it, onTestFinished, afterAll } from "vites
 import { buildConsole } from "../../../../scripts/build-console.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -23,9 +23,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 async function service(options: ServiceOptions = {}): Promise<RunningService> {
   const configuration = { consoleFolder: folder, ...options.configuration };
-  const running = await startService({ ...options, configuration });
-  onTestFinished(() => running[Symbol.asyncDispose]());
-  return running;
+  return testService({ ...options, configuration });
 }
 
 /** A request without the headers that fetch adds. */
@@ -131,7 +129,7 @@ describe("the console's page", () => {
   });
 
   it.each(["/robot", "/robotsx", "/console", "/console/", "/index.html", "/robots.txt"])(
-    "%s is nobody's path: a person gets the page, which says so, a program JSON",
+    "%s does not exist: a browser gets the page, which says so, a program JSON",
     async (path) => {
       const { url } = await service();
       const { status, headers, body } = await ask(url + path, { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });

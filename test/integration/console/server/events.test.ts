@@ -1,30 +1,29 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:net";
-import { join } from "node:path";
 
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { createChangeFeed, FULL_REFRESH_MS } from "../../../../src/console/server/change-feed.ts";
-import { CHANGE_TOPICS } from "../../../../src/console/server/change-topics.ts";
+import { TOPICS } from "../../../../src/console/topics.ts";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
-import { memoryFolder } from "../../../support/memory.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
-import { fleetRow, robotRow } from "../../../support/service/rows.ts";
+import { fleetRow, installationRow, robotRow } from "../../../support/service/rows.ts";
 import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 const FROM_CONSOLE = { "x-robot-policy-console": "1" };
+/** How long robots are online after a heartbeat, in the tests of the feed. */
+const WINDOW_MS = 10_000;
 const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 const setup = {
   name: "arm",
@@ -38,9 +37,7 @@ const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(
 
 async function service(options: ServiceOptions = {}): Promise<RunningService> {
   const configuration = { consoleFolder: "/nowhere", ...options.configuration };
-  const running = await startService({ clock: hasty, ...options, configuration });
-  onTestFinished(() => running[Symbol.asyncDispose]());
-  return running;
+  return testService({ clock: hasty, ...options, configuration });
 }
 
 async function cookieOf({ url }: RunningService, apiKey: string): Promise<string> {
@@ -92,8 +89,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
   it("names the topics that changed in the person's organization, without data", async () => {
     const store = await newStore();
     const running = await service({ store });
-    const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
-    await using backstage = await openBackstage(location);
+    await using backstage = await openBackstage(store);
     const otherKey = await backstage.organization();
     const own = await listen(running, { cookie: await cookieOf(running, running.key) });
     const other = await listen(running, { cookie: await cookieOf(running, otherKey) });
@@ -127,7 +123,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     const since = await sinceNow();
     await running.send("POST", "/v1/me/api-keys", { label: "k" });
     const late = await listen(running, headers, since);
-    await expect.poll(late.changes, SOON).toContainEqual(CHANGE_TOPICS);
+    await expect.poll(late.changes, SOON).toContainEqual(TOPICS);
     const heardFirst = async () => {
       const one = await listen(running, headers, await sinceNow());
       await expect.poll(one.text, SOON).toMatch(/^event: (?:beat|changed)\n/m);
@@ -140,7 +136,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
 
   it("removes the stream of a client that disconnects during authentication", async ({ skip }) => {
     const store = await newStore();
-    if (store?.kind !== "postgres") return skip("SQLite answers before anybody can leave");
+    if (store.kind !== "postgres") return skip("SQLite answers before anybody can leave");
     const running = await service({ store, configuration: { rateLimit: null } });
     const cookie = await cookieOf(running, running.key);
     const client = new Client(store.url);
@@ -180,8 +176,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     // Its sleeps last as long as the service's own. The key expires when both streams are open, however long that took.
     const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
     const running = await service({ store, clock });
-    const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
-    await using backstage = await openBackstage(location);
+    await using backstage = await openBackstage(store);
     const make = async (body: object) => {
       const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes: ["robots:setup"], ...body });
       return apiKeyCreatedSchema.parse(await made.json());
@@ -285,9 +280,7 @@ describe("a stream opened by", () => {
 describeOnEachStore("the change feed", (newStore) => {
   /** A store with two organizations, and a feed whose clock the test advances. */
   async function scene() {
-    const folder = await mkdtemp(join(memoryFolder, "change-feed-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const backstage = await openBackstage((await newStore()) ?? { kind: "sqlite", data_directory: folder });
+    const backstage = await openBackstage(await newStore());
     onTestFinished(() => backstage[Symbol.asyncDispose]());
     const { store } = backstage;
     await backstage.organizations(2);
@@ -308,7 +301,7 @@ describeOnEachStore("the change feed", (newStore) => {
     onTestFinished(() => stopping.abort());
     const problems: unknown[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (...problem: unknown[]) => problems.push(problem) };
-    const feed = createChangeFeed(store, { clock, log }, stopping.signal);
+    const feed = createChangeFeed(store, { clock, log }, WINDOW_MS, stopping.signal);
     const heard: (readonly string[])[] = [];
     const stop = await feed.listen(first!.id, (topics) => heard.push(topics));
     // Discards what a poll that is under way finds.
@@ -322,7 +315,8 @@ describeOnEachStore("the change feed", (newStore) => {
       return heard.slice(from);
     };
     const [own, other] = [first!.id, second!.id];
-    return { store, feed, heard, next, wake: () => wake(), stop, problems, looks: () => looks, own, other };
+    const at = () => new Date(nowMs).toISOString();
+    return { store, feed, heard, next, wake: () => wake(), stop, problems, looks: () => looks, own, other, at };
   }
 
   const insert = (store: Store, table: keyof Tables, values: object) =>
@@ -397,9 +391,38 @@ describeOnEachStore("the change feed", (newStore) => {
     expect(await next()).toEqual([["usage"]]);
     // A window opens without a commit.
     expect(await next(45_000)).toEqual([]);
-    expect(await next(15_000)).toEqual([CHANGE_TOPICS]);
+    expect(await next(15_000)).toEqual([TOPICS]);
     expect(await next(40_000)).toEqual([["fleets"]]);
     expect(problems).toEqual([]);
+  });
+
+  it("reports robots that come online and go offline, also when one comes as another goes", async () => {
+    const { store, next, own, other, at } = await scene();
+    for (const [id, organizationId] of [
+      ["r1", own],
+      ["r2", own],
+      ["r3", other],
+    ] as const) {
+      await insert(store, "robots", robotRow({ id, organization_id: organizationId, name: id }));
+      await insert(store, "installations", installationRow({ id, organization_id: organizationId, robot_id: id }));
+    }
+    const beat = (id: string) =>
+      store.write((t) => t.updateTable("installations").set({ last_seen_at: at() }).where("id", "=", id).execute());
+    await beat("r1");
+    expect(await next()).toEqual([["robots"]]);
+    for (const id of ["r1", "r3"]) await beat(id);
+    expect(await next(9000)).toEqual([]);
+    await beat("r2");
+    expect(await next(1000)).toEqual([["robots"]]);
+    // Without a commit.
+    expect(await next(1)).toEqual([["robots"]]);
+    await beat("r1");
+    expect(await next(8000)).toEqual([["robots"]]);
+    await beat("r1");
+    expect(await next(1000)).toEqual([["robots"]]);
+    expect(await next(8000)).toEqual([]);
+    await beat("r2");
+    expect(await next(2000)).toEqual([["robots"]]);
   });
 
   it("reports changes by requests, in the own organization and in the catalog", async () => {
@@ -424,7 +447,7 @@ describeOnEachStore("the change feed", (newStore) => {
     await act(own, "session.create");
     expect(await next()).toEqual([]);
     await act(own, "robot.delete_of_a_later_version");
-    expect(await next()).toEqual([CHANGE_TOPICS]);
+    expect(await next()).toEqual([TOPICS]);
     // More changes than one poll reads.
     for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
     expect(await next()).toEqual([]);
@@ -432,7 +455,7 @@ describeOnEachStore("the change feed", (newStore) => {
     for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
     expect(await next()).toEqual([["keys"]]);
     expect(await next()).toEqual([]);
-    expect(await next(FULL_REFRESH_MS)).toEqual([CHANGE_TOPICS]);
+    expect(await next(FULL_REFRESH_MS)).toEqual([TOPICS]);
   });
 
   it("polls only while there are listeners, and starts again for the next one", async () => {

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, readdir, readFile, rm } from "node:fs/promises";
 import { request } from "node:http";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { once } from "node:events";
@@ -30,11 +30,11 @@ import {
   signIn,
 } from "../../../../src/service/logins/console-sign-in.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
-import { memoryFolder } from "../../../support/memory.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 const FROM_CONSOLE = { "x-robot-policy-console": "1" };
 const CALLBACK = "http://127.0.0.1:1234/done";
@@ -61,8 +61,7 @@ interface Scene {
 async function scene(store?: StoreLocation, configuration: Partial<ServiceConfiguration> = {}): Promise<Scene> {
   let clockOffsetMs = 0;
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + clockOffsetMs };
-  const running = await startService({ store, clock, configuration: { consoleFolder: "/nowhere", ...configuration } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService({ store, clock, configuration: { consoleFolder: "/nowhere", ...configuration } });
   const ask: Scene["ask"] = async (method, path, headers = {}, body) => {
     const sent = request(running.url + path, { method, headers, agent: false });
     sent.end(body === undefined ? undefined : JSON.stringify(body));
@@ -114,8 +113,8 @@ describeOnEachStore("sessions of the console", (newStore) => {
   it("store neither token nor key in plain text", async () => {
     const { running, browse } = await scene(undefined);
     const { cookie } = await browse();
-    const names = (await readdir(running.data_directory)).filter((name) => name.startsWith("service.db"));
-    const texts = await Promise.all(names.map((name) => readFile(join(running.data_directory, name), "latin1")));
+    const names = (await readdir(running.dataDirectory)).filter((name) => name.startsWith("service.db"));
+    const texts = await Promise.all(names.map((name) => readFile(join(running.dataDirectory, name), "latin1")));
     expect(cookie).toContain("rps_console_");
     expect(texts.join("")).not.toContain("rps_console_");
   });
@@ -166,9 +165,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     const clock = { ...systemClock, wallMs: () => nowMs };
     const machine = { ...testMachine, clock };
     const newId = createIds(clock, systemRandom);
-    const folder = await mkdtemp(join(memoryFolder, "console-sessions-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, machine);
+    await using store = await openStore(await newStore(), machine);
     const at = new Date(nowMs).toISOString();
     const { row } = makeKey(
       { organization_id: "org_1", label: "k", scopes: null, expires_at: null },
@@ -183,8 +180,8 @@ describeOnEachStore("sessions of the console", (newStore) => {
     const [idle, used] = [createConsoleToken(systemRandom), createConsoleToken(systemRandom)];
     for (const token of [idle, used]) {
       const session = { id: newId("ses"), token_sha256: hashSecret(token) };
-      const origin = { organization_id: "org_1", key_id: "key_1" };
-      const author = { audit_id: newId("aud"), at, organizationId: "org_1", actor: "key_1", requestId: null };
+      const origin = { organizationId: "org_1", keyId: "key_1" };
+      const author = { auditId: newId("aud"), at, organizationId: "org_1", actor: "key_1", requestId: null };
       await store.write((transaction) => signIn(transaction, origin, session, author));
     }
     const hear = async (token: string, afterMs: number): Promise<string> => {
@@ -218,11 +215,10 @@ describeOnEachStore("sessions of the console", (newStore) => {
 
   it("of one key are limited: the oldest ends", async () => {
     const location = await newStore();
-    const { ask, browse, running } = await scene(location);
+    const { ask, browse } = await scene(location);
     const first = await browse();
     const second = await browse();
-    const { data_directory: dataDirectory } = running;
-    await using store = await openStore(location ?? { kind: "sqlite", data_directory: dataDirectory }, testMachine);
+    await using store = await openStore(location, testMachine);
     const newest = await store.reader
       .selectFrom("sessions")
       .selectAll()
@@ -244,7 +240,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     const { ask, browse, running } = await scene();
     const cookie = await browse();
     await ask("DELETE", "/console/session", { ...FROM_CONSOLE, ...cookie });
-    using database = new DatabaseSync(join(running.data_directory, "service.db"), { readOnly: true });
+    using database = new DatabaseSync(join(running.dataDirectory, "service.db"), { readOnly: true });
     const entries = database.prepare("select action, actor, subject_id, details from audit_log order by id").all();
     const [key, session] = [expect.stringMatching(/^key_/), expect.stringMatching(/^ses_/)];
     expect(structuredClone(entries).slice(-2)).toEqual([
@@ -324,6 +320,17 @@ describe("signing in", () => {
   it("ignores blanks around the key, which copying adds", async () => {
     const { running, signIn } = await scene();
     expect((await signIn(` ${running.key}\n`)).status).toBe(200);
+  });
+
+  it("with a key for enrolments is refused, which is good for nothing else", async () => {
+    const { makeKey, signIn } = await scene();
+    const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+    const { api_key: apiKey } = await makeKey({
+      scopes: ["robots:enroll"],
+      expires_at: expiresAt,
+      enrollment: { uses: 1 },
+    });
+    expect(refusal(await signIn(apiKey))).toEqual([403, "A key for enrolments cannot sign in to the console"]);
   });
 
   it("with a session token of the command line is refused", async () => {
@@ -457,7 +464,7 @@ describe("the session cookie", () => {
   it("is ignored when the console is off", async () => {
     const first = await scene();
     const { cookie } = await first.browse();
-    const { data_directory: dataDirectory, key } = first.running;
+    const { dataDirectory, key } = first.running;
     const kept = `${dataDirectory}-kept`;
     await cp(dataDirectory, kept, { recursive: true });
     onTestFinished(() => rm(kept, { recursive: true }));
@@ -465,7 +472,7 @@ describe("the session cookie", () => {
       ["/nowhere", 200],
       [null, 401],
     ] as const) {
-      await using running = await startService({ data_directory: kept, configuration: { consoleFolder } });
+      await using running = await startService({ dataDirectory: kept, configuration: { consoleFolder } });
       const own = cookie.replace(/^\w+=/, `rps_session_${new URL(running.url).port}=`);
       const get = async (headers: Record<string, string>) =>
         (await fetch(`${running.url}/v1/robots`, { headers })).status;

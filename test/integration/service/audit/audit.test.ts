@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-
 import { sql } from "kysely";
 import { expect, it, onTestFinished } from "vitest";
 
@@ -12,7 +9,7 @@ import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { audit } from "../../../../src/service/kernel/store/audit.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
-import { memoryFolder } from "../../../support/memory.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import type { NewStore } from "../../../support/service/stores.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
@@ -22,12 +19,8 @@ const START_MS = Date.parse("2026-01-01T00:00:00Z");
 const iso = (timeMs: number) => new Date(timeMs).toISOString();
 
 async function openedStore(newStore: NewStore): Promise<Store> {
-  const folder = await mkdtemp(join(memoryFolder, "audit-"));
-  const store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
-  onTestFinished(async () => {
-    await store[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
-  });
+  const store = await openStore(await newStore(), testMachine);
+  onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }
 
@@ -51,7 +44,7 @@ async function writeDays(store: Store, days: number): Promise<void> {
   const newId = createIds(clock, testMachine.random);
   const entries = Array.from({ length: days }, (_, day) => {
     clock.nowMs = START_MS + day * DAY_MS;
-    return { audit_id: newId("aud"), at: iso(clock.nowMs), organizationId: null, actor: "command", requestId: null };
+    return { auditId: newId("aud"), at: iso(clock.nowMs), organizationId: null, actor: "command", requestId: null };
   });
   await store.write(async (transaction) => {
     for (const entry of entries) {
@@ -81,7 +74,7 @@ describeOnEachStore("the audit log", (newStore) => {
     await writeDays(store, NEWEST_KEPT + 20);
     const clock = handClock(START_MS + 3000 * DAY_MS);
     const newId = createIds(clock, testMachine.random);
-    const ahead = Array.from({ length: NEWEST_KEPT - 1 }, () => ({ audit_id: newId("aud"), at: iso(clock.nowMs) }));
+    const ahead = Array.from({ length: NEWEST_KEPT - 1 }, () => ({ auditId: newId("aud"), at: iso(clock.nowMs) }));
     await store.write(async (transaction) => {
       for (const entry of ahead) {
         const author = { ...entry, organizationId: null, actor: "command", requestId: null };
@@ -107,7 +100,7 @@ describeOnEachStore("the audit log", (newStore) => {
 });
 
 it("a log that grew by more in an hour than anyone would wait for is pruned in one run, requests in between", async () => {
-  const store = await openedStore(() => Promise.resolve(undefined));
+  const store = await openedStore(async () => ({ kind: "sqlite", dataDirectory: testFolder("audit") }));
   const entries = 150_000;
   await store.write((transaction) =>
     sql`
@@ -131,4 +124,4 @@ it("a log that grew by more in an hour than anyone would wait for is pruned in o
     .executeTakeFirstOrThrow();
   expect(left).toBe(NEWEST_KEPT + 31);
   expect(rests).toBe(entries / 500);
-}, 60_000);
+});

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import type { DeploymentView } from "../../../../src/api/deployments.ts";
@@ -10,7 +7,6 @@ import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import type { InferenceServer } from "../../../conformance/api/inference.ts";
 import { startInferenceServer } from "../../../conformance/api/inference.ts";
-import { memoryFolder } from "../../../support/memory.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { times } from "../../../support/run/tier.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
@@ -54,12 +50,9 @@ interface Scene {
   until(id: string, expected: object): Promise<DeploymentView>;
 }
 
-async function scene(location: StoreLocation | undefined, count = 1): Promise<Scene> {
+async function scene(store: StoreLocation, count = 1): Promise<Scene> {
   const resources = new AsyncDisposableStack();
   onTestFinished(() => resources.disposeAsync());
-  const dataDirectory = await mkdtemp(join(memoryFolder, "deployments-"));
-  resources.defer(() => rm(dataDirectory, { recursive: true, force: true }));
-  const store = location ?? ({ kind: "sqlite", data_directory: dataDirectory } as const);
   const inference = resources.use(await startInferenceServer());
   const replicas = resources.use(
     await startReplicas({ store, count, catalog: catalogOf(inference), organizations: 1 }),
@@ -190,7 +183,7 @@ describeOnEachStore("deployments", (newStore) => {
 });
 
 /** Changes of each robot at least; in the gate enough for every branch of it. */
-const ROUNDS = times(12, 100);
+const ROUNDS = times(8, 100);
 
 describe.skipIf(WITHOUT_POSTGRES)("deployments of replicas", () => {
   const databases = usePostgres();
@@ -236,5 +229,5 @@ describe.skipIf(WITHOUT_POSTGRES)("deployments of replicas", () => {
       }
     }
     expect(log()).not.toContain('"level":"error"');
-  }, 60_000);
+  });
 });

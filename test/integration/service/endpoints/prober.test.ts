@@ -1,8 +1,6 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
 
@@ -14,7 +12,8 @@ import {
   loadPreparations,
   PREPARATIONS_MAXIMUM,
 } from "../../../../src/service/endpoints/preparations.ts";
-import { PROBES_MAXIMUM } from "../../../../src/service/endpoints/prober.ts";
+import { createHealthProbe } from "../../../../src/service/endpoints/probe.ts";
+import { createProber, PROBES_MAXIMUM } from "../../../../src/service/endpoints/prober.ts";
 import { claimEndpoint, recordProbe, releaseEndpoint } from "../../../../src/service/endpoints/queries.ts";
 import type { Claim } from "../../../../src/service/endpoints/queries.ts";
 import type { ReadinessTimes } from "../../../../src/service/endpoints/times.ts";
@@ -22,14 +21,11 @@ import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
-import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
-import { createReadiness } from "../../../../src/service/readiness.ts";
-import { memoryFolder } from "../../../support/memory.ts";
 import { walkFleet } from "../../../support/operator/fleet-walk.ts";
 import type { WalkStep } from "../../../support/operator/fleet-walk.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { QUICK } from "../../../support/service/replicas.ts";
-import { fleetRow } from "../../../support/service/rows.ts";
+import { endpointRow, fleetRow, insertModel } from "../../../support/service/rows.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import type { NewStore } from "../../../support/service/stores.ts";
 
@@ -54,23 +50,9 @@ const CHECKPOINT = "ckpt_a";
 
 async function openSite(newStore: NewStore): Promise<Site> {
   const resources = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(memoryFolder, "readiness-"));
-  resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
+  const location = await newStore();
   const store = resources.use(await openStore(location, machine));
-  const createdAt = iso(0);
-  await store.write(async (transaction) => {
-    const nothing = { vendor: null, model_type: null, license_tier: null, withdrawn_at: null };
-    await transaction
-      .insertInto("models")
-      .values({ slug: "pi", display_name: "pi", default_checkpoint_id: CHECKPOINT, created_at: createdAt, ...nothing })
-      .execute();
-    const requirements = printRequirements(NO_REQUIREMENTS);
-    await transaction
-      .insertInto("checkpoints")
-      .values({ id: CHECKPOINT, model_slug: "pi", requirements, created_at: createdAt, withdrawn_at: null })
-      .execute();
-  });
+  await store.write((transaction) => insertModel(transaction, { slug: "pi", id: CHECKPOINT, at: iso(0) }));
   return {
     location,
     store,
@@ -78,22 +60,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
       return location.kind === "sqlite" ? store : resources.use(await openStore(location, machine));
     },
     addEndpoint: async (region, parts = {}) => {
-      const row: Tables["endpoints"] = {
-        checkpoint_id: CHECKPOINT,
-        region,
-        url: "http://127.0.0.1:1",
-        health_url: "http://127.0.0.1:1/health",
-        health: "unknown",
-        contrary_probes: 0,
-        health_since: null,
-        last_probed_at: null,
-        last_error: null,
-        next_probe_at: iso(0),
-        probe_id: null,
-        probe_expires_at: null,
-        withdrawn_at: null,
-        ...parts,
-      };
+      const row = endpointRow({ checkpoint_id: CHECKPOINT, region, next_probe_at: iso(0), ...parts });
       await store.write((transaction) => transaction.insertInto("endpoints").values(row).execute());
     },
     endpoint: (region) =>
@@ -135,15 +102,16 @@ async function startEndpoint(answer: (region: string) => Promise<number> | numbe
 
 function probing(store: Store, times: Partial<ReadinessTimes> = {}, onNudge = () => {}) {
   const stop = new AbortController();
-  const context = { store, machine, newId: createIds(systemClock, systemRandom), nudge: onNudge };
-  const readiness = createReadiness(context, { ...QUICK, ...times });
-  const task = (name: string) => readiness.tasks.find((candidate) => candidate.name === name)!;
+  const readinessTimes = { ...QUICK, ...times };
+  const health = createHealthProbe(readinessTimes.probeTimeoutMs);
+  const prober = createProber({ store, machine, nudge: onNudge }, readinessTimes, health);
+  const task = (name: string) => prober.tasks.find((candidate) => candidate.name === name)!;
   return {
     probe: () => task("probe-endpoints").run(stop.signal),
     expect: () => task("expect-endpoints").run(stop.signal),
     async [Symbol.asyncDispose]() {
       stop.abort();
-      await readiness[Symbol.asyncDispose]();
+      await prober[Symbol.asyncDispose]();
     },
   };
 }
@@ -380,11 +348,9 @@ describeOnEachStore("preparations", (newStore) => {
 describe("the life of a fleet", () => {
   describeOnEachStore("step by step", (newStore) => {
     it("is what an operator would say it is", async () => {
-      const folder = await mkdtemp(join(memoryFolder, "walk-"));
-      const store = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
+      const store = await newStore();
       const steps: WalkStep[] = [];
       for await (const step of walkFleet(store)) steps.push(step);
-      await rm(folder, { recursive: true, force: true });
       const lines = steps.map(({ title, view: { subject, status, robots, active_model: activeModel, update } }) => {
         const { ready, waiting, blocked } = robots;
         return `${title}: ${status}, ${subject} ${activeModel?.status}, update ${update?.status ?? "none"}, ${ready}/${waiting}/${blocked}`;

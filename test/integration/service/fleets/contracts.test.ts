@@ -1,18 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-
 import type { KyselyPlugin } from "kysely";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { listFleetFacts } from "../../../../src/service/fleets/queries.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
-import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
 import { equipmentOf } from "../../../../src/service/robots/equipment.ts";
-import { memoryFolder } from "../../../support/memory.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
-import { fleetRow, robotRow } from "../../../support/service/rows.ts";
+import { fleetRow, insertModel, robotRow } from "../../../support/service/rows.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const newId = createIds(testMachine.clock, testMachine.random);
@@ -38,26 +33,15 @@ function measure() {
 
 describeOnEachStore("fleets of robots that each have a large contract of their own", (newStore) => {
   it("a list holds a few contracts at a time, and reads none twice", async () => {
-    const folder = await mkdtemp(join(memoryFolder, "contracts-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
+    await using store = await openStore(await newStore(), testMachine);
     const organizationId = newId("org");
     const robots = Array.from({ length: ROBOTS }, () => newId("rob"));
     await store.write(async (transaction) => {
-      const nothing = { withdrawn_at: null };
       await transaction
         .insertInto("organizations")
         .values({ id: organizationId, name: "o", created_at: NOW })
         .execute();
-      await transaction
-        .insertInto("models")
-        .values({ slug: "m", display_name: "m", default_checkpoint_id: "ckpt_m", created_at: NOW, ...nothing })
-        .execute();
-      const requirements = printRequirements({ ...NO_REQUIREMENTS, camera_roles: ["wrist"] });
-      await transaction
-        .insertInto("checkpoints")
-        .values({ id: "ckpt_m", model_slug: "m", requirements, created_at: NOW, ...nothing })
-        .execute();
+      await insertModel(transaction, { slug: "m", id: "ckpt_m", requirements: { camera_roles: ["wrist"] } });
       for (const [index, id] of robots.entries()) {
         const contract = contractOf(index, index % 2 === 0 ? ["wrist"] : []);
         const judged = { contract, ...equipmentOf(contract) };

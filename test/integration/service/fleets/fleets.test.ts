@@ -1,6 +1,4 @@
 /** Fleets as operations and tasks of several replicas on one store; what clients see of them is in test/conformance/api. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
@@ -15,6 +13,7 @@ import { createFleet, getFleet, listFleets, updateFleetModel } from "../../../..
 import { lockFleet } from "../../../../src/service/fleets/queries.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
 import type { Principal } from "../../../../src/service/kernel/auth/authenticate.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
 import { ANY_ROBOTS } from "../../../../src/service/kernel/auth/key-robots.ts";
 import type { Answer } from "../../../../src/service/kernel/http/answers.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
@@ -22,13 +21,11 @@ import type { OperationContext } from "../../../../src/service/kernel/operation.
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";
-import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
 import { createUsageClock } from "../../../../src/service/usage/clock.ts";
-import { memoryFolder } from "../../../support/memory.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { times } from "../../../support/run/tier.ts";
-import { fleetRow } from "../../../support/service/rows.ts";
+import { endpointRow, fleetRow, insertModel } from "../../../support/service/rows.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import type { NewStore } from "../../../support/service/stores.ts";
 
@@ -64,9 +61,7 @@ const ORGANIZATION = "org_1";
 /** Two replicas on one store; on SQLite, which has one, the same one twice. */
 async function openSite(newStore: NewStore): Promise<Site> {
   const resources = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(memoryFolder, "fleets-"));
-  resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
+  const location = await newStore();
   let nowMs = NOW_MS;
   const machine = { ...testMachine, clock: { ...testMachine.clock, wallMs: () => nowMs } };
   const store = resources.use(await openStore(location, testMachine));
@@ -99,6 +94,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
           recentChanges: "[]",
           madeBy: "key_1",
           keepsEntry: 0 as const,
+          installationId: null,
         },
       }));
       await store.write(async (transaction) => {
@@ -124,52 +120,30 @@ async function addCatalog(store: Store): Promise<void> {
       .values({ id: ORGANIZATION, name: "lab", created_at: createdAt })
       .execute();
     for (const [slug, id] of Object.entries(MODELS)) {
-      const nothing = { vendor: null, model_type: null, license_tier: null, withdrawn_at: null };
-      await transaction
-        .insertInto("models")
-        .values({ slug, display_name: slug, default_checkpoint_id: id, created_at: createdAt, ...nothing })
-        .execute();
-      const requirements = printRequirements(NO_REQUIREMENTS);
-      await transaction
-        .insertInto("checkpoints")
-        .values({ id, model_slug: slug, requirements, created_at: createdAt, withdrawn_at: null })
-        .execute();
+      await insertModel(transaction, { slug, id, at: createdAt });
       for (const region of REGIONS) {
-        await transaction
-          .insertInto("endpoints")
-          .values({
-            checkpoint_id: id,
-            region,
-            url: "http://127.0.0.1:1",
-            health_url: "http://127.0.0.1:1/health",
-            health: "unknown",
-            contrary_probes: 0,
-            health_since: null,
-            last_probed_at: null,
-            last_error: null,
-            next_probe_at: iso(NOW_MS + 300_000),
-            probe_id: null,
-            probe_expires_at: null,
-            withdrawn_at: null,
-          })
-          .execute();
+        const row = endpointRow({ checkpoint_id: id, region, next_probe_at: iso(NOW_MS + 300_000) });
+        await transaction.insertInto("endpoints").values(row).execute();
       }
     }
   });
 }
 
+const NO_HEARTBEATS = { liveness: { seen: () => undefined }, identity: IDENTITY_SETTINGS };
+
 function createReplica(context: OperationContext): Replica {
   const principal: Principal = {
-    organization_id: ORGANIZATION,
+    organizationId: ORGANIZATION,
     credential: "api_key",
-    credential_id: "key_1",
-    key_id: "key_1",
+    credentialId: "key_1",
+    keyId: "key_1",
     scopes: null,
     robots: ANY_ROBOTS,
-    expires_at: null,
+    expiresAt: null,
+    robot: null,
   };
   const { write } = context.store;
-  const call = { principal, write, path: {}, query: null, url: "/", request_id: "r", address: "10.0.0.4", body: null };
+  const call = { principal, write, path: {}, query: null, url: "/", requestId: "r", address: "10.0.0.4", body: null };
   const answerOf = async (answer: ReturnType<ReturnType<typeof getFleet>>) => {
     const answered = await answer;
     if (!("json" in answered)) throw new Error("a long answer");
@@ -192,7 +166,9 @@ function createReplica(context: OperationContext): Replica {
       answerOf(updateFleetModel(context)({ ...call, path: { fleet_id: id }, body: { subject } })),
     get: async ({ id }) => viewOf(await answerOf(getFleet(context)({ ...call, path: { fleet_id: id } }))),
     details: async ({ id }) => {
-      const answer = await answerOf(getFleetDetails(context)({ ...call, path: { fleet_id: id } }));
+      const answer = await answerOf(
+        getFleetDetails({ ...context, ...NO_HEARTBEATS })({ ...call, path: { fleet_id: id } }),
+      );
       return fleetDetailsSchema.parse(JSON.parse(answer.json));
     },
     list: async () => JSON.parse((await answerOf(listFleets(context)({ ...call, query: {} }))).json) as FleetView[],

@@ -2,13 +2,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 
 import { robotSetupAnswerSchema } from "../../../../src/api/robot-views.ts";
 import { startFaultProxy } from "../../../support/service/fault-proxy.ts";
-import { startService } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 const setup = { name: "r1", robot_type_id: "t", region: "x", configuration_digest: `sha256:${"0".repeat(64)}` };
 
 async function world() {
-  const service = await startService();
-  onTestFinished(() => service[Symbol.asyncDispose]());
+  const service = await testService();
   const proxy = await startFaultProxy(service.url);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   const register = () =>

@@ -1,17 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-
 import { expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { listLimitsMet } from "../../../../src/service/kernel/store/limits-met.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { createLimitsMet, NOTED_MAXIMUM, WRITTEN_MAXIMUM } from "../../../../src/service/kernel/traffic/limits-met.ts";
-import { memoryFolder } from "../../../support/memory.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
 import { startService } from "../../../support/service/service.ts";
-import { newSqliteFolder } from "../../../support/service/sqlite-folder.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import type { NewStore } from "../../../support/service/stores.ts";
 
@@ -21,12 +16,8 @@ const NOBODY = { organizationId: null };
 
 /** What notes limits over an empty store, by a clock that the test sets. */
 async function recorder(newStore: NewStore) {
-  const folder = await mkdtemp(join(memoryFolder, "limits-met-"));
-  const store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
-  onTestFinished(async () => {
-    await store[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
-  });
+  const store = await openStore(await newStore(), testMachine);
+  onTestFinished(() => store[Symbol.asyncDispose]());
   let nowMs = START_MS;
   let metered = 0;
   const clock = { ...testMachine.clock, wallMs: () => nowMs };
@@ -91,14 +82,11 @@ describeOnEachStore("limits that were met", (newStore) => {
   });
 
   it("status tells them with the names of key and organization, and no key", async () => {
-    const dataDirectory = await newSqliteFolder("limits-met-");
-    onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
-    const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: dataDirectory };
+    const location = await newStore();
     const status = (...flags: readonly string[]) => runServiceCommand("status", ...storeFlags(location), ...flags);
     const few = { per_second: 0.1, burst: 2 };
     const service = await startService({
       store: location,
-      data_directory: dataDirectory,
       configuration: { rateLimit: { credential: few, address: few } },
       clock: { ...systemClock, monotonicMs: () => 0 },
     });

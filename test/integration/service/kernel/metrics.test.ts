@@ -1,14 +1,15 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
-import { FIGURES_FRESH_MS } from "../../../../src/service/kernel/store/store-figures.ts";
+import { FIGURES_FRESH_MS, ROBOTS_FRESH_MS } from "../../../../src/service/kernel/store/store-figures.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import type { RunningService } from "../../../support/service/service.ts";
-import { beginWriting, startService } from "../../../support/service/service.ts";
+import { beginWriting } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 const setup = {
   name: "secret-robot-name",
@@ -21,9 +22,7 @@ async function service(
   configuration: Partial<ServiceConfiguration> = {},
   clock: Clock = systemClock,
 ): Promise<RunningService> {
-  const running = await startService({ configuration, clock });
-  onTestFinished(() => running[Symbol.asyncDispose]());
-  return running;
+  return testService({ configuration, clock });
 }
 
 const metricsOf = async ({ url }: RunningService) => (await fetch(`${url}/metrics`)).text();
@@ -90,7 +89,7 @@ describe("GET /metrics", () => {
   it("counts in the store once in a while, however often it is asked", async () => {
     let nowMs = 0;
     const running = await service({}, { ...systemClock, monotonicMs: () => nowMs });
-    using database = new DatabaseSync(join(running.data_directory, "service.db"), {
+    using database = new DatabaseSync(join(running.dataDirectory, "service.db"), {
       enableForeignKeyConstraints: false,
     });
     const insert = database.prepare(`
@@ -112,9 +111,32 @@ describe("GET /metrics", () => {
     expect(await healthy()).toBe(2);
   });
 
+  it("counts the robots by their status", async () => {
+    let nowMs = 0;
+    const running = await service({}, { ...systemClock, monotonicMs: () => nowMs });
+    const statuses = async () => {
+      nowMs += ROBOTS_FRESH_MS;
+      return samplesOf(await metricsOf(running), "robot_policy_service_robots");
+    };
+    expect(await statuses()).toEqual({ '{status="online"}': 0, '{status="offline"}': 0, '{status="frozen"}': 0 });
+    for (const name of ["a", "b", "c", "d"]) await running.send("POST", "/v1/robots/setup", { ...setup, name });
+    using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
+    await beginWriting(database);
+    const seen = new Date().toISOString();
+    const insert = (state: string) => `
+      insert into installations (id, organization_id, robot_id, public_key, state, generation, enrolled_at, approved_by,
+        credential_expires_at, recoveries_remaining, recovery_until, last_seen_at)
+      select id || '${state}', organization_id, id, id || '${state}', '${state}', 1, '', '', '', 0, '',
+        case name when 'd' then null else '${seen}' end from robots`;
+    database.exec(`${insert("active")}; ${insert("revoked")};
+      update installations set state = 'frozen' where state = 'active' and robot_id in (select id from robots where name = 'c');
+      commit`);
+    expect(await statuses()).toEqual({ '{status="online"}': 2, '{status="offline"}': 1, '{status="frozen"}': 1 });
+  });
+
   it("answers though the store does not", async () => {
     const running = await service();
-    using database = new DatabaseSync(join(running.data_directory, "service.db"));
+    using database = new DatabaseSync(join(running.dataDirectory, "service.db"));
     await beginWriting(database);
     database.exec("alter table endpoints rename to elsewhere; commit");
     const answer = await fetch(`${running.url}/metrics`);

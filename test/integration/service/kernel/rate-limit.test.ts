@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 
 import { errorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
@@ -6,13 +6,11 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import type { RunningService } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 /** For whose limits no time passes, however long a test takes. */
 async function service(configuration: Partial<ServiceConfiguration>): Promise<RunningService> {
-  const running = await startService({ configuration, clock: { ...systemClock, monotonicMs: () => 0 } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
-  return running;
+  return testService({ configuration, clock: { ...systemClock, monotonicMs: () => 0 } });
 }
 
 const SLOW = 0.1;

@@ -5,10 +5,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
-import { startService } from "../../../support/service/service.ts";
 import { startSlowRequest } from "../../../support/service/slow-request.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import type { NewStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 const KEYS = "/v1/me/api-keys";
 const DIGEST = `sha256:${"0".repeat(64)}`;
@@ -18,8 +18,7 @@ async function scene(newStore: NewStore) {
   const store = await newStore();
   let aheadMs = 0;
   const monotonicMs = () => systemClock.monotonicMs() + aheadMs;
-  const running = await startService({ store, clock: { ...systemClock, monotonicMs } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService({ store, clock: { ...systemClock, monotonicMs } });
   const made = await running.send("POST", KEYS, { label: "k" });
   const { id, api_key: apiKey } = apiKeyCreatedSchema.parse(await made.json());
   return {
@@ -81,7 +80,7 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
 
   it("is revoked only once a write that holds it has ended, and noted as used meanwhile", async ({ skip }) => {
     const { store, running, id, api_key: apiKey, revoke } = await scene(newStore);
-    if (store?.kind !== "postgres") return skip("SQLite has one writer");
+    if (store.kind !== "postgres") return skip("SQLite has one writer");
     const [writer, other] = [new Client(store.url), new Client(store.url)];
     for (const client of [writer, other]) {
       await client.connect();

@@ -1,28 +1,26 @@
 import { execFileSync } from "node:child_process";
 import { rename, symlink, writeFile } from "node:fs/promises";
-import { mkdtempSync, rmSync } from "node:fs";
 import { get } from "node:https";
 import { connect as connectPlain } from "node:net";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import type { SecureVersion } from "node:tls";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
+import { testFolder } from "../../../support/folder.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import type { RunningService } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
 import type { Certified, Validity } from "../../client/authority.ts";
 import { createAuthority } from "../../client/authority.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 /** A folder with `cert.pem` and `key.pem`, and an authority that issues others. */
 function scene() {
   const authority = createAuthority();
   onTestFinished(() => authority[Symbol.dispose]());
-  const folder = mkdtempSync(join(tmpdir(), "tls-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = testFolder("tls");
   const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
   const put = async ({ cert, key }: Partial<Certified>): Promise<void> => {
     // As certbot does: whole files, by rename.
@@ -38,11 +36,10 @@ function scene() {
 type Scene = ReturnType<typeof scene>;
 
 async function serve({ files }: Scene, limits: Readonly<Record<string, number>> = {}): Promise<RunningService> {
-  const running = await startService({
+  const running = await testService({
     configuration: { tls: files },
     limits: { certificateCheckMs: 60_000, ...limits },
   });
-  onTestFinished(() => running[Symbol.asyncDispose]());
   return running;
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
 import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/logins.ts";
@@ -7,9 +7,9 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../../../../src/service/kernel/auth/lineage.ts";
 import { makeKey } from "../../../../src/service/keys/rules.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
-import { startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import type { NewStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 const KEYS = "/v1/me/api-keys";
 const VERIFIER = "v".repeat(43);
@@ -17,8 +17,7 @@ const HOUR_MS = 3_600_000;
 
 async function scene(newStore: NewStore) {
   const location = await newStore();
-  const running = await startService({ store: location });
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService({ store: location });
   const call = (key: string | null, method: string, path: string, body?: object) =>
     fetch(running.url + path, {
       method,
@@ -47,8 +46,7 @@ async function scene(newStore: NewStore) {
   };
   /** The store itself, beside the service. */
   const storeOf = async () => {
-    const { data_directory: dataDirectory } = running;
-    const { store, ...rest } = await openBackstage(location ?? { kind: "sqlite", data_directory: dataDirectory });
+    const { store, ...rest } = await openBackstage(location);
     const { id } = await store.reader.selectFrom("organizations").select("id").executeTakeFirstOrThrow();
     return { store, organization_id: id, [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose]() };
   };

@@ -1,22 +1,21 @@
 /** A robot's key that gets into wrong hands: which robots it can set up, and how many it can add. */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
 import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
-import { startService } from "../../../support/service/service.ts";
 import type { ServiceOptions } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 const KEYS = "/v1/me/api-keys";
 const SCOPES = ["robots:setup"];
 const detailOf = async (answer: Response) => z.object({ detail: z.string() }).parse(await answer.json()).detail;
 
 async function service(options: ServiceOptions) {
-  const running = await startService(options);
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService(options);
   const create = async (body: object) =>
     apiKeyCreatedSchema.parse(
       await (await running.send("POST", KEYS, { label: "robot", scopes: SCOPES, ...body })).json(),
@@ -110,7 +109,6 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
     expect(await statuses(second.api_key, ["d", "e", "f", "a"])).toEqual([200, 200, 409, 200]);
     expect(await names()).toEqual(["a", "b", "c", "d", "e"]);
     await running[Symbol.asyncDispose]();
-    if (store === undefined) return;
     const { stdout } = await runServiceCommand("status", ...storeFlags(store), "--json");
     expect(JSON.parse(stdout).limits_met).toMatchObject([
       { limit_name: "limits.robots.key", label: "first", count: 1 },
@@ -120,8 +118,8 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
 
   it("keys create on the service's own computer binds keys, too", async () => {
     const store = await newStore();
-    const { running, setUp } = await service({ store });
-    const where = storeFlags(store ?? { kind: "sqlite", data_directory: running.data_directory });
+    const { setUp } = await service({ store });
+    const where = storeFlags(store);
     const create = (...flags: readonly string[]) =>
       runServiceCommand("keys", "create", ...where, "--label", "l", ...flags);
     const scope = ["--scope", "robots:setup"];

@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 
 import { modelListSchema, modelViewSchema } from "../../../../src/api/models.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
@@ -15,6 +14,7 @@ import type { Store, StoreLocation } from "../../../../src/service/kernel/store/
 import { applyCatalogFile } from "../../../../src/service/models/apply.ts";
 import { readCatalogFile } from "../../../../src/service/models/catalog-file.ts";
 import { findModel, listModels, resolveSubject } from "../../../../src/service/models/queries.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { startWords } from "../../../support/programs/command.ts";
 import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
@@ -32,10 +32,7 @@ const machine = {
 const newId = createIds(machine.clock, machine.random);
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "models-"));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = testFolder("models")));
 
 /** A model with one checkpoint in region us. */
 function model(slug: string, more = ""): string {
@@ -78,7 +75,7 @@ async function auditEntries(store: Store) {
 
 const describePostgres = describe.skipIf(WITHOUT_POSTGRES);
 
-describe("on SQLite", () => onStore(async () => ({ kind: "sqlite", data_directory: folder })));
+describe("on SQLite", () => onStore(async () => ({ kind: "sqlite", dataDirectory: folder })));
 
 describePostgres("on PostgreSQL", () => {
   onStore(usePostgres().withSchema);
@@ -259,11 +256,11 @@ describe("models apply, models list", () => {
   async function run(...words: readonly string[]) {
     await using command = startWords([process.execPath, SERVICE_PROGRAM, "models", ...words]);
     const exitCode = await command.ended();
-    return { exit_code: exitCode, output: command.output().replaceAll(folder, "FOLDER") };
+    return { exitCode, output: command.output().replaceAll(folder, "FOLDER") };
   }
 
   async function makeStore(): Promise<void> {
-    await using _ = await openStore({ kind: "sqlite", data_directory: folder }, machine);
+    await using _ = await openStore({ kind: "sqlite", dataDirectory: folder }, machine);
   }
 
   it("a dry run tells what would change; applying tells what did, and a list shows it", async () => {
@@ -272,15 +269,15 @@ describe("models apply, models list", () => {
     const changes = ["+ model a", "+ checkpoint ckpt_a", "+ endpoint ckpt_a in us"];
     const counts = "3 added, 0 changed, 0 withdrawn, 0 unchanged";
     expect(await run("apply", path, "--data", folder, "--dry-run")).toEqual({
-      exit_code: 0,
+      exitCode: 0,
       output: `${[...changes, `would apply: ${counts}`].join("\n")}\n`,
     });
     expect(await run("list", "--data", folder)).toEqual({
-      exit_code: 0,
+      exitCode: 0,
       output: "The catalog is empty. Fill it: robot-policy-service models apply FILE --data FOLDER\n",
     });
     expect(await run("apply", path, "--data", folder)).toEqual({
-      exit_code: 0,
+      exitCode: 0,
       output: `${[...changes, `applied: ${counts}`].join("\n")}\n`,
     });
     expect((await run("list", "--data", folder)).output).toBe(
@@ -292,7 +289,7 @@ describe("models apply, models list", () => {
 
   it("a region without a robot is a warning with what was probably meant, once there are robots", async () => {
     {
-      await using service = await startService({ data_directory: folder });
+      await using service = await startService({ dataDirectory: folder });
       const robot = {
         name: "r",
         robot_type_id: "t",
@@ -304,7 +301,7 @@ describe("models apply, models list", () => {
     const path = await writeCatalog(
       yaml(model("a"), model("b")).replaceAll("region: us,", "region: US West,").replace("US West", "us-west"),
     );
-    const { exit_code: exitCode, output } = await run("apply", path, "--data", folder);
+    const { exitCode, output } = await run("apply", path, "--data", folder);
     expect(exitCode).toBe(0);
     expect(output).toMatch(
       /1:\d+: warning region_without_robots: no robot is in the region "?US West"?; did you mean us-west\?/,
@@ -316,7 +313,7 @@ describe("models apply, models list", () => {
   it("a bad catalog is shown with its places, and nothing of it is applied", async () => {
     await makeStore();
     const path = await writeCatalog("models:\n- slug: Pi\n  checkpoints: []\n");
-    const { exit_code: exitCode, output } = await run("apply", path, "--data", folder);
+    const { exitCode, output } = await run("apply", path, "--data", folder);
     expect(exitCode).toBe(3);
     expect(output.replace(path.replace(folder, "FOLDER"), "models.yaml")).toMatch(
       /^models\.yaml:2:9: error name_format: .*\n {4}- slug: Pi\n {12}\^\n.*:3:16: error list_length: /,
@@ -337,6 +334,6 @@ describe("models apply, models list", () => {
     ["two stores", ["list", "--data", "/nowhere", "--database", "postgres://h/d"], 2, "--database"],
   ])("%s is told, with a remedy", async (_, words, exitCode, text) => {
     const ended = await run(...words);
-    expect(ended).toMatchObject({ exit_code: exitCode, output: expect.stringContaining(text) });
+    expect(ended).toMatchObject({ exitCode, output: expect.stringContaining(text) });
   });
 });

@@ -3,11 +3,12 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import * as z from "zod";
 
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
 import { isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { endWithTest } from "../../../support/programs/children.ts";
 import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
@@ -36,7 +37,7 @@ interface Site {
 async function openSite(newStore: NewStore, resources: AsyncDisposableStack): Promise<Site> {
   const folder = await mkdtemp(join(memoryFolder, "orgs-"));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
-  const where = storeFlags((await newStore()) ?? { kind: "sqlite", data_directory: join(folder, "data") });
+  const where = storeFlags(await newStore());
   const keyFile = join(folder, "key");
   const words = ["serve", ...where, "--listen", "127.0.0.1:0", "--bootstrap-key-file", keyFile];
   const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
@@ -81,8 +82,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
 
   it("find the store by the service's configuration file, so that no password stands in the process list", async () => {
     const { run, where, status } = site;
-    const folder = await mkdtemp(join(memoryFolder, "orgs-config-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = testFolder("orgs-config");
     const [flag, place = ""] = where;
     const config = join(folder, "config.yaml");
     await writeFile(join(folder, "url"), `${place}\n`);
@@ -113,7 +113,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^org_[0-9a-z]{26}\n$/)]);
     const organizationId = made.stdout.trim();
     expect((await run("keys", "list", "--org", "second lab")).stderr).toContain(
-      `second lab has no keys yet. Make one: robot-policy-service keys create --label TEXT --org ${organizationId}`,
+      `second lab has no keys yet. Create one: robot-policy-service keys create --label TEXT --org ${organizationId}`,
     );
 
     const created = await run("keys", "create", "--label", "arm 3", "--org", "second lab", "--expires", "1d");
@@ -160,7 +160,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const refused = await run("keys", "revoke", parent.id);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringContaining("With this key end 1 key made with it."),
+      expect.stringContaining("Revoking this key also ends 1 key made with it."),
     ]);
     expect([await status(parent.api_key), await status(child)]).toEqual([200, 200]);
     const revoked = await run("keys", "revoke", parent.id, "--yes");
@@ -213,8 +213,8 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       [["keys", "create", ...label, "--org", "nobody"], 1, `robot-policy-service orgs list ${pasted}\n`],
       [["keys", "create", ...label, "--org", "taken", "--scope", "root"], 2, "There is no such scope"],
       [["keys", "create", ...label, "--org", "taken", "--scope", "robots:read,fleets:read"], 2, "Repeat the flag"],
-      [["keys", "create", ...label, "--org", "taken", "--expires", "yesterday"], 2, "not written as a time"],
-      [["keys", "create", ...label, "--org", "taken", "--expires", "2020-01-31"], 2, "no moment in the future"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "yesterday"], 2, "This is not a time"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "2020-01-31"], 2, "This time is not in the future"],
       [["keys", "create", "--label", "", "--org", "taken"], 2, "A label has"],
       [["keys", "create", "--org", "taken"], 2, "--label"],
       [["keys", "revoke", "key_00000000000000000000000000"], 1, `robot-policy-service keys list ${pasted}\n`],

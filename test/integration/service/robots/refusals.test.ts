@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-
 import { expect, it, onTestFinished } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
@@ -18,10 +15,9 @@ import {
   noteRefusal,
   pruneRefusals,
   REFUSALS_OF_ROBOT_MAXIMUM,
-} from "../../../../src/service/robots/refusal-queries.ts";
-import { createRefusals, NOTED_MAXIMUM } from "../../../../src/service/robots/refusals.ts";
-import type { Refusal } from "../../../../src/service/robots/refusals.ts";
-import { memoryFolder } from "../../../support/memory.ts";
+} from "../../../../src/service/robots/refusals/queries.ts";
+import { createRefusals, NOTED_MAXIMUM } from "../../../../src/service/robots/refusals/refusals.ts";
+import type { Refusal } from "../../../../src/service/robots/refusals/refusals.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { startService } from "../../../support/service/service.ts";
@@ -51,12 +47,8 @@ const REFUSAL: Refusal = {
 
 /** A collector over an empty store with two organizations; `tick` lets its pace come round. */
 async function collector(newStore: NewStore) {
-  const folder = await mkdtemp(join(memoryFolder, "refusals-"));
-  const store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
-  onTestFinished(async () => {
-    await store[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
-  });
+  const store = await openStore(await newStore(), testMachine);
+  onTestFinished(() => store[Symbol.asyncDispose]());
   await store.write(async (transaction) => {
     for (const id of ["org_1", "org_2"]) {
       await transaction

@@ -102,7 +102,7 @@ describeOnEachStore("demands of fleets", (newStore) => {
         readiness_mode: "scheduled",
         operating_windows: operatingWindows,
       };
-      const author = { organizationId: "org_1", at: parts.at(), audit_id: `a${index}`, actor: "k", requestId: "r" };
+      const author = { organizationId: "org_1", at: parts.at(), auditId: `a${index}`, actor: "k", requestId: "r" };
       const ids = { fleetId: `fleet_${index}`, generationId: `gen_${index}` };
       await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
     }
@@ -127,7 +127,7 @@ describeOnEachStore("fleets", (newStore) => {
     for (const serial of [1, 2, 3]) await parts.register(`r${serial}`, { contract: contractOf(serial, "wrist") });
     await parts.register("blind", { contract: contractOf(4, "top") });
     const body: FleetCreate = { ...FLEET, name: "f" };
-    const author = { organizationId: "org_1", at: parts.at(), audit_id: "aud_1", actor: "key_1", requestId: "r" };
+    const author = { organizationId: "org_1", at: parts.at(), auditId: "aud_1", actor: "key_1", requestId: "r" };
     const ids = { fleetId: "fleet_1", generationId: "gen_1" };
     await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
     const facts = await findFleetFacts(parts.store.reader, "org_1", "fleet_1");

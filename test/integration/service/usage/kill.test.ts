@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -11,11 +11,12 @@ import * as z from "zod";
 import { deploymentListSchema } from "../../../../src/api/deployments.ts";
 import { usageListSchema } from "../../../../src/api/usage.ts";
 import { startInferenceServer } from "../../../conformance/api/inference.ts";
-import { memoryFolder } from "../../../support/memory.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { endWithTest } from "../../../support/programs/children.ts";
 import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { times } from "../../../support/run/tier.ts";
+import { storeFlags } from "../../../support/service/service-command.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const ROBOTS = ["r0", "r1", "r2"];
@@ -83,14 +84,12 @@ const catalogOf = (url: string, healthUrl: string) =>
 
 describeOnEachStore("usage of a service that is killed", (newStore) => {
   it("every second of every deployment is in the ledger once, those of the outages too", async () => {
-    const folder = await mkdtemp(join(memoryFolder, "usage-kill-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = testFolder("usage-kill");
     const inference = await startInferenceServer();
     onTestFinished(() => inference[Symbol.asyncDispose]());
     const models = join(folder, "models.yaml");
     await writeFile(models, catalogOf(inference.url, inference.healthUrl("any")));
-    const location = await newStore();
-    const where = location?.kind === "postgres" ? ["--database", location.url] : ["--data", join(folder, "data")];
+    const where = storeFlags(await newStore());
     const victim = new Victim(
       [...where, "--models", models, "--no-rate-limit", "--log-level", "warn"],
       join(folder, "key"),
@@ -151,7 +150,7 @@ describeOnEachStore("usage of a service that is killed", (newStore) => {
     }
     const kept = all.filter(({ robot }) => robot === "r0");
     expect(kept).toHaveLength(1);
-  }, 120_000);
+  });
 });
 
 const secondOf = (time: string) => Math.floor(Date.parse(time) / 1000);

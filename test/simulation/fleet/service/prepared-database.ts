@@ -63,11 +63,11 @@ async function prepare(): Promise<PreparedDatabase> {
   try {
     const organizations: Organization[] = [];
     {
-      await using store = await openStore({ kind: "sqlite", data_directory: folder }, machine);
+      await using store = await openStore({ kind: "sqlite", dataDirectory: folder }, machine);
       for (const mark of MARKS) {
         const id = newId("org");
         const author = {
-          audit_id: newId("aud"),
+          auditId: newId("aud"),
           at: createdAt,
           organizationId: id,
           actor: "command",

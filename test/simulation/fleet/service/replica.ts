@@ -5,6 +5,8 @@ import type { Log } from "../../../../src/platform/log/log.ts";
 import { assemble } from "../../../../src/service/assembly.ts";
 import type { HealthProbe } from "../../../../src/service/endpoints/probe.ts";
 import type { ReadinessTimes } from "../../../../src/service/endpoints/times.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
+import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/index.ts";
 import type { ServiceMachine } from "../../../../src/service/kernel/machine.ts";
 import { StoreUnavailableError, unavailable } from "../../../../src/service/kernel/store/unavailable.ts";
 import { RATE_LIMITS } from "../../../../src/service/kernel/traffic/rate-limits.ts";
@@ -71,8 +73,8 @@ const READINESS: ReadinessTimes = {
 const CONFIGURATION = {
   tls: null,
   trustedProxies: [],
-  bootstrap_key_file: null,
-  models_file: null,
+  bootstrapKeyFile: null,
+  modelsFile: null,
   rateLimit: RATE_LIMITS,
   metrics: false,
   consoleFolder: null,
@@ -80,6 +82,8 @@ const CONFIGURATION = {
   auditRetentionDays: 365,
   limits: SERVICE_LIMITS,
   readiness: READINESS,
+  identity: IDENTITY_SETTINGS,
+  webhooks: WEBHOOK_SETTINGS,
 };
 const RESTART_MS = { minimum: 200, maximum: 5000 };
 /** A query takes no time worth mentioning, mostly. */

@@ -1,13 +1,13 @@
-import { chmod, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { DocumentInput } from "../../../../src/agent/configuration/document-input.ts";
 import { createDocumentInput } from "../../../../src/agent/configuration/document-input.ts";
 import type { FileStat } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { testFolder } from "../../../support/folder.ts";
 
 const SETTLE_MS = 500;
 
@@ -25,7 +25,7 @@ let meanwhile: (() => Promise<void>) | null = null;
 let rounding = (stat: FileStat) => stat;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "document-input-"));
+  folder = testFolder("document-input");
   path = join(folder, "document.yaml");
   laterMs = 0;
   reads = 0;
@@ -57,7 +57,6 @@ beforeEach(async () => {
     },
   });
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 async function write(text: string): Promise<void> {
   await writeFile(path, text);
@@ -116,7 +115,7 @@ describe("document input", () => {
       const stepNs = BigInt(Math.max(granularityMs, 10)) * 1_000_000n;
       return (timeNs / stepNs) * stepNs + (granularityMs === 0 ? 1n : 0n);
     };
-    rounding = (seen) => ({ ...seen, mtime_ns: round(seen.mtime_ns), ctime_ns: round(seen.ctime_ns) });
+    rounding = (seen) => ({ ...seen, mtimeNs: round(seen.mtimeNs), ctimeNs: round(seen.ctimeNs) });
     await write("one");
     laterMs = 5;
     await document.refresh(false);
@@ -131,7 +130,7 @@ describe("document input", () => {
   });
 
   test("where timestamps are even seconds, an edit is waited for until another one would show", async () => {
-    rounding = (seen) => ({ ...seen, mtime_ns: 4_000_000_000n, ctime_ns: 4_000_000_000n });
+    rounding = (seen) => ({ ...seen, mtimeNs: 4_000_000_000n, ctimeNs: 4_000_000_000n });
     stoppedMs = 4000;
     await writeFile(path, "one");
     expect(await document.refresh(true)).toBe(2000 + SETTLE_MS);

@@ -10,7 +10,7 @@ const STRANGER = 1000;
 
 interface Entry {
   readonly mode: number;
-  readonly user_id: number;
+  readonly userId: number;
 }
 
 /** The findings about /etc/a/config.yaml, as `severity: what is wrong`. */
@@ -22,15 +22,15 @@ async function judge(file: Entry, folder: Entry): Promise<readonly string[]> {
   return findings.map(({ severity, message }) => `${severity}: ${message}`);
 }
 
-const FILE = { mode: 0o644, user_id: ROOT };
-const FOLDER = { mode: 0o755, user_id: ROOT };
-const OPEN_FOLDER = { mode: 0o777, user_id: AGENT };
+const FILE = { mode: 0o644, userId: ROOT };
+const FOLDER = { mode: 0o755, userId: ROOT };
+const OPEN_FOLDER = { mode: 0o777, userId: AGENT };
 const OPEN = "warning: /etc/a has mode 0777: bad; chmod o-w /etc/a";
 
 test.each([
   ["as it is installed", FILE, FOLDER, []],
   ["that a group may edit", { ...FILE, mode: 0o664 }, FOLDER, []],
-  ["of a user who keeps it in a closed folder", { ...FILE, user_id: STRANGER }, FOLDER, []],
+  ["of a user who keeps it in a closed folder", { ...FILE, userId: STRANGER }, FOLDER, []],
   [
     "that all may edit",
     { ...FILE, mode: 0o666 },
@@ -38,10 +38,10 @@ test.each([
     ["error: /etc/a/config.yaml has mode 0666: bad; chmod o-w /etc/a/config.yaml"],
   ],
   ["in an open folder", FILE, OPEN_FOLDER, [OPEN]],
-  ["of the owner of an open folder", { ...FILE, user_id: AGENT }, OPEN_FOLDER, [OPEN]],
+  ["of the owner of an open folder", { ...FILE, userId: AGENT }, OPEN_FOLDER, [OPEN]],
   [
     "of a stranger in an open folder",
-    { ...FILE, user_id: STRANGER },
+    { ...FILE, userId: STRANGER },
     OPEN_FOLDER,
     [
       "error: /etc/a/config.yaml was put there by user 1000: bad; look at it, then: chown root /etc/a/config.yaml",

@@ -4,7 +4,7 @@ import { checkClock, judgeKey } from "../../../../src/agent/doctor/answering.ts"
 import type { Verdict } from "../../../../src/agent/doctor/check.ts";
 import { CHECK_IDS, fail, ok, startExamination } from "../../../../src/agent/doctor/check.ts";
 import { readTimeService } from "../../../../src/agent/doctor/time-service.ts";
-import type { Registration } from "../../../../src/agent/registration/registration.ts";
+import type { Registration } from "../../../../src/agent/registration/record.ts";
 import type { Clock } from "../../../../src/platform/clock.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { RELEASED_AT_MS } from "../../../../src/platform/release.ts";
@@ -33,10 +33,10 @@ describe("judgeKey", () => {
       status,
       detail,
       validation: null,
-      retry_after_ms: null,
+      retryAfterMs: null,
       request_id: null,
     } as const;
-    return judgeKey({ result, dated: null }, registered ? registration : null);
+    return judgeKey({ result, dated: null }, registered ? registration : null, "key-file");
   };
 
   test.each([

@@ -49,8 +49,8 @@ describe("credentialsOfUnit: where the key is that systemd handed over", () => {
     ["of an agent with folders of its own: nowhere", RUNNING, "/home/tech/state", null],
   ])("%s", (_name, text, stateDirectory, expected) => {
     const unit = { kind: "unit", unit: parseUnit(text) } as const;
-    const vantage = { unit, account: null, standing: "root", judge: null, agent_name: "" } as const;
-    expect(credentialsOfUnit({ state_directory: stateDirectory }, vantage)).toBe(expected);
+    const agentUser = { unit, account: null, relation: "root", judge: null, name: "" } as const;
+    expect(credentialsOfUnit({ stateDirectory }, agentUser)).toBe(expected);
   });
 });
 

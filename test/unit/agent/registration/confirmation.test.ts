@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Verdict } from "../../../../src/agent/registration/confirmation.ts";
 import { createConfirmations, judgeHeld } from "../../../../src/agent/registration/confirmation.ts";
-import type { Registration } from "../../../../src/agent/registration/registration.ts";
+import type { Registration } from "../../../../src/agent/registration/record.ts";
 import type { CallResult } from "../../../../src/client/call-result.ts";
 import type { HeldRegistration } from "../../../../src/client/held-registration.ts";
 import { SteppedClock } from "../../fingerprint/machine.ts";
@@ -50,7 +50,7 @@ const ok = (changes: Partial<HeldRegistration>): CallResult<HeldRegistration> =>
   return { kind: "ok", status: 200, value: { ...view, ...changes } };
 };
 const refused = (status: number, retryAfterMs: number | null = null): CallResult<HeldRegistration> => {
-  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms: retryAfterMs, request_id: null };
+  return { kind: "refused", status, detail: "no", validation: null, retryAfterMs, request_id: null };
 };
 
 const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] = [
@@ -60,14 +60,15 @@ const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] 
   ["another type", ok({ robot_type_id: "other", registered_at: LATER }), "replaced"],
   ["another region", ok({ region: "us", registered_at: LATER }), "replaced"],
   ["a site", ok({ site: "hall-2", registered_at: LATER }), "replaced"],
+  ["no site, from a service that does not know sites", ok({ site: undefined }), "held"],
   ["a label", ok({ labels: { line: "a" }, registered_at: LATER }), "replaced"],
   ["no contract", ok({ contract: null, registered_at: LATER }), "replaced"],
   ["another robot of this name", ok({ robot_id: "rob_2" }), "lost"],
   ["an answer about another name", ok({ robot: "arm-8" }), "unanswered"],
-  ["401: the key is no longer accepted, which registering shows", refused(401), "untold"],
-  ["403: a key that may not ask", refused(403), "untold"],
-  ["404: no robot, or no such operation", refused(404), "untold"],
-  ["405", refused(405), "untold"],
+  ["401: the key is no longer accepted, which registering shows", refused(401), "unknown"],
+  ["403: a key that may not ask", refused(403), "unknown"],
+  ["404: no robot, or no such operation", refused(404), "unknown"],
+  ["405", refused(405), "unknown"],
   ["429", refused(429, 5000), "unanswered"],
   ["503", refused(503), "unanswered"],
   ["a captive portal", { kind: "undecodable", status: 200, detail: "a web page" }, "unanswered"],
@@ -78,7 +79,7 @@ const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] 
       kind: "no-credential",
       problem: { kind: "credential-problem", code: "key-missing", what: "there is none", where: "", fix: "" },
     },
-    "untold",
+    "unknown",
   ],
 ];
 
@@ -108,7 +109,7 @@ describe("createConfirmations", () => {
     const verdicts: readonly Verdict[] = [
       { kind: "held", contestedSince: null },
       { kind: "lost", detail: "" },
-      { kind: "untold", detail: "" },
+      { kind: "unknown", detail: "" },
       { kind: "replaced", at: LATER, configuration_digest: digest },
     ];
     for (const verdict of verdicts) {

@@ -1,30 +1,27 @@
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { createCredentialVersions } from "../../../../src/agent/registration/credential-version.ts";
 import type { FileStat } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { testFolder } from "../../../support/folder.ts";
 
 const SECOND_NS = 1_000_000_000n;
 const toSeconds = (ns: bigint) => ns - (ns % SECOND_NS);
 
 /** A key file on a filesystem that keeps whole seconds, or nanoseconds, and both clocks at its last write. */
 async function keyFile(keepsNanoseconds: boolean) {
-  const folder = await mkdtemp(join(tmpdir(), "credential-version-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = testFolder("credential-version");
   const path = join(folder, "api-key");
   await writeFile(path, "sk_test_one");
   const written = await stat(path);
   let nowMs = written.mtimeMs;
   /** The kernel's tick did not move between two edits, or the filesystem forgets that it did. */
   const frozen = await systemFiles.stat(path);
-  const times = keepsNanoseconds
-    ? frozen
-    : { mtime_ns: toSeconds(frozen.mtime_ns), ctime_ns: toSeconds(frozen.ctime_ns) };
-  const coarse = (seen: FileStat): FileStat => ({ ...seen, mtime_ns: times.mtime_ns, ctime_ns: times.ctime_ns });
+  const times = keepsNanoseconds ? frozen : { mtimeNs: toSeconds(frozen.mtimeNs), ctimeNs: toSeconds(frozen.ctimeNs) };
+  const coarse = (seen: FileStat): FileStat => ({ ...seen, mtimeNs: times.mtimeNs, ctimeNs: times.ctimeNs });
   const versions = createCredentialVersions({
     files: {
       ...systemFiles,

@@ -49,8 +49,9 @@ const RECORD = {
   registered_at: "2026-01-01T00:00:01Z",
 };
 
-const OPTIONAL = new Set(["request.site", "request.labels", "request.contract"]);
-const NULLABLE = new Set([...OPTIONAL, "machine", "robot.site"]);
+/** An earlier agent did not save the texts that only later agents know. */
+const OPTIONAL = new Set(["request.site", "request.labels", "request.contract", "robot.site"]);
+const NULLABLE = new Set([...OPTIONAL, "machine"]);
 
 /** Every member, `files.0.stat.mode` among them. */
 function membersOf(value: unknown, prefix = ""): readonly string[] {

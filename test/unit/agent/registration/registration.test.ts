@@ -1,10 +1,9 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
-import type { Registration } from "../../../../src/agent/registration/registration.ts";
+import type { Registration } from "../../../../src/agent/registration/record.ts";
 import {
   loadRegistration,
   registrationPath,
@@ -12,13 +11,11 @@ import {
   setAside,
 } from "../../../../src/agent/registration/registration.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
 
 let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "registration-"));
-});
-afterEach(() => rm(folder, { recursive: true }));
+beforeEach(() => void (folder = testFolder("registration")));
 
 async function example(): Promise<Registration> {
   const stat = await systemFiles.stat(import.meta.filename);
@@ -62,6 +59,14 @@ describe("registration", () => {
   test("what is saved is loaded, to the nanosecond", async () => {
     const saved = await example();
     await saveRegistration(systemFiles, folder, saved);
+    expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
+  });
+
+  test("a state that lacks a text, as an earlier agent writes it: the robot has none", async () => {
+    const saved = await example();
+    const { site: _site, ...robot } = saved.robot;
+    // @ts-expect-error -- this agent always saves it
+    await saveRegistration(systemFiles, folder, { ...saved, robot });
     expect(await loadRegistration(systemFiles, folder)).toStrictEqual({ kind: "registration", registration: saved });
   });
 

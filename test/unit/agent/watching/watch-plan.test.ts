@@ -1,17 +1,17 @@
-import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, realpath, rename, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { isLocal, isPlanCurrent, planWatches } from "../../../../src/agent/watching/watch-plan.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { testFolder } from "../../../support/folder.ts";
 
 let folder = "";
 beforeEach(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), "watch-plan-")));
+  folder = await realpath(testFolder("watch-plan"));
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 /** The planned names per directory below the test's folder. */
 async function planned(...paths: string[]): Promise<Record<string, string[]>> {
@@ -107,7 +107,7 @@ describe("isLocal", () => {
 
   test("everything on the way is", async () => {
     const { files, plan, directory } = await planOver(drive("elsewhere"));
-    expect([isLocal(files, plan), directory?.reports_changes]).toEqual([true, true]);
+    expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([true, true]);
   });
 
   test.each([
@@ -115,7 +115,7 @@ describe("isLocal", () => {
     ["the file is one by itself", "local/arm.yaml"],
   ])("%s: it is not, and the folder is polled", async (_what, place) => {
     const { files, plan, directory } = await planOver(drive(place));
-    expect([isLocal(files, plan), directory?.reports_changes]).toEqual([false, false]);
+    expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([false, false]);
   });
 
   test.each(["local", "local/inner", "local/arm.yaml"])("a drive at %s holds up no other work", async (place) => {
@@ -127,7 +127,7 @@ describe("isLocal", () => {
 
   test("a folder that `..` leads out of is a drive: it is not, and the folder around it is watched", async () => {
     const { files, plan, directory } = await planOver(drive("local/inner"));
-    expect([isLocal(files, plan), directory?.reports_changes]).toEqual([false, true]);
+    expect([isLocal(files, plan), directory?.reportsChanges]).toEqual([false, true]);
   });
 
   test("something was mounted since: nobody knows", async () => {

@@ -8,7 +8,7 @@ import type { DirectoryListener, FileEvents } from "../../../../src/platform/fil
 function planOf(directories: Readonly<Record<string, Partial<PlannedDirectory>>>): WatchPlan {
   const whole = Object.entries(directories).map(([path, planned]): [string, PlannedDirectory] => [
     path,
-    { id: "one", names: new Set(["file"]), holdsTarget: true, reports_changes: true, ...planned },
+    { id: "one", names: new Set(["file"]), holdsTarget: true, reportsChanges: true, ...planned },
   ]);
   return { ...EMPTY_PLAN, directories: new Map(whole) };
 }
@@ -108,7 +108,7 @@ describe("watcher", () => {
 
   test("scenario 26: a filesystem that reports no changes is polled, not watched", () => {
     const { watcher, counts } = watcherUnderTest();
-    watcher.follow(planOf({ "/nfs": { reports_changes: false } }));
+    watcher.follow(planOf({ "/nfs": { reportsChanges: false } }));
     watcher.retry();
     expect(watcher.mode()).toMatchObject({ mode: "polling", reason: expect.stringContaining("/nfs") });
     expect(counts.started).toBe(0);

@@ -6,7 +6,7 @@ import type { Limits } from "../../../../src/client/transport/limits.ts";
 import { startLimits } from "../../../../src/client/transport/limits.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 
-const TIMEOUTS = { connectMs: 10_000, headers_ms: 15_000, total_ms: 30_000 };
+const TIMEOUTS = { connectMs: 10_000, headersMs: 15_000, totalMs: 30_000 };
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -23,7 +23,7 @@ test("grantOnFiles: nothing to grant → no reload of the running agent", async 
     directory: "/nowhere",
     unit: { kind: "unit", unit: parseUnit("ActiveState=active\n") },
     record: EMPTY_RECORD,
-    account: { name: "robot", user_id: 41_001, group_id: 41_001, group_ids: [41_001] },
+    account: { name: "robot", userId: 41_001, groupId: 41_001, groupIds: [41_001] },
     paths: [],
     keyFile: null,
   });

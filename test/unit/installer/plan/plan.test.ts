@@ -7,7 +7,7 @@ import type { Owner, Step } from "../../../../src/installer/plan/step.ts";
 import type { Item } from "../../../../src/installer/plan/wanted.ts";
 
 const PATH = "/etc/a";
-const ACCOUNT = { user_id: 7, group_id: 7 };
+const ACCOUNT = { userId: 7, groupId: 7 };
 const installed: Installed = {
   current: null,
   versions: [{ id: "1", shipped: new Map([[PATH, "shipped"]]) }],

@@ -1,18 +1,17 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { writeKeyFile } from "../../../../src/operator/keys/file.ts";
 import type { Files } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
 
 it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try is free", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "key-file-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = testFolder("key-file");
   const removed: string[] = [];
   const full: Files = {
     ...systemFiles,
@@ -36,8 +35,7 @@ it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try i
 });
 
 it("writeKeyFile: a key that is shown once is on the disk, with its name, before anybody is told", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "key-file-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = testFolder("key-file");
   const steps: string[] = [];
   expect(await writeKeyFile(join(folder, "cell.key"), "sk_test_x", watchedFiles(steps))).toBeNull();
   expect(steps).toEqual(["create cell.key", "sync 10 bytes of cell.key", "sync the folder of cell.key"]);

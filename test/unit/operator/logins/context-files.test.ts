@@ -1,15 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { openContextFiles } from "../../../../src/operator/logins/context-files.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
 
 it("a context that is removed, with the login in it, is not back after a power cut", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "contexts-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = testFolder("contexts");
   const steps: string[] = [];
   const contexts = openContextFiles(folder, watchedFiles(steps), process.getuid?.() ?? 0);
   const service = { url: "https://robots.example", ca_file: null, allow_insecure: false, key_file: null, login: null };

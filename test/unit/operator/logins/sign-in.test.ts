@@ -12,7 +12,7 @@ function ok(value: object) {
 }
 
 function refused(status: number, retryAfterMs: number | null) {
-  return { kind: "refused", status, detail: "later", validation: null, retry_after_ms: retryAfterMs };
+  return { kind: "refused", status, detail: "later", validation: null, retryAfterMs };
 }
 
 /** A service that gives these answers, one after the other, and a clock that only notes how long it is to wait. */

@@ -1,19 +1,16 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { readBounded, replaceDurably } from "../../../../src/platform/files/durable-file.ts";
 import type { Files } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
 
 let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "durable-file-"));
-});
-afterEach(() => rm(folder, { recursive: true }));
+beforeEach(() => void (folder = testFolder("durable-file")));
 
 describe("readBounded", () => {
   test.each([0, 1, 4095, 4096, 4097, 10_000])(

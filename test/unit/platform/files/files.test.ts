@@ -1,17 +1,14 @@
-import { mkdir, mkdtemp, rm, rmdir, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { replaceDurably } from "../../../../src/platform/files/durable-file.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { testFolder } from "../../../support/folder.ts";
 
 let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "files-"));
-});
-afterEach(() => rm(folder, { recursive: true }));
+beforeEach(() => void (folder = testFolder("files")));
 
 describe("directoryId", () => {
   test("a directory that was removed and made again is another one, whatever its inode number", async () => {
@@ -34,14 +31,14 @@ describe("directoryId", () => {
 describe("replaceDurably", () => {
   test.skipIf(process.getuid?.() !== 0)("what root writes for a service user belongs to that user", async () => {
     const path = join(folder, "state");
-    await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { user_id: 65_534, group_id: 65_534 });
+    await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { userId: 65_534, groupId: 65_534 });
     expect(await stat(path)).toMatchObject({ uid: 65_534, gid: 65_534 });
   });
 
   test("an owner that this user may not give files to changes nothing", async () => {
     const path = join(folder, "state");
     const { uid, gid } = await stat(folder);
-    await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { user_id: uid, group_id: gid });
+    await replaceDurably(systemFiles, path, Buffer.from("x"), 0o640, { userId: uid, groupId: gid });
     expect((await stat(path)).mode & 0o777).toBe(0o640);
   });
 });

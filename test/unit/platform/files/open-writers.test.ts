@@ -9,12 +9,12 @@ const STAT: FileStat = {
   kind: "file",
   device: 1n,
   inode: 7n,
-  size_bytes: 0,
-  mtime_ns: 0n,
-  ctime_ns: 0n,
+  sizeBytes: 0,
+  mtimeNs: 0n,
+  ctimeNs: 0n,
   mode: 0o300,
-  user_id: 0,
-  group_id: 0,
+  userId: 0,
+  groupId: 0,
 };
 
 /** A machine on which every process has only /etc/arm.rules open, under each of its descriptors. */

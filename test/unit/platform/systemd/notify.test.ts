@@ -1,19 +1,18 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 
+import { testFolder } from "../../../support/folder.ts";
 import { execute } from "../../../support/programs/execute.ts";
 
 let folder = "";
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "notify-"));
+  folder = testFolder("notify");
   // In the place of systemd-notify(1): notes what it is told.
   await writeFile(join(folder, "systemd-notify"), `#!/bin/sh\nprintf '%s\\n' "$*" >> ${folder}/told\n`);
   await chmod(join(folder, "systemd-notify"), 0o755);
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 const modulePath = join(import.meta.dirname, "../../../../src/platform/systemd/notify.ts");
 

@@ -10,10 +10,12 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 
 import { createHealthProbe } from "../../../../src/service/endpoints/probe.ts";
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { createAuthority } from "../../../integration/client/authority.ts";
 
-const TIMEOUT_MS = 300;
 const NEVER = new AbortController().signal;
+/** For answers that never end: long enough for their headers on a busy machine. */
+const CUT_MS = 1000;
 
 interface Listening extends AsyncDisposable {
   readonly port: number;
@@ -48,8 +50,8 @@ async function listen(server: Server): Promise<Listening> {
 
 const serve = (listener: RequestListener) => listen(createHttpServer(listener));
 
-async function probeOnce(url: string, signal = NEVER) {
-  await using health = createHealthProbe(TIMEOUT_MS);
+async function probeOnce(url: string, { signal = NEVER, timeoutMs = PATIENCE_MS } = {}) {
+  await using health = createHealthProbe(timeoutMs);
   return await health.probe(url, signal);
 }
 
@@ -76,7 +78,8 @@ describe("HealthProbe.probe", () => {
 
   it("a server that takes the connection and says nothing → failed in time", async () => {
     await using server = await serve(() => {});
-    expect(await probeOnce(server.url)).toEqual({ state: "failed", reason: "no answer within 300 ms" });
+    const probed = await probeOnce(server.url, { timeoutMs: 300 });
+    expect(probed).toEqual({ state: "failed", reason: "no answer within 300 ms" });
   });
 
   it("a body without end does not take the status back, nor more memory or time than it may", async () => {
@@ -95,7 +98,7 @@ describe("HealthProbe.probe", () => {
 
   it("a body that comes drop by drop ends with the time of the probe", async () => {
     await using server = await serve((_request, response) => response.writeHead(200).write("."));
-    expect(await probeOnce(server.url)).toEqual({ state: "succeeded" });
+    expect(await probeOnce(server.url, { timeoutMs: CUT_MS })).toEqual({ state: "succeeded" });
   });
 
   it.each([
@@ -120,7 +123,7 @@ describe("HealthProbe.probe", () => {
   it("giving up ourselves says nothing about the endpoint", async () => {
     await using server = await serve(() => {});
     const stop = new AbortController();
-    const probing = probeOnce(server.url, stop.signal);
+    const probing = probeOnce(server.url, { signal: stop.signal });
     await expect.poll(server.connections).toBe(1);
     stop.abort();
     expect(await probing).toEqual({ state: "abandoned" });
@@ -128,7 +131,7 @@ describe("HealthProbe.probe", () => {
 
   it("each probe is a connection of its own, and leaves none open", async () => {
     await using server = await serve((_request, response) => response.end("ok"));
-    await using health = createHealthProbe(TIMEOUT_MS);
+    await using health = createHealthProbe(PATIENCE_MS);
     for (let count = 0; count < 3; count += 1) await health.probe(server.url, NEVER);
     expect(server.connections()).toBe(3);
   });

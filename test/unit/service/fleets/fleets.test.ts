@@ -12,7 +12,7 @@ import {
   updateFleetModel,
 } from "../../../../src/service/fleets/operations.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";
-import type { Handler, OperationContext } from "../../../../src/service/kernel/operation.ts";
+import type { Handler } from "../../../../src/service/kernel/operation.ts";
 import {
   bodyOf,
   changedAfterFirstQuery,
@@ -54,13 +54,13 @@ const dueNow = async ({ store, at }: ServiceParts) => {
 };
 
 describe("answers about fleets are of one moment, whatever is committed between their queries", () => {
-  type Ask = (context: OperationContext, parts: ServiceParts, fleetId: string) => ReturnType<Handler<null>>;
+  type Ask = (context: ServiceParts["context"], parts: ServiceParts, fleetId: string) => ReturnType<Handler<null>>;
   const listing =
-    (operation: (context: OperationContext) => Handler<null, PageQuery>): Ask =>
+    (operation: (context: ServiceParts["context"]) => Handler<null, PageQuery>): Ask =>
     (context, { call }) =>
       operation(context)(call({ body: null, query: {} }));
   const asking =
-    (operation: (context: OperationContext) => Handler<null>): Ask =>
+    (operation: (context: ServiceParts["context"]) => Handler<null>): Ask =>
     (context, { call }, fleetId) =>
       operation(context)(call({ body: null, query: null, path: { fleet_id: fleetId } }));
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fleetViewSchema } from "../../../../src/api/fleets.ts";
-import type { EndpointFacts } from "../../../../src/service/endpoints/facts.ts";
+import type { EndpointFacts } from "../../../../src/service/endpoints/queries.ts";
 import { deriveDetails } from "../../../../src/service/fleets/readiness/derive-details.ts";
 import { deriveFleet } from "../../../../src/service/fleets/readiness/derive-fleet.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "../../../../src/service/fleets/readiness/fleet-facts.ts";
@@ -47,7 +47,16 @@ function generation(parts: Partial<GenerationFacts> = {}): GenerationFacts {
 }
 
 function group(parts: Partial<MemberGroup> = {}): MemberGroup {
-  return { count: 3, example: "r1", region: "eu", deployment: "none", obstacle: null, updateObstacle: null, ...parts };
+  return {
+    count: 3,
+    example: "r1",
+    region: "eu",
+    isRemoved: false,
+    deployment: "none",
+    obstacle: null,
+    updateObstacle: null,
+    ...parts,
+  };
 }
 
 function fleet(parts: Partial<FleetFacts> = {}): FleetFacts {
@@ -57,6 +66,8 @@ function fleet(parts: Partial<FleetFacts> = {}): FleetFacts {
     readiness_mode: "always_ready",
     peak_active_robots: 3,
     selection: "{}",
+    follows_since: null,
+    leftOut: null,
     created_at: at(0),
     windows: [],
     active: generation(),
@@ -504,11 +515,12 @@ describe("deriveFleet: whatever the store holds", () => {
       count: fc.integer({ min: 1, max: 50 }),
       example: fc.string(),
       region,
+      isRemoved: fc.boolean(),
       deployment: fc.constantFrom("active", "inactive", "none"),
       obstacle,
       updateObstacle: obstacle,
     }),
-    { minLength: 1, maxLength: 8 },
+    { maxLength: 8 },
   );
   const facts: fc.Arbitrary<FleetFacts> = fc.record({
     id: fc.constant("fleet_1"),
@@ -516,6 +528,8 @@ describe("deriveFleet: whatever the store holds", () => {
     readiness_mode: fc.constantFrom("always_ready", "scheduled", "on_demand"),
     peak_active_robots: fc.integer({ min: 1, max: 60 }),
     selection: fc.constant("{}"),
+    follows_since: fc.option(fc.constant(at(0)), { nil: null }),
+    leftOut: fc.option(fc.string(), { nil: null }),
     created_at: fc.constant(at(0)),
     windows: fc.constantFrom(within, later, past, [...past, ...later]),
     active: generations("gen_1"),
@@ -562,6 +576,7 @@ describe("deriveFleet: whatever the store holds", () => {
       ...fleet({ peak_active_robots: peak }),
       members,
       generations: [],
+      membershipChanges: [],
     };
     expect(deriveDetails(given, NOW_MS).members.at(-1)).toMatchObject({
       state: "waiting",
@@ -580,7 +595,7 @@ describe("deriveFleet: whatever the store holds", () => {
           robot_type_id: "arm",
           site: null,
         }));
-        const whole = { ...given, members, generations: [] };
+        const whole = { ...given, members, generations: [], membershipChanges: [] };
         const { registered: _registered, ...counts } = deriveFleet(whole, NOW_MS).robots;
         const told = deriveDetails(whole, NOW_MS).members;
         for (const [state, count] of Object.entries(counts)) {

@@ -18,7 +18,7 @@ const ids = Array.from({ length: 40 }, () => newId("use"));
 async function ask(length: number, fetchedRows: number, query: PageQuery = {}, itemCharacters = 1) {
   let most = 0;
   const answer = await answerList(
-    { query, url: "/v1/me/usage", principal: { organization_id: "org_1" } },
+    { query, url: "/v1/me/usage", principal: { organizationId: "org_1" } },
     {
       prefix: "use",
       around: ITEMS,
@@ -101,7 +101,7 @@ it("organizations take turns with lists, with one query at a time of each", asyn
       if (organizationId === "org_1") underWay -= 1;
       return [];
     };
-    const call = { query: {}, url: "/v1/me/usage", principal: { organization_id: organizationId } };
+    const call = { query: {}, url: "/v1/me/usage", principal: { organizationId } };
     await answerList(call, { prefix: "use", around: ITEMS, fetch, view: (row) => row });
   };
   const lists = Array.from({ length: 20 }, () => list("org_1"));

@@ -12,7 +12,7 @@ async function scene() {
   const { context, store, at, [Symbol.asyncDispose]: dispose } = await openServiceParts();
   onTestFinished(dispose);
   const token = createApiKey(systemRandom);
-  const id = PRINCIPAL.key_id;
+  const id = PRINCIPAL.keyId;
   const names = { id, organization_id: "org_1", label: "k", created_by: "command" };
   const key = { ...names, key_sha256: hashSecret(token), created_at: at() };
   await store.write((transaction) =>
@@ -22,11 +22,22 @@ async function scene() {
       .execute(),
   );
   const lookups = vi.spyOn(store.lookup, "getExecutor");
-  const gate = createGate({ ...context, servesConsole: false }, UNLIMITED, { refusedCredential() {} }, { note() {} });
+  const robots = { firstUsed: async () => {}, copyReported: async () => false };
+  const gate = createGate(
+    { ...context, robots, servesConsole: false },
+    UNLIMITED,
+    { refusedCredential() {} },
+    { note() {} },
+  );
   return {
+    token,
+    gate,
     lookups: () => lookups.mock.calls.length,
     admit: async () => {
-      const admission = await gate.admit("any", { credential: { kind: "bearer", token }, address: "192.0.2.1" });
+      const admission = await gate.admit(
+        { scopes: "any" },
+        { credential: { kind: "bearer", token }, address: "192.0.2.1" },
+      );
       return admission.state;
     },
     revoke: () =>
@@ -43,4 +54,20 @@ it("a key that many robots send at once is looked up twice, and again for who co
   expect(lookups()).toBe(2);
   await revoke();
   expect(await admit()).toBe("refused");
+});
+
+it("an open operation admits requests without a credential, and no credential that is invalid or lacks the scope", async () => {
+  const { gate, token } = await scene();
+  const enroll = { scopes: ["robots:enroll"], isOpen: true } as const;
+  const admit = (credential: string | null, operation: Parameters<typeof gate.admit>[0] = enroll) => {
+    const shown = credential === null ? null : ({ kind: "bearer", token: credential } as const);
+    return gate.admit(operation, { credential: shown, address: "192.0.2.1" });
+  };
+  expect(await admit(null)).toMatchObject({ state: "admitted", principal: null });
+  expect(await admit("rps_nonsense")).toMatchObject({ state: "refused", answer: { status: 401 } });
+  const lacking = await admit(token);
+  if (lacking.state !== "refused") throw new Error("A key without the scope was admitted");
+  expect([lacking.answer.status, JSON.parse(lacking.answer.json)]).toMatchObject([403, { reason: "scope" }]);
+  const setup = { scopes: ["robots:setup"], isOpen: true } as const;
+  expect(await admit(token, setup)).toMatchObject({ state: "admitted", principal: { credentialId: PRINCIPAL.keyId } });
 });

@@ -25,7 +25,7 @@ import { validate } from "../../../../src/service/kernel/validation/validation.t
 import { testMachine } from "../../../support/robot/machine.ts";
 
 const KIBIBYTE = 1024;
-const [SMALL, LARGE] = [64 * KIBIBYTE, 256 * KIBIBYTE];
+const [SMALL, LARGE] = [32 * KIBIBYTE, 128 * KIBIBYTE];
 /** Four times as much input takes four times as long, or sixteen times where a check is quadratic. */
 const RATIO_MAXIMUM = 9;
 /** Shorter times are mostly chance: whatever takes fewer of them than the ratio is quick enough. */

@@ -4,13 +4,18 @@ import { createListCache, KEPT_LISTS } from "../../../../src/service/kernel/list
 
 /** A store whose version the test says, and a cache over it that counts what is read. */
 function scene() {
-  const state = { version: "1", reads: 0 };
-  const cache = createListCache({ version: () => Promise.resolve(state.version) });
-  const list = async (organizationId: string, json: string) => {
-    const answer = await cache.answer(organizationId, () => {
+  const state = { version: "1", reads: 0, nowMs: 0 };
+  const cache = createListCache({ version: () => Promise.resolve(state.version) }, { wallMs: () => state.nowMs });
+  const list = async (organizationId: string, json: string, validUntilMs?: number) => {
+    const read = () => {
       state.reads += 1;
       return Promise.resolve({ status: 200, json });
-    });
+    };
+    const answer = await cache.answer(
+      organizationId,
+      read,
+      validUntilMs === undefined ? undefined : () => validUntilMs,
+    );
     return "bytes" in answer ? Buffer.from(answer.bytes).toString() : "no bytes";
   };
   return { state, cache, list };
@@ -31,6 +36,16 @@ describe("createListCache", () => {
       "[2]",
       "[1]",
     ]);
+  });
+
+  it("a list that is true until a moment is read again after it, once for all", async () => {
+    const { state, list } = scene();
+    expect(await list("org_1", "[1]", 1000)).toBe("[1]");
+    state.nowMs = 1000;
+    expect(await list("org_1", "[2]", 2000)).toBe("[1]");
+    state.nowMs = 1001;
+    expect(await Promise.all([list("org_1", "[3]", 2000), list("org_1", "[4]", 2000)])).toEqual(["[3]", "[3]"]);
+    expect(state.reads).toBe(2);
   });
 
   it("a list that was read while the version changed is not kept for the new one", async () => {

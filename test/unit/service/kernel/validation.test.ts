@@ -215,70 +215,22 @@ describe("validate", () => {
     expect(findingsOf(schema, json)).toMatchObject(fault === null ? [] : [{ ...fault, loc: ["body"] }]);
   });
 
-  it.each<[string, z.ZodType, readonly (readonly [json: string, type: string | null])[]]>([
-    [
-      "an integer",
-      z.int().min(2).max(4),
-      [
-        ["1", "greater_than_equal"],
-        ["2", null],
-        ["4", null],
-        ["5", "less_than_equal"],
-      ],
-    ],
-    [
-      "any integer",
-      z.int(),
-      [
-        ["9007199254740991", null],
-        ["9007199254740992", "less_than_equal"],
-        ["-9007199254740991", null],
-        ["-9007199254740992", "greater_than_equal"],
-      ],
-    ],
-    [
-      "a number",
-      z.number().min(2).max(4),
-      [
-        ["1.9", "greater_than_equal"],
-        ["2", null],
-        ["4", null],
-        ["4.1", "less_than_equal"],
-      ],
-    ],
-    [
-      "an open number",
-      z.number().gt(2).lt(4),
-      [
-        ["2", "greater_than"],
-        ["2.1", null],
-        ["3.9", null],
-        ["4", "less_than"],
-      ],
-    ],
+  it.each<[string, z.ZodType, Readonly<Record<string, string | null>>]>([
+    ["an integer", z.int().min(2).max(4), { 1: "greater_than_equal", 2: null, 4: null, 5: "less_than_equal" }],
+    ["any integer", z.int(), { "9007199254740991": null, "9007199254740992": "less_than_equal" }],
+    ["any negative integer", z.int(), { "-9007199254740991": null, "-9007199254740992": "greater_than_equal" }],
+    ["a number", z.number().min(2).max(4), { 1.9: "greater_than_equal", 2: null, 4: null, 4.1: "less_than_equal" }],
+    ["an open number", z.number().gt(2).lt(4), { 2: "greater_than", 2.1: null, 3.9: null, 4: "less_than" }],
     [
       "a list",
       z.array(z.int()).min(1).max(2),
-      [
-        ["[]", "too_short"],
-        ["[1]", null],
-        ["[1,1]", null],
-        ["[1,1,1]", "too_long"],
-      ],
+      { "[]": "too_short", "[1]": null, "[1,1]": null, "[1,1,1]": "too_long" },
     ],
-    [
-      "a text",
-      text({ minimum: 2, maximum: 3 }),
-      [
-        ['"😀"', "string_too_short"],
-        ['"😀😀"', null],
-        ['"😀😀😀"', null],
-        ['"😀😀😀😀"', "string_too_long"],
-      ],
-    ],
+    ["a short text", text({ minimum: 2, maximum: 3 }), { '"😀"': "string_too_short", '"😀😀"': null }],
+    ["a long text", text({ minimum: 2, maximum: 3 }), { '"😀😀😀"': null, '"😀😀😀😀"': "string_too_long" }],
   ])("holds %s to its bounds, and to no closer ones", (_what, schema, cases) => {
-    const types = cases.map(([json]) => findingsOf(schema, json).map(({ type }) => type)[0] ?? null);
-    expect(types).toEqual(cases.map(([, type]) => type));
+    const types = Object.keys(cases).map((json) => [json, findingsOf(schema, json)[0]?.type ?? null]);
+    expect(types).toEqual(Object.entries(cases));
   });
 
   it.each([
@@ -308,6 +260,20 @@ describe("validate", () => {
     expect(whatIsWrong('{"kind":"b","value":1}')).toEqual([["string_type", "body.value"]]);
     expect(whatIsWrong('{"kind":"c","value":[]}')).toEqual([]);
     expect(whatIsWrong("7")).toEqual([["dict_type", "body"]]);
+  });
+
+  it("keeps the unknown members of an object that is open to any, and checks them as plain data", () => {
+    const open = z.object({ place: z.looseObject({ name: z.string() }) });
+    const validated = validate(open, read('{"other":1,"place":{"a":{"b":[1,null]},"name":"x","__proto__":2}}'), [
+      "body",
+    ]);
+    expect(JSON.stringify(validated)).toBe(
+      '{"state":"valid","value":{"place":{"name":"x","a":{"b":[1,null]},"__proto__":2}}}',
+    );
+    expect(findingsOf(open, '{"place":{"name":"x","a":[NaN]}}')).toMatchObject([
+      { type: "finite_number", loc: ["body", "place", "a", 0] },
+    ]);
+    expect(findingsOf(open, '{"place":{"name":"x","\\ud800":1}}')).toMatchObject([{ type: "string_unicode" }]);
   });
 
   it("puts what a refinement finds where it says", () => {
@@ -353,6 +319,23 @@ describe("validationAnswer", () => {
     );
     expect(JSON.parse(answer)).toMatchObject({ detail: [{ type: "string_too_short", input: "[redacted]" }] });
   });
+
+  it.each(["user_code", "poll_token", "signature", "nonce", "public_key"])(
+    "has no input for %s, and conceals it in a body that lacks another member",
+    (name) => {
+      const schema = z.object({ [name]: z.string(), other: z.string() });
+      const refusedItself = validationAnswer(findingsOf(schema, `{"${name}":17,"other":"x"}`));
+      expect(JSON.parse(refusedItself)).toEqual({
+        detail: [{ type: "string_type", loc: ["body", name], msg: "Input should be a valid string" }],
+      });
+      const missing = validationAnswer(findingsOf(schema, '{"other":"x"}'));
+      expect(JSON.parse(missing)).toEqual({
+        detail: [{ type: "missing", loc: ["body", name], msg: "Field required" }],
+      });
+      const beside = validationAnswer(findingsOf(schema, `{"${name}":"mine"}`));
+      expect(JSON.parse(beside)).toMatchObject({ detail: [{ type: "missing", input: { [name]: "[redacted]" } }] });
+    },
+  );
 
   it("leaves out a secret in an answer that is cut, also where a cut would leave half of it", () => {
     const answer = validationAnswer(

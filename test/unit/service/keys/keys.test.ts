@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { readExpiry } from "../../../../src/service/commands/expiry.ts";
+import { readExpiry } from "../../../../src/service/commands/moment.ts";
+import type { Principal } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../../src/service/kernel/auth/last-used.ts";
 import { insertSession } from "../../../../src/service/kernel/auth/session-queries.ts";
 import { CredentialEndedError, isStillValid, writeAs } from "../../../../src/service/kernel/auth/still-valid.ts";
@@ -19,7 +17,7 @@ import {
   markKeysRevoked,
 } from "../../../../src/service/keys/queries.ts";
 import { addKey, createdView, makeKey } from "../../../../src/service/keys/rules.ts";
-import { memoryFolder } from "../../../support/memory.ts";
+import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 import type { ServiceParts } from "../../../support/service/service-parts.ts";
@@ -49,16 +47,16 @@ describe("readExpiry", () => {
     ["30m", "2026-03-01T12:30:00.000Z"],
     ["2030-01-31T08:00:00+01:00", "2030-01-31T07:00:00.000Z"],
     ["2030-01-31", "2030-01-31T00:00:00.000Z"],
-    ["2020-01-01T00:00:00Z", "This is no moment in the future."],
-    ["2020-01-01", "This is no moment in the future."],
-    ["0d", "This is no moment in the future."],
+    ["2020-01-01T00:00:00Z", "This time is not in the future."],
+    ["2020-01-01", "This time is not in the future."],
+    ["0d", "This time is not in the future."],
     ["999999d", "This is more than 100 years away."],
-    ["2030-01-31T08:00:00", "This is not written as a time."],
-    ["2030-02-31", "This is not written as a time."],
-    ["3x", "This is not written as a time."],
-    ["-1d", "This is not written as a time."],
-    ["1893456000", "This is not written as a time."],
-    ["", "This is not written as a time."],
+    ["2030-01-31T08:00:00", "This is not a time."],
+    ["2030-02-31", "This is not a time."],
+    ["3x", "This is not a time."],
+    ["-1d", "This is not a time."],
+    ["1893456000", "This is not a time."],
+    ["", "This is not a time."],
   ])("%j → %s", (text, expected) => {
     const expiry = readExpiry(text, Date.parse(NOW));
     expect(expiry.state === "read" ? expiry.at : expiry.what).toBe(expected);
@@ -68,12 +66,9 @@ describe("readExpiry", () => {
 describe("createLastUsed", () => {
   /** One key in a store of its own, and a clock that the test turns. */
   async function scene() {
-    const dataDirectory = await mkdtemp(join(memoryFolder, "last-used-"));
-    const opened = await openStore({ kind: "sqlite", data_directory: dataDirectory }, testMachine);
-    onTestFinished(async () => {
-      await opened[Symbol.asyncDispose]();
-      await rm(dataDirectory, { recursive: true });
-    });
+    const dataDirectory = testFolder("last-used");
+    const opened = await openStore({ kind: "sqlite", dataDirectory }, testMachine);
+    onTestFinished(() => opened[Symbol.asyncDispose]());
     const wish = { organization_id: "org_1", label: "l", scopes: null, expires_at: null };
     const { row } = makeKey(wish, "key_1", NOW, systemRandom);
     await opened.write(async (transaction) => {
@@ -100,7 +95,7 @@ describe("createLastUsed", () => {
       pass: (ms: number) => {
         passedMs += ms;
       },
-      use: (credentialId = row.id) => lastUsed.note({ credential: "api_key", credential_id: credentialId }),
+      use: (credentialId = row.id) => lastUsed.note({ credential: "api_key", credentialId }),
       writes: () => writes,
       stored: async () =>
         (await opened.reader.selectFrom("api_keys").select("last_used_at").executeTakeFirstOrThrow()).last_used_at,
@@ -187,20 +182,20 @@ describe("isStillValid", () => {
     } as const;
     const row = { ...session, scopes: null, created_at: NOW, last_used_at: null, expires_at: "", revoked_at: null };
     await parts.store.write((transaction) => insertSession(transaction, { ...row, ...ends(parts.at) }));
-    const principal = { ...PRINCIPAL, credential: "session", credential_id: "ses_1" } as const;
+    const principal = { ...PRINCIPAL, credential: "session", credentialId: "ses_1" } as const;
     const judge = (of = principal) => parts.store.write((transaction) => isStillValid(transaction, of, parts.at()));
     expect(await judge()).toBe(isValid);
-    expect(await judge({ ...principal, organization_id: "org_2" })).toBe(false);
+    expect(await judge({ ...principal, organizationId: "org_2" })).toBe(false);
   });
 
   it("one that is not there, or belongs to somebody else → false", async () => {
     await using parts = await openServiceParts();
     await addKeys(parts, [keyRow("key_1")]);
-    const judge = (principal: object) =>
+    const judge = (principal: Partial<Principal>) =>
       parts.store.write((transaction) => isStillValid(transaction, { ...PRINCIPAL, ...principal }, parts.at()));
     expect(await judge({})).toBe(true);
-    expect(await judge({ credential_id: "key_2" })).toBe(false);
-    expect(await judge({ organization_id: "org_2" })).toBe(false);
+    expect(await judge({ credentialId: "key_2" })).toBe(false);
+    expect(await judge({ organizationId: "org_2" })).toBe(false);
   });
 });
 
@@ -261,7 +256,7 @@ describe("keys in the store", () => {
           .execute();
       }
     });
-    const author = { audit_id: "aud_1", at: NOW, organizationId: "org_1", actor: "key_0", requestId: null };
+    const author = { auditId: "aud_1", at: NOW, organizationId: "org_1", actor: "key_0", requestId: null };
     const add = () => parts.store.write((transaction) => addKey(transaction, keyRow("key_new"), author, 10_000));
     expect(await add()).toBe(false);
     await parts.store.write((transaction) => markKeysRevoked(transaction, "org_1", "key_0", NOW));

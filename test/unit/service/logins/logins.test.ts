@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { loginStartSchema } from "../../../../src/api/logins.ts";
@@ -18,7 +15,7 @@ import { findLogin, insertLogin, LOGINS_MAXIMUM } from "../../../../src/service/
 import type { LoginState } from "../../../../src/service/logins/rules.ts";
 import { LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, userCode } from "../../../../src/service/logins/rules.ts";
 import { createPruneLogins } from "../../../../src/service/logins/tasks.ts";
-import { memoryFolder } from "../../../support/memory.ts";
+import { testFolder } from "../../../support/folder.ts";
 
 const VERIFIER = "v".repeat(43);
 const STARTED_MS = Date.parse("2026-03-01T12:00:00.000Z");
@@ -148,12 +145,9 @@ const MACHINE = {
 
 /** A store that holds as many logins as it may, all of the same moment. */
 async function fullStore(): Promise<Store> {
-  const dataDirectory = await mkdtemp(join(memoryFolder, "login-"));
-  const store = await openStore({ kind: "sqlite", data_directory: dataDirectory }, MACHINE);
-  onTestFinished(async () => {
-    await store[Symbol.asyncDispose]();
-    await rm(dataDirectory, { recursive: true });
-  });
+  const dataDirectory = testFolder("login");
+  const store = await openStore({ kind: "sqlite", dataDirectory }, MACHINE);
+  onTestFinished(() => store[Symbol.asyncDispose]());
   const logins = Array.from({ length: LOGINS_MAXIMUM }, (_, index) => ({ ...pending, id: `login_old_${index}` }));
   await store.write(async (transaction) => {
     for (let start = 0; start < logins.length; start += 500) {

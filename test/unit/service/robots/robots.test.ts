@@ -48,7 +48,7 @@ describe("the history of robots when a key registers in a loop", () => {
       parts.pass(1000);
       const configurationDigest = `sha256:${String(digit).repeat(64)}`;
       const body = { name: "r1", robot_type_id: "arm", region: "here", configuration_digest: configurationDigest };
-      return setUp(parts.call({ principal: { ...PRINCIPAL, key_id: keyId }, body, query: null }));
+      return setUp(parts.call({ principal: { ...PRINCIPAL, keyId }, body, query: null }));
     };
     return { parts, register, met };
   }

@@ -104,7 +104,7 @@ describe("GET /v1/me/usage/summary", () => {
       ["behind", HOUR_S],
       ["seconds", many.length],
     ]);
-    const others = await summaryOf(parts, -HOUR_S, 0, { ...PRINCIPAL, organization_id: "org_2" });
+    const others = await summaryOf(parts, -HOUR_S, 0, { ...PRINCIPAL, organizationId: "org_2" });
     expect(others.total).toBe(2 * HOUR_S);
   });
 

@@ -17,7 +17,6 @@ import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
-import { NO_REQUIREMENTS, printRequirements } from "../../../../src/service/models/requirements.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
 import type { UsageClock } from "../../../../src/service/usage/clock.ts";
 import { CORRECTION_MAXIMUM_MS, createUsageClock, STEADY_MS } from "../../../../src/service/usage/clock.ts";
@@ -32,6 +31,7 @@ import type { UsagePeriod } from "../../../../src/service/usage/queries.ts";
 import { lastPeriodEnd, listUsage } from "../../../../src/service/usage/queries.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { times } from "../../../support/run/tier.ts";
+import { endpointRow, insertModel } from "../../../support/service/rows.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 
 describe("usage periods", () => {
@@ -57,6 +57,14 @@ describe("usage periods", () => {
 });
 
 describe("the usage clock", () => {
+  it("says a moment by one reading of the wall clock", () => {
+    let readings = 0;
+    const clock = { ...systemClock, wallMs: () => BEGIN_MS + (readings += 1), monotonicMs: () => readings };
+    const usageClock = createUsageClock({ clock, log });
+    const { at, wall } = usageClock.now();
+    expect([at, wall]).toEqual([wall, new Date(BEGIN_MS + readings).toISOString()]);
+  });
+
   it("tells of a jump once, and of what it believes", () => {
     const lines: string[] = [];
     const time = { wall_ms: BEGIN_MS, monotonicMs: 0 };
@@ -249,7 +257,7 @@ class World {
   }
 
   static async begin(folder: string): Promise<World> {
-    const store = await openStore({ kind: "sqlite", data_directory: folder }, MACHINE);
+    const store = await openStore({ kind: "sqlite", dataDirectory: folder }, MACHINE);
     const world = new World(folder, store);
     await world.#seed();
     return world;
@@ -265,7 +273,7 @@ class World {
 
   async run(todo: Command): Promise<void> {
     const moment = { now: this.now, usageId: this.#newId("use"), metered: this.#usageClock.now() };
-    const author = { ...AUTHOR, audit_id: this.#newId("aud"), at: this.now };
+    const author = { ...AUTHOR, auditId: this.#newId("aud"), at: this.now };
     switch (todo.do) {
       case "deploy": {
         const ids = { deploymentId: this.#newId("dep"), generationId: this.#newId("gen") };
@@ -301,7 +309,7 @@ class World {
         return;
       case "restart":
         await this.close();
-        this.#store = await openStore({ kind: "sqlite", data_directory: this.#folder }, MACHINE);
+        this.#store = await openStore({ kind: "sqlite", dataDirectory: this.#folder }, MACHINE);
         this.#newId = createIds(this.#clock, systemRandom);
         this.#usageClock = createUsageClock({ clock: this.#clock, log });
         return;
@@ -360,6 +368,7 @@ class World {
       recentChanges: "[]",
       madeBy: "key_1",
       keepsEntry: 0 as const,
+      installationId: null,
     };
     await this.#store.write((transaction) => upsertRobot(transaction, ORGANIZATION, registrationOf(setup), identity));
   }
@@ -373,33 +382,10 @@ class World {
         .execute();
       for (const [number, slug] of MODELS.entries()) {
         const id = `ckpt_${number}`;
-        const people = { display_name: slug, vendor: null, model_type: null, license_tier: null };
-        await transaction
-          .insertInto("models")
-          .values({ slug, ...people, default_checkpoint_id: id, created_at: createdAt, withdrawn_at: null })
-          .execute();
-        const requirements = printRequirements(NO_REQUIREMENTS);
-        const checkpoint = { id, model_slug: slug, requirements, created_at: createdAt, withdrawn_at: null };
-        await transaction.insertInto("checkpoints").values(checkpoint).execute();
+        await insertModel(transaction, { slug, id, at: createdAt });
         for (const region of REGIONS.slice(0, 2)) {
-          await transaction
-            .insertInto("endpoints")
-            .values({
-              checkpoint_id: id,
-              region,
-              url: "http://127.0.0.1:1",
-              health_url: "http://127.0.0.1:1/health",
-              health: "healthy",
-              contrary_probes: 0,
-              health_since: null,
-              last_probed_at: null,
-              last_error: null,
-              next_probe_at: createdAt,
-              probe_id: null,
-              probe_expires_at: null,
-              withdrawn_at: null,
-            })
-            .execute();
+          const row = endpointRow({ checkpoint_id: id, region, health: "healthy", next_probe_at: createdAt });
+          await transaction.insertInto("endpoints").values(row).execute();
         }
       }
     });
@@ -478,7 +464,7 @@ describe("the usage ledger", () => {
       ),
       { numRuns: times(12, 60) },
     );
-  }, 120_000);
+  });
 
   it("a clock that jumps back makes nothing negative and nothing double", async () => {
     await fc.assert(
@@ -496,7 +482,7 @@ describe("the usage ledger", () => {
       ),
       { numRuns: times(8, 40) },
     );
-  }, 120_000);
+  });
 
   it("a clock that jumps wherever it likes adds no second that did not pass, and costs a day of use at most", async () => {
     const DAY_S = 86_400;
@@ -525,7 +511,7 @@ describe("the usage ledger", () => {
       ),
       { numRuns: times(8, 40) },
     );
-  }, 120_000);
+  });
 
   it.each<[what: string, steps: (world: World) => Promise<void>, seconds: number]>([
     [

@@ -13,8 +13,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog, open while it is rendered. It uses the browser's dialog element, which keeps the focus inside and closes on Escape;
- * afterwards the focus returns to where it was.
+ * A modal dialog, open while it is rendered. It uses the browser's dialog element, which keeps the focus inside, closes on Escape, and
+ * returns the focus when it closes.
  */
 export function Dialog({ title, close, stays = false, isBusy = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -34,14 +34,11 @@ export function Dialog({ title, close, stays = false, isBusy = false, children }
     end();
   };
   useLayoutEffect(() => {
-    const before = document.activeElement;
     const opened = dialog.current;
     opened?.showModal();
     return () => {
       isOver.current = true;
-      // Close it first: elements behind an open modal dialog cannot take the focus.
       opened?.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
   return (
@@ -51,33 +48,5 @@ export function Dialog({ title, close, stays = false, isBusy = false, children }
         {children}
       </div>
     </dialog>
-  );
-}
-
-interface ConfirmProps {
-  readonly title: string;
-  /** Text of the button: "Revoke key". */
-  readonly verb: string;
-  readonly isBusy: boolean;
-  confirm(): void;
-  close(): void;
-  /** The consequences. */
-  readonly children: ComponentChildren;
-}
-
-/** Confirms an action that cannot be undone. Cancel comes first and has the focus. */
-export function Confirm({ title, verb, isBusy, confirm, close, children }: ConfirmProps) {
-  return (
-    <Dialog title={title} close={close} isBusy={isBusy}>
-      {children}
-      <div class="buttons">
-        <button type="button" class="button" disabled={isBusy} onClick={close}>
-          Cancel
-        </button>
-        <button type="button" class="button button-danger" aria-disabled={isBusy} onClick={confirm}>
-          {verb}
-        </button>
-      </div>
-    </Dialog>
   );
 }

@@ -19,7 +19,6 @@ interface FieldProps {
   control(wiring: Wiring): ComponentChildren;
 }
 
-/** A control with its label, hint and error. */
 export function Field({ label, hint, error, className = "field", control }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;
@@ -70,7 +69,7 @@ interface InputAttributes {
 interface TextFieldProps extends Omit<FieldProps, "control"> {
   readonly value: string;
   change(value: string): void;
-  readonly type?: "text" | "password" | "number" | "datetime-local";
+  readonly type?: "text" | "password" | "number" | "search" | "date" | "datetime-local";
   readonly input?: InputAttributes;
 }
 
@@ -91,6 +90,30 @@ export function TextField({ value, change, type = "text", input = {}, ...field }
           onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) => change(currentTarget.value),
         })
       }
+    />
+  );
+}
+
+interface TextAreaFieldProps extends Omit<FieldProps, "control"> {
+  readonly value: string;
+  change(value: string): void;
+  readonly rows: number;
+}
+
+export function TextAreaField({ value, change, rows, ...field }: TextAreaFieldProps) {
+  return (
+    <Field
+      {...field}
+      control={(wiring) => (
+        <textarea
+          {...wiring}
+          class="input"
+          rows={rows}
+          spellcheck={false}
+          value={value}
+          onInput={({ currentTarget }) => change(currentTarget.value)}
+        />
+      )}
     />
   );
 }
@@ -120,6 +143,23 @@ export function SelectField({ value, change, options, ...field }: SelectFieldPro
         </select>
       )}
     />
+  );
+}
+
+interface CheckboxProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly checked: boolean;
+  change(checked: boolean): void;
+}
+
+export function Checkbox({ label, hint, checked, change }: CheckboxProps) {
+  return (
+    <label class="choice">
+      <input type="checkbox" checked={checked} onChange={({ currentTarget }) => change(currentTarget.checked)} />
+      <span>{label}</span>
+      {hint === undefined ? null : <span class="field-hint">{hint}</span>}
+    </label>
   );
 }
 

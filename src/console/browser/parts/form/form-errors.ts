@@ -1,3 +1,5 @@
+import { useRef } from "preact/hooks";
+
 import type { ValidationError } from "../../../../api/wire/errors.ts";
 import type { Problem } from "../../data/request.ts";
 import { sentence } from "../../data/request.ts";
@@ -6,11 +8,8 @@ import { sentence } from "../../data/request.ts";
 export interface FormErrors {
   /** By the path in the body: `selection.selector.site`. An error without its own field belongs to the nearest field above. */
   of(path: string): string | undefined;
-  /** Errors that belong to no field. */
   readonly rest: readonly string[];
 }
-
-export const NO_ERRORS: FormErrors = { of: () => undefined, rest: [] };
 
 /** The content of the form when it was refused, and now, with the member names of the body. */
 interface Drafts {
@@ -30,7 +29,7 @@ export function formErrors(
   fields: readonly string[],
   { refused, now }: Drafts = UNCHANGED,
 ): FormErrors {
-  if (problem === null) return NO_ERRORS;
+  if (problem === null) return { of: () => undefined, rest: [] };
   if (problem.kind !== "invalid") return { of: () => undefined, rest: [problem.detail] };
   const told = new Map<string, string[]>();
   const rest: string[] = [];
@@ -42,6 +41,18 @@ export function formErrors(
     else told.set(field, [...(told.get(field) ?? []), path === field ? messageOf(finding) : inputAndMessage(finding)]);
   }
   return { of: (path) => joined(told.get(path) ?? []), rest };
+}
+
+/**
+ * The service's validation errors for a form, each until the person changes the refused value.
+ *
+ * @param fields paths in the body that the form has fields for.
+ * @param draft the current content of the form, with the member names of the body.
+ */
+export function useFormErrors(problem: Problem | null, fields: readonly string[], draft: unknown): FormErrors {
+  const refusal = useRef({ problem, draft });
+  if (refusal.current.problem !== problem) refusal.current = { problem, draft };
+  return formErrors(problem, fields, { refused: refusal.current.draft, now: draft });
 }
 
 /** Most errors shown for one field. */
@@ -62,22 +73,15 @@ function inputAndMessage(finding: ValidationError): string {
 
 /** Shorter messages for frequent errors; otherwise the service's message. */
 function messageOf({ type, msg, ctx = {} }: ValidationError): string {
-  const { min_length, max_length, ge, le } = { ...NO_CONTEXT, ...ctx };
-  if (type === "missing" || (type === "string_too_short" && min_length === 1)) return "This is needed.";
-  if (type === "string_too_long") return `At most ${String(max_length)} characters.`;
-  if (type === "greater_than_equal") return `At least ${String(ge)}.`;
-  if (type === "less_than_equal") return `At most ${String(le)}.`;
+  const isEmpty = type === "string_too_short" && ctx["min_length"] === 1;
+  if (type === "missing" || isEmpty) return "This is needed.";
+  if (type === "string_too_long") return `At most ${String(ctx["max_length"])} characters.`;
+  if (type === "greater_than_equal") return `At least ${String(ctx["ge"])}.`;
+  if (type === "less_than_equal") return `At most ${String(ctx["le"])}.`;
   if (type.startsWith("int_")) return "A whole number.";
   if (type.startsWith("datetime_")) return "A date and a time.";
   return sentence(msg);
 }
-
-const NO_CONTEXT: Readonly<Record<"min_length" | "max_length" | "ge" | "le", unknown>> = {
-  min_length: undefined,
-  max_length: undefined,
-  ge: undefined,
-  le: undefined,
-};
 
 /** The longest field path that is a prefix of the path. */
 function nearestField(path: string, fields: readonly string[]): string | undefined {

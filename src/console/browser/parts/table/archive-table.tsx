@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 
 import { useLocation } from "../../router.ts";
-import { number } from "../text.ts";
+import { capitalized, number } from "../text.ts";
 import { useFiltered } from "./filter-bar.tsx";
 import type { FilteredTableProps } from "./filtered-table.tsx";
 import { FilteredTable } from "./filtered-table.tsx";
@@ -57,7 +57,7 @@ function View({ word, show, count, isShown }: ViewProps) {
   else query.set("show", show);
   return (
     <a href={`${path}?${query.toString()}`.replace(/\?$/, "")} aria-current={isShown ? "true" : undefined}>
-      {word.charAt(0).toUpperCase() + word.slice(1)} <span class="count">{count === null ? "" : number(count)}</span>
+      {capitalized(word)} <span class="count">{count === null ? "" : number(count)}</span>
     </a>
   );
 }

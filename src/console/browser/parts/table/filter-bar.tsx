@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 
 import { visible } from "../../../../platform/text/visible.ts";
 import { setQuery, useLocation } from "../../router.ts";
-import { Field, SelectField } from "../form/fields.tsx";
+import { SelectField, TextField } from "../form/fields.tsx";
 import { compareTexts, number } from "../text.ts";
 import { useWidth } from "../use-width.ts";
 
@@ -12,6 +12,8 @@ export interface Filter<Row> {
   readonly label: string;
   /** The row's values; a row may have several, or none. */
   valuesOf(row: Row): readonly string[];
+  /** Left out while no row has a value. */
+  readonly isRare?: true;
   /** The display text of a value. */
   wordOf?(value: string): string;
 }
@@ -54,9 +56,7 @@ export function useFiltered<Row>(rows: readonly Row[], { filters, textOf }: Filt
 interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
   readonly rows: readonly Row[];
   readonly matching: number;
-  /** "robot" */
   readonly noun: string;
-  /** Placeholder of the search: what it looks through. */
   readonly hint: string;
 }
 
@@ -65,7 +65,11 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
   const { query } = useLocation();
   const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
   const isPhone = useWidth() === "phone";
-  const selects = filters.map((filter) => <FilterSelect key={filter.id} filter={filter} rows={rows} />);
+  const isOffered = ({ isRare, id, valuesOf }: Filter<Row>) =>
+    isRare !== true || query.has(id) || rows.some((row) => valuesOf(row).length > 0);
+  const selects = filters
+    .filter(isOffered)
+    .map((filter) => <FilterSelect key={filter.id} filter={filter} rows={rows} />);
   const clear = () =>
     setQuery((query) => {
       for (const id of ["q", ...filters.map((filter) => filter.id)]) query.delete(id);
@@ -112,21 +116,12 @@ function SearchField({ label, hint }: { readonly label: string; readonly hint: s
     timer.current = setTimeout(() => setParameter("q", value.trim()), SEARCH_DELAY_MS);
   };
   return (
-    <Field
+    <TextField
       label={label}
-      control={(wiring) => (
-        <input
-          {...wiring}
-          type="search"
-          class="input"
-          placeholder={hint}
-          maxLength={SEARCH_LENGTH}
-          autocomplete="off"
-          spellcheck={false}
-          value={text}
-          onInput={({ currentTarget }) => change(currentTarget.value)}
-        />
-      )}
+      type="search"
+      value={text}
+      change={change}
+      input={{ placeholder: hint, maxLength: SEARCH_LENGTH }}
     />
   );
 }

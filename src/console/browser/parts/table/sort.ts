@@ -1,6 +1,6 @@
 /** Sorting of tables, by the column and direction in the URL. */
 import { compareTexts } from "../text.ts";
-import type { Column } from "./column.ts";
+import type { Column } from "./columns.tsx";
 
 export interface Sort<Row> {
   readonly column: Column<Row>;

@@ -3,7 +3,7 @@ import { useId } from "preact/hooks";
 
 import { setQuery } from "../../router.ts";
 import { Icon } from "../icon.tsx";
-import type { Column } from "./column.ts";
+import type { Column } from "./columns.tsx";
 import type { Sort } from "./sort.ts";
 
 interface HeadingProps<Row> {

@@ -2,15 +2,15 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { useLocation } from "../../router.ts";
-import { counted, number } from "../text.ts";
+import { capitalized, counted, number } from "../text.ts";
 import { useWidth, WIDTHS } from "../use-width.ts";
-import type { Column } from "./column.ts";
+import type { Column } from "./columns.tsx";
 import { readSort, sortRows } from "./sort.ts";
 import { Heading, SortSelect } from "./table-sort.tsx";
 
 export interface TableProps<Row> {
-  /** "Robots"; for screen readers. */
-  readonly caption: string;
+  /** For screen readers; the plural of the noun unless given. */
+  readonly caption?: string;
   /** "robot" */
   readonly noun: string;
   readonly columns: readonly Column<Row>[];
@@ -39,7 +39,7 @@ const LOADING_ROWS = 12;
  * the browser's search and screen readers reach them; CSS skips the layout of rows outside the viewport.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, isLoading = false, rowHeight, cardHeight } = props;
+  const { columns, rows, noun, isLoading = false, rowHeight, cardHeight } = props;
   const width = useWidth();
   const [limit, setLimit] = useState(ROWS_SHOWN);
   const { query } = useLocation();
@@ -64,7 +64,7 @@ export function Table<Row>(props: TableProps<Row>) {
         aria-busy={isLoading}
         aria-rowcount={rows.length + 1}
       >
-        <caption class="visually-hidden">{caption}</caption>
+        <caption class="visually-hidden">{props.caption ?? capitalized(`${noun}s`)}</caption>
         <thead role="rowgroup">
           <tr role="row">
             {shown.map((column) => (
@@ -82,7 +82,7 @@ export function Table<Row>(props: TableProps<Row>) {
       </table>
       {sorted.length > limit ? (
         <p class="table-more">
-          {number(limit)} of {counted(sorted.length, props.noun)}.{" "}
+          {number(limit)} of {counted(sorted.length, noun)}.{" "}
           <button type="button" class="button" onClick={() => setLimit(limit + ROWS_SHOWN)}>
             Show {number(Math.min(ROWS_SHOWN, sorted.length - limit))} more
           </button>

@@ -33,7 +33,7 @@ export async function backUp(
 ): Promise<CopyOutcome> {
   const { files, random } = machine;
   try {
-    if (location.kind === "sqlite" && !(await holdsSqliteStore(files, location.data_directory))) {
+    if (location.kind === "sqlite" && !(await holdsSqliteStore(files, location.dataDirectory))) {
       return { state: "failed", problem: noStore(location) };
     }
   } catch (error) {
@@ -121,7 +121,7 @@ async function copyInto(
 async function openSource(location: StoreLocation, { clock }: CopyMachine): Promise<Kysely<Tables>> {
   switch (location.kind) {
     case "sqlite":
-      return openSqliteReader(location.data_directory);
+      return openSqliteReader(location.dataDirectory);
     case "postgres": {
       const { openPatiently } = await import("../postgres/store.ts");
       return openPatiently(location.url, clock);

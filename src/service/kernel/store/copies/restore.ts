@@ -95,13 +95,13 @@ interface Target extends AsyncDisposable {
 async function openTarget(location: StoreLocation, { clock, files }: CopyMachine): Promise<Target | null> {
   switch (location.kind) {
     case "sqlite": {
-      await files.makeDirectory(location.data_directory, 0o700);
-      const lock = lockDirectory(location.data_directory);
+      await files.makeDirectory(location.dataDirectory, 0o700);
+      const lock = lockDirectory(location.dataDirectory);
       if (lock === null) return null;
       const resources = new AsyncDisposableStack();
       resources.use(lock);
       try {
-        const database = resources.use(await openSqliteWriter(location.data_directory, files));
+        const database = resources.use(await openSqliteWriter(location.dataDirectory, files));
         return { database, [Symbol.asyncDispose]: () => resources.disposeAsync() };
       } catch (error) {
         await resources.disposeAsync();

@@ -33,7 +33,7 @@ const IDLE_TIMEOUT_MS = 60_000;
  * @throws StoreUnavailableError when the database cannot be reached; NewerSchemaError.
  */
 export async function openPostgresStore(
-  { url, pool_size: poolSize = POOL_SIZE }: Extract<StoreLocation, { readonly kind: "postgres" }>,
+  { url, poolSize = POOL_SIZE }: Extract<StoreLocation, { readonly kind: "postgres" }>,
   { clock, random, log }: StoreMachine,
   prepare: typeof migrate,
 ): Promise<Store> {

@@ -152,7 +152,12 @@ export class NodeSqliteConnection implements DatabaseConnection {
 }
 
 /** The result of a statement as Kysely expects it. */
-export function queryResult<R>({ rows, changes }: StatementResult): QueryResult<R> {
+export function queryResult<R>({ columns, rows: values, changes }: StatementResult): QueryResult<R> {
+  const rows = values.map((row) => {
+    const named: Record<string, unknown> = {};
+    for (const [index, column] of columns.entries()) named[column] = row[index];
+    return named;
+  });
   assertRows<R>(rows);
   return changes === null ? { rows } : { rows, numAffectedRows: BigInt(changes) };
 }

@@ -10,7 +10,9 @@ export interface StatementRequest {
 
 /** What a statement returned. */
 export interface StatementResult {
-  readonly rows: readonly unknown[];
+  readonly columns: readonly string[];
+  /** The values of each row, by `columns`: a thread passes them on in a third of the time that objects take. */
+  readonly rows: readonly (readonly unknown[])[];
   /** Rows that it changed; null for a statement that returns rows. */
   readonly changes: number | bigint | null;
 }
@@ -26,10 +28,12 @@ export class SqliteSession {
 
   /** @throws the error of SQLite, or one that names the statement when SQLite has no type for a parameter. */
   run(sql: string, parameters: readonly unknown[]): StatementResult {
-    const { statement, hasRows } = this.#prepare(sql);
+    const { statement, columns } = this.#prepare(sql);
     if (!parameters.every(isBindable)) throw new Error(`Cannot bind a parameter of: ${sql}`);
-    if (hasRows) return { rows: statement.all(...parameters), changes: null };
-    return { rows: [], changes: statement.run(...parameters).changes };
+    if (columns.length === 0) return { columns, rows: [], changes: statement.run(...parameters).changes };
+    const rows: readonly unknown[] = statement.all(...parameters);
+    assertArrays(rows);
+    return { columns, rows, changes: null };
   }
 
   /** Runs a statement that returns a single number. */
@@ -49,7 +53,8 @@ export class SqliteSession {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     const statement = this.#database.prepare(sql);
-    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    statement.setReturnArrays(true);
+    const prepared = { statement, columns: statement.columns().map(({ name }) => name) };
     if (this.#statements.size >= STATEMENTS_MAXIMUM) this.#statements.clear();
     this.#statements.set(sql, prepared);
     return prepared;
@@ -58,8 +63,12 @@ export class SqliteSession {
 
 interface Prepared {
   readonly statement: StatementSync;
-  readonly hasRows: boolean;
+  /** None for a statement that returns no rows. */
+  readonly columns: readonly string[];
 }
+
+/** Their type does not know of `setReturnArrays`. */
+function assertArrays(_rows: readonly unknown[]): asserts _rows is readonly (readonly unknown[])[] {}
 
 function isBindable(value: unknown): value is SQLInputValue {
   return (

@@ -31,7 +31,7 @@ export const SQLITE_FILE = "service.db";
  * @throws when the file is not a database, the disk fails, or a newer version of the program wrote it.
  */
 export async function openSqliteStore(
-  { data_directory: directory, readerThreads = 0 }: Extract<StoreLocation, { readonly kind: "sqlite" }>,
+  { dataDirectory: directory, readerThreads = 0 }: Extract<StoreLocation, { readonly kind: "sqlite" }>,
   { files, clock }: StoreMachine,
   prepare: typeof migrate,
 ): Promise<Store> {

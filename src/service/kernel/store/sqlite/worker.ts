@@ -38,7 +38,7 @@ function answer(request: NonNullable<ThreadRequest>): ThreadAnswer {
 function run(request: NonNullable<ThreadRequest>): StatementResult {
   if ("sql" in request) return session.run(request.sql, request.parameters);
   commit(request);
-  return { rows: [], changes: request.changes };
+  return { columns: [], rows: [], changes: request.changes };
 }
 
 /** Structured cloning keeps only the message of an error, so its other members go separately. */

@@ -1,18 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 
 import { sql } from "kysely";
 import * as z from "zod";
-import { beforeEach, afterEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 
 import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
 import { restore } from "../../../../../src/service/kernel/store/copies/restore.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
-import { memoryFolder } from "../../../../support/memory.ts";
+import { testFolder } from "../../../../support/folder.ts";
 import { execute } from "../../../../support/programs/execute.ts";
 import { SERVICE_PROGRAM } from "../../../../support/programs/programs-built.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
@@ -28,10 +28,7 @@ const DIGEST = `sha256:${"0".repeat(64)}`;
 const copiedSchema = z.object({ file: z.string(), schema: z.string(), rows: z.record(z.string(), z.int()) });
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(memoryFolder, "backup-"));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = testFolder("backup")));
 
 const databases = usePostgres();
 
@@ -54,15 +51,15 @@ const kinds: readonly Kind[] = [
   {
     kind: "SQLite",
     skip: false,
-    locate: async () => ({ kind: "sqlite", data_directory: join(folder, `data-${Math.random()}`) }),
-    newStore: async () => ({ kind: "sqlite", data_directory: await newSqliteFolder(`${basename(folder)}/store-`) }),
+    locate: async () => ({ kind: "sqlite", dataDirectory: join(folder, `data-${Math.random()}`) }),
+    newStore: async () => ({ kind: "sqlite", dataDirectory: await newSqliteFolder(`${basename(folder)}/store-`) }),
   },
   { kind: "PostgreSQL", skip: WITHOUT_POSTGRES, locate: databases.empty, newStore: databases.withSchema },
 ];
 
 /** The first service on a store writes its key there; a later one on a copy works with the same. */
 function serve(store: StoreLocation, keyFolder: string): Promise<RunningService> {
-  return startService({ store, data_directory: keyFolder });
+  return startService({ store, dataDirectory: keyFolder });
 }
 
 const setUp = (service: RunningService, name: string, more: object = {}) =>
@@ -117,7 +114,7 @@ describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes
     const file = join(folder, "backup.db");
     const source: StoreLocation = {
       kind: "sqlite",
-      data_directory: await newSqliteFolder(`${basename(folder)}/source-`),
+      dataDirectory: await newSqliteFolder(`${basename(folder)}/source-`),
     };
     const options = { onProgress() {}, signal: new AbortController().signal };
     expect((await backUp(source, file, testMachine, options)).state).toBe("copied");
@@ -186,7 +183,7 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect(Number(counts[1]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
     });
 
-    it("goes into a file, not to stdout", async () => {
+    it("is written to a file, not to stdout", async () => {
       const outcome = await run("backup", "-", ...flagsOf(await locate()));
       expect([outcome.code, outcome.stdout]).toEqual([2, ""]);
     });
@@ -305,8 +302,8 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
       if (target.kind === "sqlite") {
         // As a restore leaves it that was interrupted.
-        await mkdir(target.data_directory);
-        await writeFile(join(target.data_directory, "service.db"), "");
+        await mkdir(target.dataDirectory);
+        await writeFile(join(target.dataDirectory, "service.db"), "");
       }
       const commands = [["keys", "list"], ["orgs", "list"], ["models", "list"], ["audit"], ["orgs", "create", "x"]];
       for (const refused of await Promise.all(commands.map((words) => run(...words, ...flagsOf(target))))) {

@@ -42,7 +42,7 @@ describe.skipIf(!canMountHere)("a service on SQLite, on a disk that is full", ()
     await mkdir(dataDirectory);
     const ballast = join(disk, "ballast");
     await writeFile(ballast, Buffer.alloc(DISK_BYTES / 2));
-    await using service = await startService({ data_directory: dataDirectory });
+    await using service = await startService({ dataDirectory });
     const setUp = (name: string, contract?: object) =>
       service.send("POST", "/v1/robots/setup", {
         name,

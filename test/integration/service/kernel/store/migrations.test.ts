@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { sql } from "kysely";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 
 import { MIGRATIONS } from "../../../../../src/service/kernel/store/migrations.ts";
 import type { Migrations } from "../../../../../src/service/kernel/store/migrations.ts";
@@ -12,7 +11,7 @@ import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "../../../../../src/service/kernel/store/store.ts";
-import { memoryFolder } from "../../../../support/memory.ts";
+import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { WITHOUT_POSTGRES } from "../../../../support/service/postgres.ts";
 import { usePostgres } from "../../../../support/service/stores.ts";
@@ -51,9 +50,8 @@ const engines = [
 ];
 
 async function emptyDirectory(): Promise<StoreLocation> {
-  const dataDirectory = await mkdtemp(join(memoryFolder, "migrations-"));
-  onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
-  return { kind: "sqlite", data_directory: dataDirectory };
+  const dataDirectory = testFolder("migrations");
+  return { kind: "sqlite", dataDirectory };
 }
 
 for (const { name, skip, locate } of engines) {

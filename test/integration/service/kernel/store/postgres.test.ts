@@ -1,14 +1,11 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 import { sql } from "kysely";
 import type { Transaction } from "kysely";
 import type { Client } from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { findRobotIds } from "../../../../../src/service/fleets/member-queries.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
@@ -17,6 +14,7 @@ import type { Store, StoreLocation } from "../../../../../src/service/kernel/sto
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
 import { countBelongings } from "../../../../../src/service/organizations/queries.ts";
+import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { eventually } from "../../../../support/robot/robot.ts";
 import { times } from "../../../../support/run/tier.ts";
@@ -33,10 +31,7 @@ beforeAll(async () => {
   if (!WITHOUT_POSTGRES) postgres = await startPostgres({ settings: { deadlock_timeout: "20ms" } });
 });
 afterAll(() => postgres?.[Symbol.asyncDispose]());
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "postgres-test-"));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = testFolder("postgres-test")));
 
 const locate = async (): Promise<StoreLocation & { readonly kind: "postgres" }> => ({
   kind: "postgres",
@@ -60,7 +55,7 @@ async function someoneElse(url: string): Promise<Client> {
 
 describe.skipIf(WITHOUT_POSTGRES)("queries on PostgreSQL", () => {
   it("are prepared on their connection, however many lists of every length were looked up before", async () => {
-    await using store = await openStore({ ...(await locate()), pool_size: 2 }, testMachine);
+    await using store = await openStore({ ...(await locate()), poolSize: 2 }, testMachine);
     const organizations = store.reader.selectFrom("organizations").select("id");
     for (let length = 1; length <= 600; length += 1) {
       const ids = Array.from({ length }, (_, index) => `org_${index}`);
@@ -282,7 +277,7 @@ describe.skipIf(WITHOUT_POSTGRES)("among many rows on PostgreSQL", () => {
 describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
   it("outlives restarts of the database under load: no 500, no acknowledged setup lost, recovery by itself", async () => {
     const store = await locate();
-    await using service = await startService({ store, data_directory: folder });
+    await using service = await startService({ store, dataDirectory: folder });
     const storm = startStorm(service);
     await acknowledges(storm, 50);
     for (const end of [postgres.stop, ...Array.from({ length: times(1, 3) }, () => postgres.kill)]) {
@@ -303,7 +298,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
 
   it("whose connections are ended one by one by an administrator goes on", async () => {
     const store = await locate();
-    await using service = await startService({ store, data_directory: folder });
+    await using service = await startService({ store, dataDirectory: folder });
     const other = await someoneElse(store.url);
     const storm = startStorm(service, 8);
     for (let round = 0; round < times(3, 10); round += 1) {
@@ -319,7 +314,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
   });
 
   it("answers what PostgreSQL's text cannot hold like anything else it does not know", async () => {
-    await using service = await startService({ store: await locate(), data_directory: folder });
+    await using service = await startService({ store: await locate(), dataDirectory: folder });
     expect((await service.send("GET", "/v1/robots/a%00b")).status).toBe(404);
   });
 });

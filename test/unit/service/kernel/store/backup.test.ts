@@ -6,16 +6,16 @@ import { expect, it, onTestFinished } from "vitest";
 
 import { backUp } from "../../../../../src/service/kernel/store/copies/backup.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
+import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { watchedFiles } from "../../../../support/robot/watched-files.ts";
 
 const OPTIONS = { onProgress() {}, signal: new AbortController().signal };
 
 it("a backup is on the disk, all of it, before it has its name; and its name is, before anybody is told", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "backup-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const location = { kind: "sqlite", data_directory: await mkdtemp(join(tmpdir(), "backup-of-")) } as const;
-  onTestFinished(() => rm(location.data_directory, { recursive: true, force: true }));
+  const folder = testFolder("backup");
+  const location = { kind: "sqlite", dataDirectory: await mkdtemp(join(tmpdir(), "backup-of-")) } as const;
+  onTestFinished(() => rm(location.dataDirectory, { recursive: true, force: true }));
   await (await openStore(location, testMachine))[Symbol.asyncDispose]();
   const steps: string[] = [];
   const path = join(folder, "b.db");

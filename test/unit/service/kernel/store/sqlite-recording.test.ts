@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { statSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
@@ -20,7 +19,7 @@ import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
 import { createWriter } from "../../../../../src/service/kernel/store/writer.ts";
 import type { Writer } from "../../../../../src/service/kernel/store/writer.ts";
-import { memoryFolder } from "../../../../support/memory.ts";
+import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 
 let resources: AsyncDisposableStack;
@@ -28,8 +27,7 @@ let path: string;
 let other: DatabaseSync;
 beforeEach(async () => {
   resources = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(memoryFolder, "recording-"));
-  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = testFolder("recording");
   path = join(directory, "recording.db");
   other = resources.use(openDatabase(path));
   await migrate(new Kysely<Tables>({ dialect: new NodeSqliteDialect(other) }), "2026");

@@ -11,7 +11,11 @@ import { readSnapshot } from "../../../../../src/service/kernel/store/snapshot.t
 import { SqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
-import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
+import {
+  StoreBusyError,
+  StoreUnavailableError,
+  unavailable,
+} from "../../../../../src/service/kernel/store/unavailable.ts";
 import { runForRequester } from "../../../../../src/service/kernel/traffic/requester.ts";
 import { memoryFolder } from "../../../../support/memory.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
@@ -23,7 +27,7 @@ let directory: string;
 let store: Store;
 beforeAll(async () => {
   directory = await mkdtemp(join(memoryFolder, "threads-"));
-  store = await openStore({ kind: "sqlite", data_directory: directory, readerThreads: THREADS }, testMachine);
+  store = await openStore({ kind: "sqlite", dataDirectory: directory, readerThreads: THREADS }, testMachine);
 });
 afterAll(async () => {
   await store[Symbol.asyncDispose]();
@@ -132,8 +136,12 @@ describe("a store with threads for queries", () => {
     const outcomes = await Promise.allSettled([count(), count()]);
     expect(outcomes).toMatchObject([
       { reason: new StoreUnavailableError("A query took longer than 400 ms") },
-      { reason: new StoreUnavailableError("No connection to the database was free within 400 ms") },
+      { reason: new StoreBusyError("No connection to the database was free within 400 ms") },
     ]);
+    // Of the two only waiting is noted as a limit that the requester met.
+    expect(
+      outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason instanceof StoreBusyError),
+    ).toEqual([false, true]);
     other.exec("rollback");
     await expect.poll(() => count().catch(() => null), { timeout: PATIENCE_MS }).toMatchObject({ rows: [{ rows: 0 }] });
   });

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 
 import * as fc from "fast-check";
 import { Kysely, sql } from "kysely";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
@@ -18,17 +18,14 @@ import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
 import { BATCH_MAXIMUM, createWriter } from "../../../../../src/service/kernel/store/writer.ts";
 import type { WriteRunner } from "../../../../../src/service/kernel/store/writer.ts";
-import { memoryFolder } from "../../../../support/memory.ts";
+import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { watchedFiles } from "../../../../support/robot/watched-files.ts";
 
 let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(memoryFolder, "store-"));
-});
-afterEach(() => rm(directory, { recursive: true, force: true }));
+beforeEach(() => void (directory = testFolder("store")));
 
-const open = () => openStore({ kind: "sqlite", data_directory: directory }, testMachine);
+const open = () => openStore({ kind: "sqlite", dataDirectory: directory }, testMachine);
 
 function add(store: Store, id: string): Promise<unknown> {
   return store.write((transaction) =>
@@ -45,7 +42,7 @@ describe("openStore", () => {
   it("the name of a new database is on the disk before anything is written to it", async () => {
     const steps: string[] = [];
     const machine = { ...testMachine, files: watchedFiles(steps, testMachine.files) };
-    await using _store = await openStore({ kind: "sqlite", data_directory: directory }, machine);
+    await using _store = await openStore({ kind: "sqlite", dataDirectory: directory }, machine);
     expect(steps).toEqual(["create service.db", "sync the folder of service.db"]);
   });
 
@@ -163,7 +160,7 @@ describe("a lock that another process holds", () => {
     const clock = clockThatSleeps((sleptMs) => {
       if (sleptMs > 1000 && other.isTransaction) other.exec("rollback");
     });
-    await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
+    await using store = await openStore({ kind: "sqlite", dataDirectory: directory }, { ...testMachine, clock });
     other.exec("begin immediate");
     const written = add(store, "org_1");
     expect(await idsIn(store)).toEqual([]);
@@ -176,7 +173,7 @@ describe("a lock that another process holds", () => {
     await (await open())[Symbol.asyncDispose]();
     let sleptMs = 0;
     const clock = clockThatSleeps((allMs) => void (sleptMs = allMs));
-    await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
+    await using store = await openStore({ kind: "sqlite", dataDirectory: directory }, { ...testMachine, clock });
     const other = new DatabaseSync(join(directory, "service.db"));
     other.exec("begin immediate");
     const outcomes = await Promise.allSettled([add(store, "a"), add(store, "b")]);

@@ -11,6 +11,7 @@ import { HTTP_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts
 import { identifyClient } from "../../../../../src/service/kernel/traffic/parties.ts";
 import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
 import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/rate-limits.ts";
+import { createWorkBudget } from "../../../../../src/service/kernel/traffic/work-budget.ts";
 import { createTraffic } from "../../../../../src/service/kernel/traffic/traffic.ts";
 
 const ROBOTS = 10_000;
@@ -37,6 +38,22 @@ describe("the default limits, for a site of 10,000 robots", () => {
       "status" in passage ? "refused" : passage.work("org_1", async () => "done"),
     );
     expect(new Set(await Promise.all(working))).toEqual(new Set(["done"]));
+  });
+
+  it("let all robots register at once, and once a minute from then on, though each takes several times as long as usual", () => {
+    let nowMs = 0;
+    const budget = createWorkBudget(HTTP_LIMITS.workMs, { monotonicMs: () => nowMs });
+    const refusals = [0, 1, 2, 3].map((minute) => {
+      nowMs = minute * 60_000;
+      every(() => {
+        using _work = budget.measure("org_1")();
+        nowMs += minute === 0 ? 10 : 5;
+      });
+      // Another organization, at the same time.
+      budget.measure("org_2")()[Symbol.dispose]();
+      return budget.refusal("org_1");
+    });
+    expect(refusals).toEqual([null, null, null, null]);
   });
 
   it("keep one connection per robot, and a thousand others", () => {

@@ -48,7 +48,7 @@ describe("TokenBuckets", () => {
 });
 
 describe("createRateLimiter", () => {
-  const limits = { credential: { per_second: 1, burst: 2 }, address: { per_second: 1, burst: 3 } };
+  const limits = { ...RATE_LIMITS, credential: { per_second: 1, burst: 2 }, address: { per_second: 1, burst: 3 } };
 
   it("counts each valid credential separately, from any address", () => {
     const limiter = createRateLimiter(limits, handClock());

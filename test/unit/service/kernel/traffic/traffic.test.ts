@@ -9,20 +9,26 @@ import { createTraffic } from "../../../../../src/service/kernel/traffic/traffic
 
 const [SMALL, LARGE] = [4 * 1024, 4 * 1024 + 1];
 
-/** Requests whose bodies are read, each taking so long. */
-function traffic(bodyMs: number) {
+/** Requests whose bodies are read, each taking so long; `waiting` of one party may wait for it. */
+function traffic(bodyMs: number, waiting = HTTP_LIMITS.requests.own) {
   const order: string[] = [];
   let nowMs = 0;
   const limitsMet: string[] = [];
   const note = (limit: string, { party }: { readonly party: string }) => void limitsMet.push(`${limit} ${party}`);
-  const { arrive, begin } = createTraffic(HTTP_LIMITS, { note }, { monotonicMs: () => nowMs });
+  const { arrive, begin } = createTraffic(
+    { ...HTTP_LIMITS, requests: { ...HTTP_LIMITS.requests, own: waiting } },
+    { note },
+    { monotonicMs: () => nowMs },
+  );
   const read = (credential: string, name: string, bytes: number): Promise<unknown> => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
+    if (name === "gone") response.destroy();
     const passage = begin(identifyClient(credential, "192.0.2.1"), bytes, response);
     if ("status" in passage) throw new Error("There is no room");
     return passage.read(() => {
       order.push(name);
       nowMs += bodyMs;
+      return name;
     });
   };
   /** A request that takes so long as soon as it begins. */
@@ -70,6 +76,13 @@ it("large bodies are parsed one after the other, round-robin over clients, and r
   setImmediate(() => order.push("another request"));
   await Promise.all(reads);
   expect(order).toEqual(["small", "a1", "another request", "a2", "b1", "a3"]);
+});
+
+it("a large body beyond those that may wait is refused, which is noted; one whose client has left is not noted", async () => {
+  const { read, limitsMet } = traffic(1, 1);
+  const reads = ["a1", "a2", "a3"].map((name) => read("a", name, LARGE));
+  expect(await Promise.all([...reads, read("b", "gone", LARGE)])).toEqual(["a1", "a2", null, null]);
+  expect(limitsMet).toEqual(["limits.waiting_requests 192.0.2.1"]);
 });
 
 it("small bodies are parsed together, so that they share a commit", async () => {

@@ -1,0 +1,135 @@
+/** The service under load: as it ships, in processes of its own, on SQLite or as two replicas on PostgreSQL. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { openSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { delimiter, dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { startPostgres } from "../../test/support/service/postgres.ts";
+import { endProcess } from "../benchmarks/robot.ts";
+import { listening } from "../benchmarks/service-start.ts";
+import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
+import { postgresLog, sqliteLog } from "./commit-counters.ts";
+import type { CommitCounter } from "./commit-counters.ts";
+
+export type StoreKind = "sqlite" | "postgres";
+
+export interface LoadedService extends AsyncDisposable {
+  readonly store: StoreKind;
+  /** Of the replicas, the same after a restart. */
+  readonly urls: readonly string[];
+  /** Of one organization; it may do everything. */
+  readonly key: string;
+  readonly commits: CommitCounter;
+  /** Of the replicas that run now. */
+  processIds(): readonly number[];
+  /** Ends all replicas at once, as a power cut does. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Runs a statement behind the back of the service, which must not run. */
+  execute(statement: string): Promise<void>;
+}
+
+export interface LoadedServiceOptions {
+  readonly store: StoreKind;
+  /** Of the service. */
+  readonly program: string;
+  /** Folder for profiles of the processors (--cpu-prof); the service is then ended in order and not killed. */
+  readonly profiles: string | null;
+}
+
+/** Robots name their addresses themselves, as a load balancer would. */
+const CONFIGURATION = "trusted_proxies: [127.0.0.1]\nlog: { level: warn }\n";
+const REPLICAS: Readonly<Record<StoreKind, number>> = { sqlite: 1, postgres: 2 };
+
+export async function startLoadedService({ store, program, profiles }: LoadedServiceOptions): Promise<LoadedService> {
+  await using starting = new AsyncDisposableStack();
+  const folder = scratchFolder("robot-policy-load-");
+  const data = join(folder, "data");
+  const configuration = join(folder, "config.yaml");
+  const keyFile = join(folder, "api-key");
+  await writeFile(configuration, CONFIGURATION);
+  const cluster = store === "postgres" ? starting.use(await startPostgres({ fsync: true })) : null;
+  const database = await cluster?.createDatabase();
+  const commits =
+    cluster === null || database === undefined
+      ? sqliteLog(data)
+      : starting.use(await postgresLog(() => cluster.connect(database)));
+  const place = database === undefined ? ["--data", data] : ["--database", database];
+  const environment = {
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`,
+    ...(profiles === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }),
+  };
+  const running: ChildProcess[] = [];
+  starting.defer(() => end());
+
+  async function launch(port: number): Promise<ChildProcess> {
+    const flags = ["--config", configuration, "--bootstrap-key-file", keyFile, "--no-rate-limit"];
+    const child = spawn(program, ["serve", ...place, ...flags, "--listen", `127.0.0.1:${port}`], {
+      env: environment,
+      stdio: ["ignore", "pipe", openSync(join(folder, "log"), "a")],
+    });
+    endWithScript(child);
+    await listening(child);
+    return child;
+  }
+
+  async function start(): Promise<void> {
+    // One after the other: the first makes the tables and the key.
+    for (const port of ports) running.push(await launch(port));
+  }
+
+  async function end(): Promise<void> {
+    await Promise.all(running.splice(0).map(profiles === null ? endProcess : stopProcess));
+  }
+
+  const ports = await freePorts(REPLICAS[store]);
+  await start();
+  const key = (await readFile(keyFile, "utf8")).trim();
+  const resources = starting.move();
+  return {
+    store,
+    urls: ports.map((port) => `http://127.0.0.1:${port}`),
+    key,
+    commits,
+    processIds: () => running.flatMap(({ pid }) => pid ?? []),
+    kill: end,
+    start,
+    async execute(statement) {
+      if (cluster === null || database === undefined) {
+        using file = new DatabaseSync(join(data, "service.db"));
+        file.exec(statement);
+      } else {
+        await using resources = new AsyncDisposableStack();
+        const client = await cluster.connect(database);
+        resources.defer(() => client.end());
+        await client.query(statement);
+      }
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** Writes its profile. */
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  child.once("exit", () => resolve());
+  child.kill("SIGTERM");
+  await promise;
+}
+
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = servers.map(async (server) => {
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("The server has no port");
+    return address.port;
+  });
+  const found = await Promise.all(ports);
+  await Promise.all(servers.map((server) => new Promise((resolve) => void server.close(resolve))));
+  return found;
+}

@@ -1,0 +1,44 @@
+import { randomInt } from "node:crypto";
+
+import type { Transport } from "../../src/client/transport/transport.ts";
+import { TransportError } from "../../src/client/transport/transport.ts";
+import type { Samples } from "./samples.ts";
+
+/** How long requests to these paths take is counted apart. */
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ["/v1/robot-agent/enrollment", "enrol: start"],
+  ["/v1/robot-agent/enrollment/poll", "enrol: poll"],
+  ["/v1/robot-agent/heartbeat", "heartbeat"],
+  ["/v1/robot-agent/credential/renew", "renewal"],
+  ["/v1/robots/setup", "setup"],
+]);
+
+/**
+ * The agent's transport, as a robot behind a load balancer has it: each request goes to the next replica, and names the address that the robot has.
+ *
+ * @param urls of the replicas.
+ */
+export function measuredTransport(inner: Transport, urls: readonly string[], samples: Samples): Transport {
+  let turn = randomInt(1000);
+  const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  return {
+    async send(request, signal) {
+      const { pathname } = new URL(request.url);
+      const url = `${urls[turn++ % urls.length] ?? ""}${pathname}`;
+      const headers = { ...request.headers, "x-forwarded-for": address };
+      const startedMs = performance.now();
+      const kind = KINDS.get(pathname) ?? pathname;
+      try {
+        const answer = await inner.send({ ...request, url, headers }, signal);
+        samples.answered(kind, answer.status, performance.now() - startedMs);
+        return answer;
+      } catch (error) {
+        if (error instanceof TransportError && error.reason !== "aborted")
+          samples.unanswered(error.code ?? error.reason);
+        throw error;
+      }
+    },
+    prepare: () => inner.prepare(),
+    close: () => inner.close(),
+  };
+}

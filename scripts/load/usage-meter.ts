@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+import { memoryOf } from "../benchmarks/process.ts";
+import type { LoadedService } from "./load-service.ts";
+
+/** What a scene cost, in parts of one processor and the like. */
+export interface Usage {
+  readonly serviceCpu: number;
+  /** Null where the database runs inside the service. */
+  readonly databaseCpu: number | null;
+  readonly loadCpu: number;
+  /** Of the largest replica, since it started. */
+  readonly memoryMb: number;
+  readonly commitsPerS: number;
+  /** How long an event loop of the service came to no timer at most. */
+  readonly longestTurnMs: number;
+}
+
+/** proc(5): ticks of `utime` and `stime` are hundredths of a second on Linux. */
+const TICKS_PER_S = 100;
+
+/** Measures from now to the call of what it resolves with. */
+export async function meter(service: LoadedService): Promise<() => Promise<Usage>> {
+  const { commits } = service;
+  const processIds = service.processIds();
+  await longestTurnMs(service.urls);
+  const sinceMs = performance.now();
+  const load = process.cpuUsage();
+  const serviceS = secondsOf(processIds);
+  const databaseS = databaseSeconds(commits.databaseProcessId);
+  const count = await commits.count();
+  return async () => {
+    const elapsedS = (performance.now() - sinceMs) / 1000;
+    const { user, system } = process.cpuUsage(load);
+    return {
+      serviceCpu: (secondsOf(processIds) - serviceS) / elapsedS,
+      databaseCpu:
+        databaseS === null ? null : ((databaseSeconds(commits.databaseProcessId) ?? 0) - databaseS) / elapsedS,
+      loadCpu: (user + system) / 1e6 / elapsedS,
+      memoryMb: Math.max(...processIds.map((id) => memoryOf(id).peakMb)),
+      commitsPerS: ((await commits.count()) - count) / elapsedS,
+      longestTurnMs: await longestTurnMs(service.urls),
+    };
+  };
+}
+
+/** Since this was asked last, of all replicas. */
+async function longestTurnMs(urls: readonly string[]): Promise<number> {
+  const turns = urls.map(async (url) => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    return Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(text)?.[1]) * 1000;
+  });
+  return Math.max(...(await Promise.all(turns)));
+}
+
+function databaseSeconds(processId: number | null): number | null {
+  if (processId === null) return null;
+  const children = readdirSync(`/proc/${processId}/task`).flatMap((task) =>
+    readFileSync(`/proc/${processId}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
+  return secondsOf([processId, ...children]);
+}
+
+/** Seconds that processes ran; what ended meanwhile counts as nothing. */
+function secondsOf(processIds: readonly number[]): number {
+  return processIds.reduce((sum, id) => sum + ticksOf(id), 0) / TICKS_PER_S;
+}
+
+function ticksOf(processId: number): number {
+  try {
+    const stat = readFileSync(`/proc/${processId}/stat`, "utf8");
+    // The name of the program, in parentheses, may contain spaces. `utime` is the 14th field.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(fields[11]) + Number(fields[12]);
+  } catch {
+    return 0;
+  }
+}

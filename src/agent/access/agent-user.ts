@@ -1,0 +1,93 @@
+import type { Access, AccessJudge, Obstacle } from "../../access/access.ts";
+import { hasProc, judgeAs, judgeAsSelf } from "../../access/access.ts";
+import type { Account } from "../../access/account.ts";
+import { accountName, findServiceAccount } from "../../access/account.ts";
+import type { FoundUnit } from "../../access/unit.ts";
+import { hiddenBy, readServiceUnit } from "../../access/unit.ts";
+import { systemPrograms } from "../../platform/programs.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import { within } from "../../platform/within.ts";
+import type { CommandContext } from "../commands/context.ts";
+import type { Folders } from "../configuration/folders.ts";
+
+/**
+ * The user that the agent runs as, seen from this process. Access checks of this process are valid for the agent only when both are the
+ * same user, or when this process is root and can check as the agent's user.
+ */
+export interface AgentUser {
+  readonly unit: FoundUnit;
+  /** null when the user does not exist yet. */
+  readonly account: Account | null;
+  /** For messages. */
+  readonly name: string;
+  /** `same`: this process runs as that user. `root`: it can check as that user. `other`: neither. `absent`: the user does not exist yet. */
+  readonly relation: "same" | "root" | "other" | "absent";
+  /** Checks access as the agent's user; null for another user, and when /proc is not available for the check. */
+  readonly judge: AccessJudge | null;
+}
+
+export async function findAgentUser(
+  { machine, userId, signal }: Pick<CommandContext, "machine" | "userId" | "signal">,
+  { stateDirectory }: Pick<Folders, "stateDirectory">,
+): Promise<AgentUser> {
+  const { files, clock } = machine;
+  const runProgram = systemPrograms;
+  const unit = await readServiceUnit(files, runProgram);
+  const question = { files, runProgram, unit, stateDirectory, userId };
+  const found = await within(findServiceAccount(question), ACCOUNT_LIMIT_MS, clock, signal);
+  if (found === null) {
+    const name = `the owner of ${stateDirectory}, which does not answer`;
+    return { unit, account: null, name, relation: "other", judge: null };
+  }
+  if (found.kind === "absent") return { unit, account: null, name: found.name, relation: "absent", judge: judgeAsSelf };
+  const { account } = found;
+  const known = { unit, account, name: accountName(account) };
+  if (account.userId === userId) return { ...known, relation: "same", judge: judgeAsSelf };
+  if (userId !== 0) return { ...known, relation: "other", judge: null };
+  return { ...known, relation: "root", judge: (await hasProc(files)) ? judgeAs(account, runProgram) : null };
+}
+
+/** Bounds a stat of the state directory on a hanging network drive; the programs that are run have their own limits. */
+const ACCOUNT_LIMIT_MS = 5000;
+
+export interface Denial {
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/**
+ * Why the agent cannot read a file, and the command that fixes it; null when it can, when the file is missing, or when access is unknown.
+ *
+ * @param granted how `grant` opens the file: as one listed by the manifest, or as an argument.
+ */
+export function explainDenial(
+  path: string,
+  access: Access | undefined,
+  { unit, name: agentName }: AgentUser,
+  granted: "listed" | "told" = "listed",
+): Denial | null {
+  const setting = unit.kind === "unit" ? hiddenBy(unit.unit, path) : null;
+  if (setting !== null) {
+    const what = `Cannot read ${path}: the unit hides it from the agent (${setting})`;
+    return { what, remedy: "move the file, or change the setting: systemctl edit robot-policy-agent" };
+  }
+  if (access?.kind !== "blocked") return null;
+  const [first, ...more] = access.obstacles;
+  const remedy =
+    granted === "listed"
+      ? "sudo robot-policy-agent grant gives the agent access; --dry-run only shows the changes"
+      : `sudo robot-policy-agent grant ${shellWord(path)} gives the agent access; --dry-run only shows the changes`;
+  if (first === undefined) {
+    const what = `Cannot read ${path}: the kernel denies ${agentName} access although modes and owners allow it`;
+    return { what, remedy: "check security modules and mounts: aa-status; findmnt -T FILE" };
+  }
+  const beside = more.map((obstacle) => obstacle.path).join(", ");
+  const and = beside === "" ? "" : `; nor ${beside}`;
+  const perhaps = access.isPartial ? "; this user cannot see the folders below" : "";
+  return { what: `Cannot read ${path}: ${agentName} may not ${describeObstacle(first)}${and}${perhaps}`, remedy };
+}
+
+function describeObstacle({ path, isDirectory, stat }: Obstacle): string {
+  const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
+  return `${isDirectory ? "enter" : "read"} ${path} (mode ${mode}, of user ${stat.userId})`;
+}

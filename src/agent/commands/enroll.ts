@@ -1,0 +1,179 @@
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Folders } from "../configuration/folders.ts";
+import { resolveFolders } from "../configuration/folders.ts";
+import { lockState } from "../control/lock.ts";
+import { showIssue } from "../identity/issue-file.ts";
+import type { Enroller } from "../identity/enroller.ts";
+import { enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
+import { startForTheFirstTime } from "../identity/first-start.ts";
+import { discardApiKey } from "../identity/migrate.ts";
+import { approvalFix } from "../states.ts";
+import type { IdentityStatus } from "../status.ts";
+import type { Command, CommandContext, CommonOptions } from "./context.ts";
+import { setup } from "./setup.ts";
+import { showProblem } from "./show-problem.ts";
+
+export interface EnrollOptions extends CommonOptions {
+  /** False to return once there is a code. */
+  readonly wait?: boolean;
+  /** Show the code on the console, before the login. */
+  readonly issue?: boolean;
+  /** Discard the API key once the robot has its own credential. */
+  readonly migrate?: boolean;
+}
+
+/** How often the state is looked at; the agent polls the service at the service's own pace. */
+const LOOK_PERIOD_MS = 500;
+
+/**
+ * `enroll`: gets this robot a credential of its own, which an operator approves by a code. The running agent does the work; without one,
+ * this command does, and then starts the agent of a fresh installation. Either goes on where the other stopped.
+ */
+export const enroll: Command<EnrollOptions> = async (options, context) => {
+  const folders = resolveFolders(options, context.environment);
+  const taken = await lockState(context.machine.files, folders.stateDirectory, context.userId);
+  if (taken.kind === "problem") return refuse(taken.problem, options, context);
+  if (taken.kind === "lock") {
+    const exitCode = await enrolAlone(taken.lock, folders, options, context);
+    const mayStart = exitCode === EXIT.ok && options.wait !== false && options.json !== true;
+    if (!mayStart || !(await startForTheFirstTime(folders, context))) return exitCode;
+    return setup({ ...options, ifChanged: true }, context);
+  }
+  const running = enrollerThroughDaemon(folders, context);
+  const begun = await running.look();
+  // The user who may not take the lock, and finds no agent either.
+  if ("fix" in begun && taken.kind === "denied") return refuse(taken.problem, options, context);
+  return enrolBy(running, folders, options, context);
+};
+
+async function enrolAlone(
+  lock: AsyncDisposable,
+  folders: Folders,
+  options: EnrollOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  await using _lock = lock;
+  const enroller = await enrollerAlone(folders, context);
+  if ("fix" in enroller) return refuse(enroller, options, context);
+  await using own = enroller;
+  return await enrolBy(own, folders, options, context);
+}
+
+async function enrolBy(
+  enroller: Enroller,
+  folders: Folders,
+  options: EnrollOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const begun = await enroller.begin();
+  context.signal.throwIfAborted();
+  if ("fix" in begun) return refuse(begun, options, context);
+  await using issue = options.issue === true ? await showIssue(context.machine.files) : null;
+  let shownCode: string | null = null;
+  let current: IdentityStatus | Problem = begun;
+  for (;;) {
+    if ("fix" in current) return refuse(current, options, context);
+    if (current.state === "enrolled") return await conclude(current, folders, options, context);
+    if (current.state !== "waiting-for-approval") return refuse(notEnrolled(current), options, context, current);
+    const { user_code: code } = current;
+    if (code !== null && code !== shownCode) {
+      shownCode = code;
+      const problem = (await issue?.show(current)) ?? null;
+      if (problem !== null) context.terminal.note(problem);
+      if (options.json !== true) showCode(current, options, context);
+    }
+    if (options.wait === false) {
+      if (code === null) return refuse(notEnrolled(current), options, context, current);
+      if (options.json === true) context.terminal.json(describe(current, null));
+      return EXIT.ok;
+    }
+    await context.machine.clock.sleep(LOOK_PERIOD_MS, context.signal);
+    current = await enroller.look();
+  }
+}
+
+function showCode(
+  { user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt }: IdentityStatus,
+  { wait }: EnrollOptions,
+  { terminal }: CommandContext,
+): void {
+  terminal.table(
+    ["", ""],
+    [
+      ["code", terminal.style("bold", code ?? "")],
+      ["key", fingerprint ?? ""],
+      ["expires", expiresAt ?? ""],
+    ],
+  );
+  terminal.sentence(`To approve: ${approvalFix(code)}. The key that the approver sees must be the one above.`);
+  if (wait !== false)
+    terminal.note("Waiting for the approval. This command may be interrupted: run it again, or start the agent.");
+}
+
+async function conclude(
+  current: IdentityStatus,
+  folders: Folders,
+  options: EnrollOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const discarded = options.migrate === true ? await discardApiKey(folders, context) : null;
+  if (options.json === true) {
+    terminal.json(describe(current, discarded));
+    return discarded?.problem === undefined ? EXIT.ok : EXIT.failed;
+  }
+  terminal.print(
+    `Enrolled as ${current.robot?.name ?? "?"} (${current.robot?.id ?? "?"}), installation ${current.installation_id ?? "?"}`,
+  );
+  if (discarded === null) return EXIT.ok;
+  if (discarded.key !== null)
+    terminal.sentence(
+      `The API key that ends in ${discarded.key.last4} is no longer used${discarded.key.isRemoved ? ` and was removed from ${discarded.key.path}` : ""}. Once no robot uses it, revoke it: robot-policy keys list; robot-policy keys revoke ID`,
+    );
+  if (discarded.problem === undefined) return EXIT.ok;
+  terminal.problem(discarded.problem);
+  return EXIT.failed;
+}
+
+function describe(
+  current: IdentityStatus,
+  discarded: Awaited<ReturnType<typeof discardApiKey>> | null,
+): Record<string, unknown> {
+  const { user_code: userCode, key_fingerprint: fingerprint, code_expires_at: expiresAt, robot } = current;
+  return {
+    enrolled: current.state === "enrolled",
+    user_code: userCode,
+    key_fingerprint: fingerprint,
+    code_expires_at: expiresAt,
+    robot,
+    installation_id: current.installation_id,
+    api_key: discarded?.key
+      ? { last4: discarded.key.last4, path: discarded.key.path, removed: discarded.key.isRemoved }
+      : null,
+  };
+}
+
+function notEnrolled({ state, problem, user_code: code }: IdentityStatus): Problem {
+  if (state === "waiting-for-approval")
+    return {
+      code: "not-enrolled",
+      what: problem ?? "the service gave no code yet",
+      fix: "the agent tries again by itself; find the cause with: robot-policy-agent doctor",
+    };
+  return {
+    code: state,
+    what: problem ?? "the service does not accept this robot",
+    fix: code === null ? "to ask again: robot-policy-agent enroll" : approvalFix(code),
+  };
+}
+
+function refuse(
+  problem: Problem,
+  options: EnrollOptions,
+  { terminal }: CommandContext,
+  current: IdentityStatus | null = null,
+): ExitCode {
+  showProblem(problem, current === null ? { enrolled: false } : describe(current, null), options, terminal);
+  return current === null ? EXIT.failed : EXIT.unauthorized;
+}

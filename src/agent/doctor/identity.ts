@@ -1,0 +1,67 @@
+import { errorCode } from "../../platform/files/files.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { CommandContext } from "../commands/context.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { Folders } from "../configuration/folders.ts";
+import { createIdentityFiles, isOfOtherMachine } from "../identity/identity-files.ts";
+import { approvalFix, STATES } from "../states.ts";
+import type { IdentityStatus } from "../status.ts";
+import type { Verdict } from "./check.ts";
+import { fail, ok, skip, warn } from "./check.ts";
+
+const NONE = "none: the robot uses an API key";
+
+/**
+ * The robot's own credential, and how it stands with the service.
+ *
+ * @param identity what the running agent says; null when none runs, or it has none.
+ */
+export async function judgeIdentity(
+  context: CommandContext,
+  folders: Folders,
+  { service }: AgentConfiguration,
+  identity: IdentityStatus | null,
+): Promise<Verdict> {
+  if (identity !== null) return judgeRunning(identity);
+  try {
+    const { key, credential, setAside } = await createIdentityFiles(context.machine.files, folders.stateDirectory).load(
+      false,
+    );
+    const [torn] = setAside;
+    if (torn !== undefined)
+      return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrols this robot again");
+    if (key === null && service.identity !== "enrolled") return ok(NONE);
+    if (key !== null && isOfOtherMachine(key, await context.machine.identity.machine()))
+      return warn(
+        "of another computer, as in a copied image; it is not used",
+        "enrol this one: robot-policy-agent enroll",
+      );
+    if (credential === null || credential.public_key !== key?.public_key)
+      return warn("this robot is not enrolled yet", "enrol it: sudo robot-policy-agent enroll");
+    return ok(`${credential.robot_name}, credential until ${credential.credential_expires_at}`);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    return skip(`cannot be read by user ${context.userId} (${code}), which is correct`);
+  }
+}
+
+function judgeRunning(identity: IdentityStatus): Verdict {
+  const { state, problem, user_code: code, key_fingerprint: fingerprint } = identity;
+  switch (state) {
+    case "enrolled": {
+      const seen = identity.last_heartbeat_at ?? "not since the agent started";
+      const what = `${identity.robot?.name ?? ""}, credential until ${identity.credential_expires_at ?? ""}, last heartbeat ${seen}`;
+      return problem === null ? ok(what) : warn(`${what}; ${problem}`, "the agent tries again by itself");
+    }
+    case "waiting-for-approval":
+      if (code === null) return warn(problem ?? "no code yet", "the agent asks for one by itself");
+      return warn(`waits for approval of the code ${code}, key ${fingerprint ?? ""}`, approvalFix(code));
+    case "unenrolled":
+    case "frozen":
+    case "lapsed": {
+      const what = STATES[state].summary({ robotName: "", findings: [], detail: null, identity });
+      return fail(EXIT.unauthorized, what, "robot-policy-agent status says what to do");
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/** Who enrols this robot for the command `enroll`: the running agent, or the command itself. */
+import { errorCode } from "../../platform/files/files.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import { createCollector } from "../collector.ts";
+import type { CommandContext } from "../commands/context.ts";
+import { daemonProblem } from "../commands/daemon-problem.ts";
+import { readRunningAgent } from "../commands/running-agent.ts";
+import type { Folders } from "../configuration/folders.ts";
+import { controlSocketPath } from "../configuration/folders.ts";
+import { openManifest, readConfigurationNow } from "../configuration/open.ts";
+import { askDaemon } from "../control/client.ts";
+import { documentFindings } from "../findings.ts";
+import { connect } from "../registration/connect.ts";
+import type { IdentityStatus } from "../status.ts";
+import { enrolmentRequest } from "./enrolment-request.ts";
+import { createIdentityFiles } from "./identity-files.ts";
+import { createIdentityPart } from "./part.ts";
+
+export interface Enroller {
+  /** Starts an enrolment, unless there is a credential that is good, or an enrolment that waits. */
+  begin(): Promise<IdentityStatus | Problem>;
+  look(): Promise<IdentityStatus | Problem>;
+}
+
+/** The states from which only a fresh key leads back. */
+const ENDED: ReadonlySet<IdentityStatus["state"]> = new Set(["unenrolled", "frozen", "lapsed"]);
+
+export function enrollerThroughDaemon(folders: Folders, { machine, signal }: CommandContext): Enroller {
+  const path = controlSocketPath(folders);
+
+  async function ask(method: "GET" | "POST", route: string): Promise<IdentityStatus | Problem> {
+    const answer = await askDaemon(path, method, route, signal);
+    signal.throwIfAborted();
+    const status = await readRunningAgent(answer, folders, machine.files);
+    if ("fix" in status) return status;
+    return status.identity ?? daemonProblem({ kind: "failed", detail: "the agent has no identity" }, path);
+  }
+
+  return {
+    async begin() {
+      const before = await askDaemon(path, "GET", "/status", signal);
+      const status = await readRunningAgent(before, folders, machine.files);
+      if (!("fix" in status) && status.identity !== null && ENDED.has(status.identity.state)) {
+        const problem = await discardKey(folders, machine.files);
+        if (problem !== null) return problem;
+      }
+      return ask("POST", "/enroll");
+    },
+    look: () => ask("GET", "/status"),
+  };
+}
+
+/** The files and requests of an agent, for as long as the command runs. The caller holds the lock of the state directory. */
+export async function enrollerAlone(
+  folders: Folders,
+  context: CommandContext,
+): Promise<(Enroller & AsyncDisposable) | Problem> {
+  const { machine } = context;
+  const configuration = await readConfigurationNow(machine, folders.configPath);
+  const current = configuration.reading.value;
+  if (current === null) {
+    const what = documentFindings(configuration)[0]?.message ?? "the configuration cannot be read";
+    const fix = "correct it, with the help of: robot-policy-agent check";
+    return { code: "configuration-invalid", what, where: folders.configPath, fix };
+  }
+  const connection = connect(current, { ...context, folders }, () => null);
+  const collector = createCollector({
+    machine,
+    configuration,
+    initial: current,
+    registration: null,
+    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
+    approved: () => null,
+    onConfiguration() {},
+  });
+  await collector.documents.manifest.refresh(false);
+  const quiet = () => {};
+  const part = createIdentityPart({
+    machine,
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    version: context.version,
+    stateDirectory: folders.stateDirectory,
+    configuration: () => current,
+    connection: () => connection,
+    describeRobot: () => enrolmentRequest(collector, machine),
+    readiness: () => ({ problem: "The agent is not running", registeredDigest: null }),
+    onChange() {},
+    onReturn() {},
+  });
+  const look = async () =>
+    part.status() ?? { code: "state-unreadable", what: "the identity cannot be read", fix: "run this as root" };
+  return {
+    async begin() {
+      await part.begin();
+      const before = part.status();
+      if (before !== null && ENDED.has(before.state)) {
+        const problem = await discardKey(folders, machine.files);
+        if (problem !== null) return problem;
+      }
+      await Promise.race([part.enrol(), part.failure]);
+      return look();
+    },
+    look,
+    async [Symbol.asyncDispose]() {
+      await part.stop();
+      await connection.close();
+    },
+  };
+}
+
+async function discardKey(
+  { stateDirectory }: Folders,
+  files: CommandContext["machine"]["files"],
+): Promise<Problem | null> {
+  try {
+    await createIdentityFiles(files, stateDirectory).moveKeyAway();
+    return null;
+  } catch (error) {
+    return {
+      code: "state-not-writable",
+      what: `the key that the service does not accept cannot be moved (${errorCode(error) ?? "unknown error"})`,
+      where: stateDirectory,
+      fix: "run it as root",
+    };
+  }
+}

@@ -1,0 +1,168 @@
+import { keyFingerprint } from "../../platform/ed25519.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Approved } from "./answers.ts";
+import { judgePoll, judgeStart } from "./answers.ts";
+import type { Course } from "./course.ts";
+import type { HeldCredential } from "./credential.ts";
+import type { IdentityOptions } from "./identity-options.ts";
+import { createKey, signPoll } from "./key.ts";
+import type { EnrolmentRecord, KeyRecord } from "./records.ts";
+
+/** From nothing to a credential: the key of this computer, and the enrolment that waits for an operator. */
+export interface Enrolling {
+  readonly key: KeyRecord | null;
+  readonly enrolment: EnrolmentRecord | null;
+  /** Does what is due: a key, a start or a poll. True once there is a credential. */
+  advance(signal: AbortSignal): Promise<boolean>;
+  /** Makes a key in place of the one there is. False when it cannot be written. */
+  beginAnew(): Promise<boolean>;
+  forgetEnrolment(): Promise<void>;
+}
+
+/** A code that is over is followed by the next one within this time. */
+const SOON_MS = 1000;
+
+export function createEnrolling(options: IdentityOptions, course: Course, held: HeldCredential): Enrolling {
+  const { machine, log, files, stored } = options;
+  const { clock, random } = machine;
+  let key: KeyRecord | null = stored.key;
+  let enrolment: EnrolmentRecord | null = belonging(stored.enrolment, key);
+
+  async function makeKey(isFresh: boolean): Promise<boolean> {
+    try {
+      const made = createKey(random, options.service().url, await machine.identity.machine(), clock.wallMs());
+      if (isFresh || !(await files.createKey(made))) await files.replaceKey(made);
+      key = made;
+      enrolment = null;
+      held.forget();
+      log.info("identity-key-made", { fingerprint: keyFingerprint(made.public_key) });
+      return true;
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      const detail = `the key of this robot cannot be written (${code})`;
+      course.wait({ kind: "later", isPassing: true, detail, retryAfterMs: null });
+      return false;
+    }
+  }
+
+  async function start(current: KeyRecord, signal: AbortSignal): Promise<void> {
+    const { client, bulkKey } = options.service();
+    const bulk = await bulkKey();
+    if (bulk?.kind === "credential-problem") {
+      const detail = `${bulk.where}: ${bulk.what}`;
+      return course.wait({ kind: "later", isPassing: false, detail, retryAfterMs: null });
+    }
+    const body = { ...(await options.describeRobot()), public_key: current.public_key };
+    const verdict = judgeStart(await client.start(body, bulk?.secret ?? null, signal));
+    signal.throwIfAborted();
+    switch (verdict.kind) {
+      case "later":
+        return course.wait(verdict);
+      case "fresh-key":
+        await makeKey(true);
+        return;
+      case "started": {
+        const { started } = verdict;
+        course.answered();
+        const next = {
+          public_key: current.public_key,
+          approval_id: started.approval_id,
+          poll_token: started.poll_token.reveal(),
+          user_code: started.user_code,
+          expires_at: started.expires_at,
+          interval_s: started.interval_s,
+        };
+        // Before anybody sees the code: without the file a restarted agent starts anew, and an approval would be lost.
+        await files.saveEnrolment(next).catch(throwBugs);
+        enrolment = next;
+        course.dueMs = clock.monotonicMs() + (started.approval_required ? started.interval_s * 1000 : 0);
+        if (started.approval_required) {
+          const fingerprint = keyFingerprint(current.public_key);
+          log.warn("enrolment-waits", { code: started.user_code, fingerprint, expires_at: started.expires_at });
+        }
+        options.onChange();
+      }
+    }
+  }
+
+  async function poll(current: KeyRecord, waiting: EnrolmentRecord, signal: AbortSignal): Promise<boolean> {
+    const verdict = judgePoll(await options.service().client.poll(signPoll(current, waiting), signal));
+    signal.throwIfAborted();
+    if (verdict.kind !== "later") course.answered();
+    switch (verdict.kind) {
+      case "later":
+        course.wait(verdict);
+        return false;
+      case "pending":
+        course.dueMs = clock.monotonicMs() + (verdict.waitMs ?? waiting.interval_s * 1000);
+        return false;
+      case "approved":
+        await take(current, verdict.issued);
+        return true;
+      case "denied":
+        await forgetEnrolment();
+        course.refuse("unenrolled", "the enrolment of this robot was denied");
+        return false;
+      case "over":
+        await forgetEnrolment();
+        course.dueMs = clock.monotonicMs() + SOON_MS * random.unit();
+        options.onChange();
+        return false;
+      case "fresh-key":
+        await forgetEnrolment();
+        await makeKey(true);
+        return false;
+    }
+  }
+
+  async function take(current: KeyRecord, issued: Approved): Promise<void> {
+    const { id, name, region: to } = issued.robot;
+    const { region: from } = await options.describeRobot();
+    await held.take(current.public_key, issued, {
+      robot_id: id,
+      robot_name: name,
+      corrected_region: from && to && to !== from ? { from, to } : null,
+    });
+  }
+
+  async function forgetEnrolment(): Promise<void> {
+    if (enrolment === null) return;
+    enrolment = null;
+    await files.forgetEnrolment().catch(throwBugs);
+  }
+
+  return {
+    get key() {
+      return key;
+    },
+    get enrolment() {
+      return enrolment;
+    },
+    async advance(signal) {
+      if (key === null) await makeKey(false);
+      if (key === null) return false;
+      if (enrolment !== null) return poll(key, enrolment, signal);
+      await start(key, signal);
+      return false;
+    },
+    async beginAnew() {
+      if (!(await makeKey(true))) return false;
+      await files.forgetEnrolment().catch(throwBugs);
+      return true;
+    },
+    forgetEnrolment,
+  };
+}
+
+/** Files of another key are left over from an enrolment that another one replaced. */
+export function belonging<T extends { readonly public_key: string }>(
+  record: T | null,
+  key: KeyRecord | null,
+): T | null {
+  return record !== null && key !== null && record.public_key === key.public_key ? record : null;
+}
+
+function throwBugs(error: unknown): void {
+  if (errorCode(error) === undefined) throw error;
+}

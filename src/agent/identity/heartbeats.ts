@@ -1,0 +1,99 @@
+import type { Heartbeat } from "../../api/installations.ts";
+import { READINESS_REASON_LENGTH } from "../../api/installations.ts";
+import type { IdentityClient } from "../../client/identity-client.ts";
+import { printable } from "../../client/printable.ts";
+import type { Secret } from "../../client/secret.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { HeartbeatVerdict } from "./answers.ts";
+import { judgeHeartbeat } from "./answers.ts";
+
+/** What the agent reports of the robot. */
+export interface Readiness {
+  /** Why no registration stands; null while one does. */
+  readonly problem: string | null;
+  /** The digest that the service holds, as far as known. */
+  readonly registeredDigest: string | null;
+}
+
+/** When the next heartbeat is due, and what it says. Nothing is written to disk. */
+export interface Heartbeats {
+  /** Monotonic. */
+  readonly dueMs: number;
+  send(
+    client: IdentityClient,
+    credential: Secret,
+    readiness: Readiness,
+    signal: AbortSignal,
+  ): Promise<HeartbeatVerdict>;
+  /** Reports a change of readiness soon. */
+  changed(readiness: Readiness): void;
+  /** After a pause: the next one within a tenth of the period. */
+  resume(): void;
+  /** @param delayMs until the next heartbeat, whatever the period. */
+  postpone(delayMs: number): void;
+}
+
+const SPREAD = 0.2;
+/** A service counts a robot as online for 90 s after a heartbeat, and an answer takes time. */
+const LONGEST_DELAY_MS = 85_000;
+/** A changed readiness is reported within this time. */
+const CHANGE_MS = 2000;
+const DAY_MS = 24 * 60 * 60_000;
+
+export function createHeartbeats(
+  { clock, random }: Pick<Machine, "clock" | "random">,
+  version: string,
+  periodMs: () => number,
+): Heartbeats {
+  let dueMs = 0;
+  let isUnknownHere = false;
+  let told: { readonly problem: string | null; readonly digest: string | null } | null = null;
+
+  function spread(delayMs: number): number {
+    return delayMs * (1 - SPREAD / 2 + SPREAD * random.unit());
+  }
+
+  /** The service keeps the last two members, so they are sent first and when they change. */
+  function describe({ problem, registeredDigest }: Readiness): Heartbeat {
+    return {
+      ...(problem === null
+        ? { readiness: "ready" as const }
+        : {
+            readiness: "not_ready" as const,
+            reason: printable(problem, READINESS_REASON_LENGTH.maximum) || "no reason",
+          }),
+      ...(told === null ? { runtime_version: version.slice(0, 64) } : {}),
+      ...(registeredDigest === null || told?.digest === registeredDigest ? {} : { manifest_digest: registeredDigest }),
+    };
+  }
+
+  return {
+    get dueMs() {
+      return dueMs;
+    },
+    async send(client, credential, readiness, signal) {
+      const verdict = judgeHeartbeat(await client.heartbeat(describe(readiness), credential, signal));
+      isUnknownHere = verdict.kind === "unknown-here";
+      const delayMs = isUnknownHere ? spread(DAY_MS) : Math.min(spread(periodMs()), LONGEST_DELAY_MS);
+      dueMs = clock.monotonicMs() + delayMs;
+      if (verdict.kind === "accepted") {
+        told = { problem: readiness.problem, digest: readiness.registeredDigest ?? told?.digest ?? null };
+      }
+      return verdict;
+    },
+    changed({ problem, registeredDigest }) {
+      if (told === null || isUnknownHere) return;
+      // The reason may change often; what counts is whether the robot is ready.
+      const isSame = (problem === null) === (told.problem === null);
+      if (isSame && (registeredDigest === null || registeredDigest === told.digest)) return;
+      dueMs = Math.min(dueMs, clock.monotonicMs() + CHANGE_MS * random.unit());
+    },
+    resume() {
+      isUnknownHere = false;
+      dueMs = clock.monotonicMs() + (SPREAD / 2) * periodMs() * random.unit();
+    },
+    postpone(delayMs) {
+      dueMs = clock.monotonicMs() + delayMs;
+    },
+  };
+}

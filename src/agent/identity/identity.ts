@@ -1,0 +1,223 @@
+/**
+ * The identity of this robot: enrols (enrolling.ts), renews its credential and reports that it is alive (upkeep.ts), in a loop of its own
+ * beside the agent's.
+ *
+ * Each turn does what is due. All times are monotonic or relative, so a wrong wall clock delays nothing. A credential is on the disk before
+ * its first use, because that use ends the enrolment and the previous value.
+ */
+import type { Credential, CredentialProblem } from "../../client/credentials.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
+import { createAlarm } from "../alarm.ts";
+import type { IdentityStatus } from "../status.ts";
+import { createCourse } from "./course.ts";
+import { createHeldCredential } from "./credential.ts";
+import { belonging, createEnrolling } from "./enrolling.ts";
+import type { ApprovedRobot } from "./records.ts";
+import type { IdentityOptions } from "./identity-options.ts";
+import { createUpkeep } from "./upkeep.ts";
+
+export interface Identity {
+  /** Works until the signal aborts. Rejects only for a bug. */
+  run(signal: AbortSignal): Promise<void>;
+  readonly state: IdentityStatus["state"];
+  /** The robot as it was approved; null while it has no credential. */
+  readonly approved: ApprovedRobot | null;
+  /** Changes with the credential. */
+  readonly version: string;
+  /** The credential for this service; null while the robot never had one. */
+  credential(serviceUrl: string): Credential | CredentialProblem | null;
+  /** The service refused the credential: a renewal decides. */
+  doubt(): void;
+  /** The service does not take a registration of this name: it may have given the robot another one. */
+  doubtName(): void;
+  /** Another service may be configured. */
+  reconfigured(): void;
+  /** The registration changed. */
+  readinessChanged(): void;
+  /** A person asks to enrol; resolves when there is a code, a credential, or a reason why not. */
+  enrol(): Promise<void>;
+  status(): IdentityStatus;
+}
+
+/** The wall clock is looked at so often, in case the machine was suspended. */
+const LONGEST_WAIT_MS = 15 * 60_000;
+
+export function createIdentityLoop(options: IdentityOptions): Identity {
+  const { machine, log, files, stored } = options;
+  const { clock } = machine;
+  const alarm = createAlarm(clock);
+  const held = createHeldCredential({ machine, files, log, stored: belonging(stored.credential, stored.key) });
+  const course = createCourse(options, held.record !== null);
+  const enrolling = createEnrolling(options, course, held);
+  const upkeep = createUpkeep(options, course, held, adopt);
+  let adopted = held.record;
+  /** What a person asked for; `again`: the identity was refused already. */
+  let asked: "now" | "again" | null = null;
+  const waiting: PromiseWithResolvers<void>[] = [];
+
+  /** Uses what the service issued, unless it waits for the disk. */
+  async function adopt(): Promise<void> {
+    const { record } = held;
+    if (record === null || record === adopted) return;
+    adopted = record;
+    const wasEnrolled = course.standing.kind === "enrolled";
+    course.standing = { kind: "enrolled" };
+    upkeep.credentialChanged(!wasEnrolled);
+    await enrolling.forgetEnrolment();
+    if (!wasEnrolled) {
+      await options.service().discardBulkKey();
+      log.info("enrolled", { robot: record.robot_name, installation: record.installation_id });
+    }
+    options.onChange();
+  }
+
+  /**
+   * What a person asked for: a key where there is none, and a fresh one in place of one that is not accepted. Only a user who may write
+   * the state directory may discard a credential, so that one is discarded when its key file was moved away.
+   */
+  async function answerAsked(): Promise<void> {
+    const mayDiscard = asked === "again";
+    asked = null;
+    if (mayDiscard && (held.record === null || !(await files.hasKey()))) {
+      if (!(await enrolling.beginAnew())) return;
+      course.standing = { kind: "enrolling" };
+    }
+    if (course.standing.kind === "enrolling") course.dueMs = 0;
+  }
+
+  /** The identity is one of another service: nothing of it is sent to this one. */
+  function isElsewhere(): boolean {
+    return enrolling.key !== null && enrolling.key.service_url !== options.service().url;
+  }
+
+  /** Approved, but the credential is not on the disk, so it is not used yet. */
+  function isWaitingForDisk(): boolean {
+    return held.record === null && held.saveDueMs !== Number.POSITIVE_INFINITY;
+  }
+
+  async function turn(signal: AbortSignal): Promise<void> {
+    if (asked !== null) await answerAsked();
+    if (isElsewhere() && held.record === null && !isWaitingForDisk()) {
+      // Nothing is lost: an enrolment ends by itself.
+      if (!(await enrolling.beginAnew())) return;
+      course.standing = { kind: "enrolling" };
+      course.dueMs = 0;
+      options.onChange();
+    }
+    if (isElsewhere()) {
+      return course.refuse(
+        "unenrolled",
+        `this robot is enrolled at ${enrolling.key?.service_url ?? "another service"}`,
+      );
+    }
+    const { key } = enrolling;
+    const nowMs = clock.monotonicMs();
+    if (nowMs >= held.saveDueMs) {
+      await held.save();
+      await adopt();
+    }
+    switch (course.standing.kind) {
+      case "enrolling":
+        if (isWaitingForDisk() || nowMs < course.dueMs) return;
+        if (await enrolling.advance(signal)) await adopt();
+        return;
+      case "refused":
+        if (nowMs >= course.dueMs && key !== null) await upkeep.renew(key, signal);
+        return;
+      case "enrolled":
+        if (key !== null) await upkeep.advance(key, signal);
+    }
+  }
+
+  function nextMs(): number {
+    const latestMs = clock.monotonicMs() + LONGEST_WAIT_MS;
+    if (isElsewhere()) return latestMs;
+    const soonestMs = Math.min(latestMs, held.saveDueMs);
+    switch (course.standing.kind) {
+      case "enrolling":
+        return Math.min(soonestMs, isWaitingForDisk() ? latestMs : course.dueMs);
+      case "refused":
+        return Math.min(soonestMs, held.record === null ? latestMs : course.dueMs);
+      case "enrolled":
+        return Math.min(soonestMs, upkeep.nextMs());
+    }
+  }
+
+  return {
+    async run(signal) {
+      try {
+        // After a power cut between the enrolment and the removal.
+        if (course.standing.kind === "enrolled") await options.service().discardBulkKey();
+        for (;;) {
+          await alarm.wait(nextMs(), signal);
+          const answering = waiting.splice(0);
+          await turn(signal);
+          for (const { resolve } of answering) resolve();
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      } finally {
+        for (const { resolve } of waiting) resolve();
+      }
+    },
+    get state() {
+      return course.state;
+    },
+    get approved() {
+      return held.record;
+    },
+    reconfigured: () => alarm.ring(),
+    get version() {
+      const { installation_id: id = "", issued_at: issuedAt = "", robot_name: name = "" } = held.record ?? {};
+      return `${id} ${issuedAt} ${name} ${course.standing.kind}`;
+    },
+    credential(serviceUrl) {
+      const { record, secret } = held;
+      const { standing } = course;
+      if (record === null || secret === null) return null;
+      const where = options.credentialPath;
+      if (standing.kind === "enrolled" && enrolling.key?.service_url === serviceUrl) {
+        return { kind: "credential", secret, source: "enrolment", where };
+      }
+      const what = standing.kind === "refused" ? standing.detail : "this robot is enrolled at another service";
+      const fix = "enrol it again: sudo robot-policy-agent enroll";
+      return { kind: "credential-problem", code: "not-enrolled", what, where, fix };
+    },
+    doubt() {
+      if (course.standing.kind !== "enrolled") return;
+      upkeep.doubt();
+      alarm.ring();
+    },
+    doubtName() {
+      if (course.standing.kind !== "enrolled") return;
+      upkeep.doubtName();
+      alarm.ring();
+    },
+    readinessChanged() {
+      if (course.standing.kind === "enrolled" && upkeep.readinessChanged()) alarm.ring();
+    },
+    enrol() {
+      const answered = Promise.withResolvers<void>();
+      waiting.push(answered);
+      asked = course.standing.kind === "refused" || isElsewhere() ? "again" : "now";
+      alarm.ring();
+      return answered.promise;
+    },
+    status() {
+      const { record } = held;
+      const { key, enrolment } = enrolling;
+      const { standing } = course;
+      return {
+        state: course.state,
+        key_fingerprint: key === null ? null : keyFingerprint(key.public_key),
+        user_code: enrolment?.user_code ?? null,
+        code_expires_at: enrolment?.expires_at ?? null,
+        robot: record === null ? null : { id: record.robot_id, name: record.robot_name },
+        installation_id: record?.installation_id ?? null,
+        credential_expires_at: record?.credential_expires_at ?? null,
+        last_heartbeat_at: upkeep.lastHeartbeatAt,
+        problem: standing.kind === "refused" ? standing.detail : (held.problem ?? course.problem),
+      };
+    },
+  };
+}

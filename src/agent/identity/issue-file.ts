@@ -1,0 +1,34 @@
+import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { IdentityStatus } from "../status.ts";
+
+/** Shown by agetty above the login of a console, for robots without a logged-in user (agetty(8)). */
+const ISSUE_FOLDER = "/etc/issue.d";
+const ISSUE_PATH = `${ISSUE_FOLDER}/robot-policy-agent.issue`;
+
+export interface Issue extends AsyncDisposable {
+  /** @returns why it cannot be shown; null when it is. */
+  show(identity: IdentityStatus): Promise<string | null>;
+}
+
+/** Removed at the end. */
+export async function showIssue(files: Files): Promise<Issue> {
+  return {
+    async show({ user_code: code, key_fingerprint: fingerprint }) {
+      const text = `This robot waits for approval: code ${code ?? "?"}, key ${fingerprint ?? "?"}\n`;
+      try {
+        await files.makeDirectory(ISSUE_FOLDER, 0o755);
+        await replaceDurably(files, ISSUE_PATH, Buffer.from(text), 0o644);
+        return null;
+      } catch (error) {
+        const why = errorCode(error);
+        if (why === undefined) throw error;
+        return `${ISSUE_PATH} cannot be written (${why}); run this as root`;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await removeIfPresent(files, ISSUE_PATH).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { loadCredential } from "../../client/credentials.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import type { CommandContext } from "../commands/context.ts";
+import type { Folders } from "../configuration/folders.ts";
+import { readConfigurationNow } from "../configuration/open.ts";
+
+/** The API key that an enrolled robot does not need any more. */
+export interface DiscardedKey {
+  /** null when there was none. */
+  readonly key: { readonly last4: string; readonly path: string; readonly isRemoved: boolean } | null;
+  readonly problem?: Problem;
+}
+
+/** Removes the key file of the configuration. A key that systemd hands over, or that the environment has, is only named. */
+export async function discardApiKey(folders: Folders, context: CommandContext): Promise<DiscardedKey> {
+  const { machine, environment, userId } = context;
+  const configuration = (await readConfigurationNow(machine, folders.configPath)).reading.value;
+  const found = await loadCredential(
+    {
+      credentialsDirectory: folders.credentialsDirectory ?? undefined,
+      keyFile: configuration?.service.key_file ?? undefined,
+      environmentKey: environment["ROBOT_POLICY_API_KEY"],
+      serviceUserId: userId,
+    },
+    machine.files,
+  );
+  if (found.kind === "credential-problem") {
+    if (found.code === "key-missing") return { key: null };
+    return { key: null, problem: { code: found.code, what: found.what, where: found.where, fix: found.fix } };
+  }
+  const named = { last4: found.secret.reveal().slice(-4), path: found.where };
+  if (found.source !== "key-file") return { key: { ...named, isRemoved: false } };
+  try {
+    await machine.files.remove(found.where);
+    return { key: { ...named, isRemoved: true } };
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const problem = {
+      code: "key-not-removed",
+      what: `the API key is not used any more, but cannot be removed (${code})`,
+      where: found.where,
+      fix: `remove it as root: rm ${found.where}`,
+    };
+    return { key: { ...named, isRemoved: false }, problem };
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The identity as a part of the agent. Most robots have none, so its code is loaded only when the state directory has a key, the
+ * configuration says `identity: enrolled`, or a person asks to enrol.
+ */
+import { loadLate } from "../../client/transport/load-late.ts";
+import { TransportError } from "../../client/transport/transport.ts";
+import type { Credential, CredentialProblem } from "../../client/credentials.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import type { Log } from "../../platform/log/log.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import type { Connection, OwnIdentity } from "../reconciler.ts";
+import type { IdentityStatus } from "../status.ts";
+import type { EnrolmentRequest } from "./enrolment-request.ts";
+import type { ApprovedRobot } from "./records.ts";
+import type { Readiness } from "./heartbeats.ts";
+import type { Identity } from "./identity.ts";
+import { createIdentityFiles } from "./identity-files.ts";
+
+export interface IdentityPartOptions {
+  readonly machine: Machine;
+  readonly log: Log;
+  readonly version: string;
+  readonly stateDirectory: string;
+  /** Of the configuration in force. */
+  configuration(): AgentConfiguration;
+  connection(): Connection;
+  describeRobot(): Promise<EnrolmentRequest>;
+  readiness(): Readiness;
+  /** Called when the credential or the state of the identity changed. */
+  onChange(): void;
+  /** Called when the service accepts heartbeats again. */
+  onReturn(): void;
+}
+
+export interface IdentityPart extends OwnIdentity {
+  /** Starts the identity if this robot has one or is to get one, and it does not run. Rejects only for a bug. */
+  begin(): Promise<void>;
+  /** Rejects for a bug; never resolves. */
+  readonly failure: Promise<never>;
+  /** Ends requests at once; resolves when nothing is written any more. */
+  stop(): Promise<void>;
+  /** Starts an enrolment; resolves when there is a code, a credential, or a reason why not. */
+  enrol(): Promise<void>;
+  /** The robot's own credential for this service; null for a robot that uses its API key. */
+  credential(serviceUrl: string): Credential | CredentialProblem | null;
+  doubt(): void;
+  doubtName(): void;
+  readinessChanged(): void;
+  status(): IdentityStatus | null;
+  /** The robot as it was approved; null while it has no credential. */
+  readonly approved: ApprovedRobot | null;
+  /** Another service may be configured. */
+  reconfigured(): void;
+}
+
+export function createIdentityPart(options: IdentityPartOptions): IdentityPart {
+  const { machine, log, stateDirectory } = options;
+  const failed = Promise.withResolvers<never>();
+  // A rejection that nothing awaits yet must not end the process.
+  failed.promise.catch(() => {});
+  const running = new AbortController();
+  let identity: Identity | null = null;
+  let opening: Promise<void> | null = null;
+  let work = Promise.resolve();
+  /** The files of the identity cannot be read: the robot is not what its API key says. */
+  let problem: string | null = null;
+
+  async function open(): Promise<void> {
+    try {
+      await loadLate(() => import("zod"));
+      const { openIdentity } = await import("./open.ts");
+      identity = await openIdentity(options);
+      problem = null;
+      work = identity.run(running.signal).catch((error: unknown) => failed.reject(error));
+    } catch (error) {
+      const code = error instanceof TransportError ? error.code : errorCode(error);
+      if (code === undefined) throw error;
+      if (problem === null) log.warn("identity-unreadable", { code });
+      problem = `the identity of this robot cannot be read (${code})`;
+    } finally {
+      opening = null;
+    }
+  }
+
+  async function start(): Promise<void> {
+    if (identity !== null) return;
+    opening ??= open();
+    await opening;
+  }
+
+  async function isWanted(): Promise<boolean> {
+    if (options.configuration().service.identity === "enrolled") return true;
+    return createIdentityFiles(machine.files, stateDirectory).hasKey();
+  }
+
+  return {
+    async begin() {
+      if (identity === null && (await isWanted())) await start();
+    },
+    failure: failed.promise,
+    async stop() {
+      running.abort();
+      await opening;
+      await work;
+    },
+    async enrol() {
+      await start();
+      await identity?.enrol();
+    },
+    async heldBack() {
+      if (identity === null) return problem === null ? null : "unenrolled";
+      if (identity.state === "enrolled") return null;
+      const hasOnlyIdentity = identity.approved !== null || options.configuration().service.identity === "enrolled";
+      return hasOnlyIdentity || !(await options.connection().hasApiKey()) ? identity.state : null;
+    },
+    credential: (serviceUrl) => identity?.credential(serviceUrl) ?? null,
+    doubt: () => identity?.doubt(),
+    doubtName: () => identity?.doubtName(),
+    readinessChanged: () => identity?.readinessChanged(),
+    status() {
+      if (identity !== null) return identity.status();
+      if (problem === null) return null;
+      return { ...NO_STATUS, problem };
+    },
+    get approved() {
+      return identity?.approved ?? null;
+    },
+    reconfigured: () => identity?.reconfigured(),
+    get version() {
+      return identity?.version ?? "";
+    },
+  };
+}
+
+const NO_STATUS: IdentityStatus = {
+  state: "unenrolled",
+  key_fingerprint: null,
+  user_code: null,
+  code_expires_at: null,
+  robot: null,
+  installation_id: null,
+  credential_expires_at: null,
+  last_heartbeat_at: null,
+  problem: null,
+};

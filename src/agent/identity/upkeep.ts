@@ -1,0 +1,172 @@
+import { isPathParameter } from "../../client/address.ts";
+import type { Refused } from "./answers.ts";
+import { judgeName, judgeRenewal } from "./answers.ts";
+import type { Course } from "./course.ts";
+import type { HeldCredential } from "./credential.ts";
+import { createHeartbeats } from "./heartbeats.ts";
+import type { IdentityOptions } from "./identity-options.ts";
+import { signRenewal } from "./key.ts";
+import type { KeyRecord } from "./records.ts";
+
+/** Keeps a credential good, and reports with it that the robot is alive. */
+export interface Upkeep {
+  /** Renews and reports as far as due. */
+  advance(key: KeyRecord, signal: AbortSignal): Promise<void>;
+  renew(key: KeyRecord, signal: AbortSignal): Promise<void>;
+  /** Monotonic time of the next renewal or heartbeat; in the past when it is due. */
+  nextMs(): number;
+  /** Another credential is in use. @param isFirst after an enrolment, or after a refusal. */
+  credentialChanged(isFirst: boolean): void;
+  /** The service refused the credential: a renewal decides. */
+  doubt(): void;
+  doubtName(): void;
+  /** Returns true if a heartbeat is due earlier for it. */
+  readinessChanged(): boolean;
+  /** By the wall clock; null when none was accepted since the start. */
+  readonly lastHeartbeatAt: string | null;
+}
+
+/** Between two renewals, whatever the service says. */
+const RENEWAL_GAP_MS = 30_000;
+/** A service that renews a credential and refuses it again is asked so often. */
+const DOUBT_PERIOD_MS = 5 * 60_000;
+
+/** @param adopt called when the credential in use may be another one. */
+export function createUpkeep(
+  options: IdentityOptions,
+  course: Course,
+  held: HeldCredential,
+  adopt: () => Promise<void>,
+): Upkeep {
+  const { machine, log } = options;
+  const { clock, random } = machine;
+  const { pace } = course;
+  const heartbeats = createHeartbeats(machine, options.version, () => options.service().heartbeatMs);
+  /** A failed renewal is not repeated before. */
+  let renewalAllowedMs = 0;
+  /** The service refused the credential; and a renewal for that reason is not repeated before. */
+  let isDoubted = false;
+  let doubtAllowedMs = 0;
+  /** An operator may have renamed the robot meanwhile. */
+  let isNameDoubted = held.record !== null;
+  let lastHeartbeatAt: string | null = null;
+  let failedHeartbeats = 0;
+  if (held.record !== null) heartbeats.resume();
+
+  function refuse({ state, detail }: Refused): void {
+    course.refuse(state, detail);
+    course.dueMs = clock.monotonicMs() + pace.afterRefusal(state);
+  }
+
+  async function renew(key: KeyRecord, signal: AbortSignal): Promise<void> {
+    const { record, secret } = held;
+    if (record === null || secret === null) return;
+    const body = signRenewal(key, record.installation_id, random);
+    const verdict = judgeRenewal(await options.service().client.renew(body, secret, signal));
+    signal.throwIfAborted();
+    switch (verdict.kind) {
+      case "renewed":
+        course.answered();
+        renewalAllowedMs = clock.monotonicMs() + RENEWAL_GAP_MS;
+        if (isDoubted) doubtAllowedMs = clock.monotonicMs() + DOUBT_PERIOD_MS;
+        if (verdict.issued.recovered) log.warn("credential-recovered");
+        await held.take(key.public_key, verdict.issued, record);
+        return adopt();
+      case "refused":
+        isDoubted = false;
+        return refuse(verdict);
+      case "fresh-nonce":
+        // The next one is signed over another nonce.
+        course.wait({ kind: "later", isPassing: true, detail: "the nonce was used before", retryAfterMs: null });
+        renewalAllowedMs = course.dueMs;
+        return;
+      case "later":
+        course.wait(verdict);
+        renewalAllowedMs = course.dueMs;
+    }
+  }
+
+  async function beat(signal: AbortSignal): Promise<void> {
+    const { secret } = held;
+    if (secret === null) return;
+    const verdict = await heartbeats.send(options.service().client, secret, options.readiness(), signal);
+    signal.throwIfAborted();
+    switch (verdict.kind) {
+      case "accepted":
+        course.answered();
+        if (failedHeartbeats > 0) {
+          log.info("heartbeats-accepted-again", { failed: failedHeartbeats });
+          options.onReturn();
+        }
+        failedHeartbeats = 0;
+        lastHeartbeatAt = new Date(clock.wallMs()).toISOString();
+        held.correct(verdict.terms.renew_after_s);
+        if (isNameDoubted) await askName(signal);
+        return;
+      case "unknown-here":
+        return;
+      case "doubted":
+        isDoubted = true;
+        return;
+      case "refused":
+        return refuse(verdict);
+      case "later":
+        if (failedHeartbeats === 0) log.warn("heartbeat-failed", { detail: verdict.detail });
+        failedHeartbeats += 1;
+        course.problem = verdict.detail;
+        heartbeats.postpone(pace.after(verdict));
+    }
+  }
+
+  /** Asks the service how it calls this robot, which registers with that name from then on. */
+  async function askName(signal: AbortSignal): Promise<void> {
+    const { record, secret } = held;
+    if (record === null || secret === null || !isPathParameter(record.robot_id)) return;
+    const result = await options.service().client.getRobot(record.robot_id, secret, signal);
+    signal.throwIfAborted();
+    const verdict = judgeName(result, record.robot_id);
+    // Without an answer it is asked with the next heartbeat.
+    if ("kind" in verdict) return;
+    isNameDoubted = false;
+    const { name } = verdict;
+    if (name === null || name === record.robot_name) return;
+    log.info("robot-renamed", { from: record.robot_name, to: name });
+    await held.rename(name);
+    await adopt();
+  }
+
+  function renewalMs(): number {
+    if (isDoubted) return Math.max(renewalAllowedMs, doubtAllowedMs);
+    return held.isRenewalDue() ? renewalAllowedMs : Math.max(renewalAllowedMs, held.renewalDueMs);
+  }
+
+  return {
+    async advance(key, signal) {
+      if (isDoubted && held.useUnsaved()) await adopt();
+      if (clock.monotonicMs() >= renewalMs()) await renew(key, signal);
+      const mayBeat = course.standing.kind === "enrolled" && !isDoubted;
+      if (mayBeat && clock.monotonicMs() >= heartbeats.dueMs) await beat(signal);
+    },
+    renew,
+    nextMs: () => (isDoubted ? renewalMs() : Math.min(renewalMs(), heartbeats.dueMs)),
+    credentialChanged(isFirst) {
+      isDoubted = false;
+      if (isFirst) heartbeats.resume();
+    },
+    doubt() {
+      isDoubted = true;
+    },
+    doubtName() {
+      isNameDoubted = true;
+      heartbeats.postpone(0);
+    },
+    readinessChanged() {
+      const beforeMs = heartbeats.dueMs;
+      heartbeats.changed(options.readiness());
+      return heartbeats.dueMs < beforeMs;
+    },
+    get lastHeartbeatAt() {
+      return lastHeartbeatAt;
+    },
+  };
+}

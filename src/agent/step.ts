@@ -1,0 +1,53 @@
+import type { Unsettled } from "./collector.ts";
+import type { Refusal } from "./decide.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Registration } from "./registration/record.ts";
+import type { AgentState } from "./status.ts";
+
+/** The result of one run. */
+export type Step =
+  | Unsettled
+  | { readonly kind: "unchanged" }
+  /** Backing off after `failure`; delayed by the rate cap when that is null. */
+  | { readonly kind: "waiting"; readonly untilMs: number; readonly failure: Outcome | null }
+  | { readonly kind: "refused"; readonly reason: Refusal }
+  | { readonly kind: "registered"; readonly registration: Registration }
+  | { readonly kind: "failed"; readonly failure: Outcome };
+
+/** The state of the agent after a run. */
+export function stateAfter(step: Step): AgentState {
+  switch (step.kind) {
+    case "unsettled":
+      return "settling";
+    case "unchanged":
+    case "registered":
+      return "registered";
+    case "refused":
+      return step.reason;
+    case "failed":
+      return step.failure.state;
+    case "waiting":
+      return step.failure?.state ?? "rate-capped";
+  }
+}
+
+/**
+ * In how many milliseconds to run again, unless something changes before.
+ *
+ * @param confirmationDueMs monotonic time at which to ask the service whether it still has the registration.
+ */
+export function delayAfter(step: Step, confirmationDueMs: number, nowMs: number): number {
+  switch (step.kind) {
+    case "unsettled":
+      return step.waitMs;
+    case "waiting":
+      return step.untilMs - nowMs;
+    case "failed":
+      return step.failure.retryAtMs - nowMs;
+    case "unchanged":
+    case "registered":
+      return confirmationDueMs - nowMs;
+    case "refused":
+      return Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,151 @@
+import * as z from "zod";
+
+import { credentialTermsSchema, PUBLIC_KEY_LENGTH } from "./enrolments.ts";
+import { CONFIGURATION_DIGEST_PATTERN } from "./robots.ts";
+import { BODY_BYTES } from "./wire/body-bytes.ts";
+import type { Operation } from "./wire/operation.ts";
+import { text } from "./wire/text.ts";
+
+export const READINESS_REASON_LENGTH = { maximum: 512 } as const;
+export const NONCE_LENGTH = { minimum: 16, maximum: 256 } as const;
+export const RECOVERIES = { maximum: 100 } as const;
+
+/** Body of `PUT /v1/robot-agent/heartbeat`. */
+export const heartbeatSchema = z
+  .object({
+    readiness: z.enum(["ready", "not_ready"]),
+    reason: text(READINESS_REASON_LENGTH).nullish().describe("Why the robot is not ready; only with not_ready."),
+    runtime_version: text({ minimum: 1, maximum: 64 }).nullish().describe("Version of the agent. Kept if absent."),
+    manifest_digest: text({ pattern: CONFIGURATION_DIGEST_PATTERN })
+      .nullish()
+      .describe("Configuration digest that the robot registered last. Kept if absent."),
+  })
+  .refine(({ readiness, reason }) => readiness === "ready" || (reason ?? "") !== "", "not_ready requires a reason")
+  .refine(({ readiness, reason }) => readiness !== "ready" || (reason ?? null) === null, "ready takes no reason")
+  .meta({ id: "Heartbeat" });
+
+export type Heartbeat = z.output<typeof heartbeatSchema>;
+
+export const heartbeatAcceptedSchema = credentialTermsSchema
+  .extend({ robot_id: z.string(), accepted_at: z.string() })
+  .meta({ id: "HeartbeatAccepted" });
+
+export type HeartbeatAccepted = z.output<typeof heartbeatAcceptedSchema>;
+
+/** Body of `POST /v1/robot-agent/credential/renew`. */
+export const renewalSchema = z
+  .object({
+    public_key: text(PUBLIC_KEY_LENGTH),
+    nonce: text(NONCE_LENGTH).describe("A fresh random text for each renewal."),
+    signature: text({ minimum: 1 }).describe("Ed25519 signature of the renewal text, 64 raw bytes in base64url."),
+  })
+  .meta({ id: "Renewal" });
+
+export type Renewal = z.output<typeof renewalSchema>;
+
+export const renewedSchema = credentialTermsSchema
+  .extend({
+    installation_token: z.string(),
+    recovered: z.boolean().describe("True if the credential had expired."),
+    recoveries_remaining: z.int().min(0),
+  })
+  .meta({ id: "Renewed" });
+
+export type Renewed = z.output<typeof renewedSchema>;
+
+/** States of an installation; `revoked` is final. */
+export const INSTALLATION_STATES = ["active", "frozen", "revoked"] as const;
+
+export const installationViewSchema = z
+  .object({
+    installation_id: z.string(),
+    robot_id: z.string(),
+    state: z.enum(INSTALLATION_STATES),
+    generation: z.int(),
+    enrolled_at: z.string(),
+    approved_by: z.string().describe("Credential that approved the enrolment."),
+    key_fingerprint: z.string(),
+    credential_expires_at: z.string(),
+    recoveries_remaining: z.int(),
+    recovery_until: z.string().describe("Until when an expired credential can still be renewed."),
+    readiness: z.string().nullable(),
+    reason: z.string().nullable(),
+    runtime_version: z.string().nullable(),
+    manifest_digest: z.string().nullable(),
+    last_seen_at: z.string().nullable(),
+    last_address: z.string().nullable(),
+  })
+  .meta({ id: "InstallationView" });
+
+export type InstallationView = z.output<typeof installationViewSchema>;
+
+/** Body of `PATCH /v1/robots/{robot}/installation`. */
+export const installationChangeSchema = z
+  .object({
+    recoveries_remaining: z
+      .int()
+      .min(0)
+      .max(RECOVERIES.maximum)
+      .nullish()
+      .describe("Sets how often the robot may renew an expired credential, and restarts the recovery window now."),
+    frozen: z.literal(false).nullish().describe("False lets a frozen robot work again."),
+  })
+  .meta({ id: "InstallationChange" });
+
+export type InstallationChange = z.output<typeof installationChangeSchema>;
+
+export const heartbeat = {
+  summary: "Report that a robot is alive",
+  tag: "robots",
+  method: "PUT",
+  path: "/v1/robot-agent/heartbeat",
+  scopes: ["robots:self"],
+  request: heartbeatSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: heartbeatAcceptedSchema,
+} as const satisfies Operation;
+
+/** Open to everyone: the signature is the proof, and the bearer only tells which value the computer holds. */
+export const renewCredential = {
+  summary: "Renew the credential of a robot",
+  tag: "robots",
+  method: "POST",
+  path: "/v1/robot-agent/credential/renew",
+  scopes: "signed",
+  request: renewalSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: renewedSchema,
+} as const satisfies Operation;
+
+/** Existing agents ask for work here; this service has none. */
+export const claimRun = {
+  summary: "Ask for work",
+  tag: "robots",
+  method: "POST",
+  path: "/v1/robot-agent/runs/claim",
+  scopes: "signed",
+  request: z.looseObject({ lease_duration_s: z.unknown().optional() }).meta({ id: "RunClaim" }),
+  bodyBytes: BODY_BYTES.names,
+  response: z.object({ run: z.null(), retry_after_s: z.int() }).meta({ id: "RunClaimed" }),
+} as const satisfies Operation;
+
+export const getInstallation = {
+  summary: "Get the installation of a robot",
+  tag: "robots",
+  method: "GET",
+  path: "/v1/robots/{robot}/installation",
+  scopes: ["robots:read"],
+  request: null,
+  response: installationViewSchema,
+} as const satisfies Operation;
+
+export const changeInstallation = {
+  summary: "Thaw the installation of a robot, or let it recover",
+  tag: "robots",
+  method: "PATCH",
+  path: "/v1/robots/{robot}/installation",
+  scopes: ["robots:write"],
+  request: installationChangeSchema,
+  bodyBytes: BODY_BYTES.names,
+  response: installationViewSchema,
+} as const satisfies Operation;

@@ -1,0 +1,136 @@
+import type { OperatorRow } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+
+/** Enrolments of robot computers, the computers that are enrolled, and the end of robots. */
+export const enrolmentRows: readonly OperatorRow[] = [
+  {
+    name: "robots pending",
+    summary: "list the robot computers that wait for approval",
+    flags: LIST_FLAGS,
+    examples: ["robot-policy robots pending", "robot-policy robots pending --watch"],
+    load: async () => (await import("../operator/enrolments/pending.ts")).robotsPending,
+  },
+  {
+    name: "robots approve",
+    summary: "approve the computer that shows this code; shows who asks, and asks once",
+    argument: "CODE",
+    names: ["codes"],
+    flags: [
+      { flag: "--name <name>", summary: "name of the robot (default: the name that the computer asks for)" },
+      {
+        flag: "--region <region>",
+        summary: "region of the robot (default: the region that the computer says)",
+        names: "regions",
+      },
+      {
+        flag: "--replace <robot>",
+        summary: "replace the computer of this robot, also if it is online",
+        names: "robots",
+      },
+      {
+        flag: "--wait",
+        summary: "wait until its robot is registered: exit 0, or 6 if it is frozen, 1 after --timeout",
+      },
+      { flag: "--timeout <time>", summary: "longest wait: 90s, 10m, 2h (default: 30m)" },
+      YES_FLAG,
+      DRY_RUN_FLAG,
+    ],
+    examples: [
+      "robot-policy robots approve WXYZ-2345 --wait",
+      "robot-policy robots approve WXYZ-2345 --name arm-7 --region us-west-2 --yes",
+      "robot-policy robots approve WXYZ-2345 --replace arm-7",
+    ],
+    load: async () => (await import("../operator/enrolments/approve.ts")).robotsApprove,
+  },
+  {
+    name: "robots deny",
+    summary: "deny the computer that shows this code",
+    argument: "CODE",
+    names: ["codes"],
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy robots deny WXYZ-2345"],
+    load: async () => (await import("../operator/enrolments/deny.ts")).robotsDeny,
+  },
+  {
+    name: "robots allow",
+    summary: "let computers enroll without an approval, each once, by a list of their keys",
+    flags: [
+      {
+        flag: "--keys <file>",
+        summary: "file with a public key or fingerprint per line, # begins a comment; - for stdin",
+        required: true,
+      },
+      {
+        flag: "--expires <when>",
+        summary: "until when: 2030-01-31 (UTC), or 7d, 12h from now, 90d at most (default: 30d)",
+      },
+      DRY_RUN_FLAG,
+    ],
+    examples: ["robot-policy robots allow --keys batch-7.txt --expires 14d"],
+    load: async () => (await import("../operator/enrolments/allow.ts")).robotsAllow,
+  },
+  {
+    name: "robots allowed",
+    summary: "list the allowed keys, who allowed them, and when they were used",
+    flags: LIST_FLAGS,
+    examples: ["robot-policy robots allowed"],
+    load: async () => (await import("../operator/enrolments/allow.ts")).robotsAllowed,
+  },
+  {
+    name: "robots disallow",
+    summary: "take a key off the list, by its fingerprint or id",
+    argument: "KEY",
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy robots disallow SHA256:If4x36FUomFia/hUBG/SJxt77UtqvkWqWId+9H+XIbk"],
+    load: async () => (await import("../operator/enrolments/allow.ts")).robotsDisallow,
+  },
+  {
+    name: "robots installation",
+    summary: "show the computer that is enrolled as this robot, and its credential",
+    argument: "ROBOT",
+    names: ["robots"],
+    flags: [],
+    examples: ["robot-policy robots installation arm-7"],
+    load: async () => (await import("../operator/robots/installation.ts")).robotsInstallation,
+  },
+  {
+    name: "robots thaw",
+    summary: "let a robot work again that was frozen by a false alarm",
+    argument: "ROBOT",
+    names: ["robots"],
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy robots thaw arm-7"],
+    load: async () => (await import("../operator/robots/change-installation.ts")).robotsThaw,
+  },
+  {
+    name: "robots allow-recovery",
+    summary: "let a robot that was away for long renew its expired credential",
+    argument: "ROBOT",
+    names: ["robots"],
+    flags: [
+      { flag: "--times <number>", summary: "how often, 0 to 100; restarts the recovery window", required: true },
+      DRY_RUN_FLAG,
+    ],
+    examples: ["robot-policy robots allow-recovery arm-7 --times 5"],
+    load: async () => (await import("../operator/robots/change-installation.ts")).robotsAllowRecovery,
+  },
+  {
+    name: "robots rename",
+    summary: "give a robot another name; its id, computer, deployments and fleets stay",
+    argument: "ROBOT NAME",
+    names: ["robots"],
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy robots rename arm-7 arm-8"],
+    load: async () => (await import("../operator/robots/rename.ts")).robotsRename,
+  },
+  {
+    name: "robots remove",
+    aliases: ["rm"],
+    summary: "remove a robot: its computer loses its credential, and its name is free",
+    argument: "ROBOT",
+    names: ["robots"],
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy robots remove arm-7", "robot-policy robots remove arm-7 --dry-run"],
+    load: async () => (await import("../operator/robots/remove.ts")).robotsRemove,
+  },
+];

@@ -1,0 +1,126 @@
+/**
+ * The requests by which a robot computer gets a credential of its own and keeps it: enrolment, renewal, heartbeat. As in client.ts, failures
+ * are values and nothing is retried.
+ */
+import * as z from "zod";
+
+import type { EnrolmentPoll, EnrolmentStart } from "../api/enrolments.ts";
+import type { Heartbeat, Renewal } from "../api/installations.ts";
+import { operationUrl } from "./address.ts";
+import { readAnswer } from "./answer.ts";
+import type { CallResult } from "./call-result.ts";
+import { RECORD_LIMIT_BYTES } from "./client.ts";
+import { Secret } from "./secret.ts";
+import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
+import { sendRequest } from "./send-request.ts";
+
+export interface IdentityClient {
+  /** @param bulkKey a key of scope robots:enroll; null for an enrolment that an operator approves. */
+  start(body: EnrolmentStart, bulkKey: Secret | null, signal: AbortSignal): Promise<CallResult<Started>>;
+  poll(body: EnrolmentPoll, signal: AbortSignal): Promise<CallResult<Polled>>;
+  /** @param held the credential that this computer holds, good or not; the signature is the proof. */
+  renew(body: Renewal, held: Secret, signal: AbortSignal): Promise<CallResult<RenewedCredential>>;
+  heartbeat(body: Heartbeat, credential: Secret, signal: AbortSignal): Promise<CallResult<Terms>>;
+  /** The robot of this id, as the service calls it now. @param id one that `isPathParameter` accepts. */
+  getRobot(id: string, credential: Secret, signal: AbortSignal): Promise<CallResult<NamedRobot>>;
+}
+
+/** Printable ASCII without the separator of signed texts. */
+const SIGNED_FIELD = /^[\x21-\x7b\x7d\x7e]{1,512}$/;
+/** To a robot the value is opaque. */
+export const ROBOT_CREDENTIAL_PATTERN = /^[\x21-\x7e]{24,256}$/;
+/** Far longer than a credential lives. */
+const LONGEST_S = 366 * 24 * 60 * 60;
+
+const moment = z.iso.datetime({ offset: true });
+
+const termsSchema = z.object({
+  credential_expires_at: moment,
+  renew_after_s: z.number().min(0).max(LONGEST_S),
+});
+
+/** What holds for a credential. */
+export type Terms = z.output<typeof termsSchema>;
+
+const issuedSchema = termsSchema.extend({
+  installation_id: z.string().regex(SIGNED_FIELD),
+  installation_token: z
+    .string()
+    .regex(ROBOT_CREDENTIAL_PATTERN)
+    .transform((token) => new Secret(token)),
+});
+
+const startedSchema = z.object({
+  approval_id: z.string().regex(SIGNED_FIELD),
+  user_code: z.string().regex(/^[\x21-\x7e]{1,16}$/),
+  poll_token: z
+    .string()
+    .regex(SIGNED_FIELD)
+    .transform((token) => new Secret(token)),
+  expires_at: moment,
+  interval_s: z.number().min(1).max(60).catch(5),
+  approval_required: z.boolean(),
+});
+
+export type Started = z.output<typeof startedSchema>;
+
+const namedRobotSchema = z.object({ id: z.string().min(1).max(128), name: z.string().min(1).max(64) });
+
+export type NamedRobot = z.output<typeof namedRobotSchema>;
+
+const polledSchema = z.discriminatedUnion("status", [
+  z.object({ status: z.literal("pending"), retry_after_s: z.number().min(1).max(60).nullish() }),
+  issuedSchema.extend({
+    status: z.literal("approved"),
+    robot: namedRobotSchema.extend({ region: z.string().min(1).max(128).nullish().catch(null) }),
+  }),
+  z.object({ status: z.enum(["denied", "expired", "consumed"]) }),
+]);
+
+export type Polled = z.output<typeof polledSchema>;
+
+const renewedSchema = issuedSchema.extend({ recovered: z.boolean().catch(false) });
+
+export type RenewedCredential = z.output<typeof renewedSchema>;
+
+const NO_SECRET = new Secret("");
+
+export function createIdentityClient(access: ServiceAccess): IdentityClient {
+  async function call<T>(
+    [method, path, body, robot = ""]: readonly ["GET" | "POST" | "PUT", `/v1/${string}`, unknown, string?],
+    /** `inBody` is removed from texts that may echo the request. */
+    { bearer, inBody }: { readonly bearer: Secret | null; readonly inBody?: Secret },
+    schema: z.ZodType<T>,
+    signal: AbortSignal,
+  ): Promise<CallResult<T>> {
+    const url = operationUrl(access.baseUrl, path, { robot });
+    const request: ServiceRequest = {
+      method,
+      url,
+      body: body === null ? null : JSON.stringify(body),
+      answerLimitBytes: RECORD_LIMIT_BYTES,
+    };
+    const sent = await sendRequest(access, request, bearer, signal);
+    if (sent.kind === "unreachable") return sent;
+    const { answer, wallMs } = sent;
+    return readAnswer(answer, { schema, url, wallMs, secret: bearer ?? inBody ?? NO_SECRET });
+  }
+
+  return {
+    start: (body, bulkKey, signal) =>
+      call(["POST", "/v1/robot-agent/enrollment", body], { bearer: bulkKey }, startedSchema, signal),
+    poll: (body, signal) =>
+      call(
+        ["POST", "/v1/robot-agent/enrollment/poll", body],
+        { bearer: null, inBody: new Secret(body.poll_token) },
+        polledSchema,
+        signal,
+      ),
+    renew: (body, held, signal) =>
+      call(["POST", "/v1/robot-agent/credential/renew", body], { bearer: held }, renewedSchema, signal),
+    heartbeat: (body, credential, signal) =>
+      call(["PUT", "/v1/robot-agent/heartbeat", body], { bearer: credential }, termsSchema, signal),
+    getRobot: (id, credential, signal) =>
+      call(["GET", "/v1/robots/{robot}", null, id], { bearer: credential }, namedRobotSchema, signal),
+  };
+}

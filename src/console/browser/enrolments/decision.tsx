@@ -1,0 +1,118 @@
+import { useState } from "preact/hooks";
+
+import type { EnrolmentView } from "../../../api/enrolments.ts";
+import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
+import { enrolledName, enrolmentDifferences } from "../../../api/words/enrolments.ts";
+import { invalidate } from "../data/cache.ts";
+import { mayDo } from "../data/session.ts";
+import { useWrite } from "../data/use-write.ts";
+import { FieldError, TextField } from "../parts/form/fields.tsx";
+import { useFormErrors } from "../parts/form/form-errors.ts";
+import { Notice } from "../parts/notice.tsx";
+import { Section } from "../parts/page.tsx";
+import { useTarget } from "./data.ts";
+import { ReplaceDialog } from "./replace.tsx";
+import { TargetNotice } from "./target.tsx";
+
+/** The answer to an approval or a denial. */
+export interface Decided {
+  readonly status: "approved" | "denied";
+  /** As decided. */
+  readonly requested_name: string;
+}
+
+interface DecisionProps {
+  readonly enrolment: EnrolmentView;
+  decide(decided: Decided): void;
+}
+
+/** The form that approves, with name and region to correct, and the button that denies. */
+export function Decision({ enrolment, decide }: DecisionProps) {
+  const { user_code: code } = enrolment;
+  const [name, setName] = useState(enrolledName(enrolment.requested_name));
+  const [region, setRegion] = useState(enrolment.region ?? "");
+  const [isReplacing, setReplacing] = useState(false);
+  const target = useTarget(enrolledName(name));
+  const { send, isBusy, problem } = useWrite<Decided>();
+  const errors = useFormErrors(problem, ["name", "region"], { name, region });
+  if (!mayDo("robots:write"))
+    return (
+      <Notice tone="blocked" title="Your key cannot approve this.">
+        <p>It lacks the scope robots:write.</p>
+      </Notice>
+    );
+  const sendDecision = async (path: string, body: object) => {
+    const decided = await send("POST", path, { user_code: code, ...body });
+    if (decided === null) return target.retry();
+    invalidate(["enrolments", "robots", "fleets"]);
+    decide(decided);
+  };
+  const approve = (more = {}) => sendDecision("/v1/robots/approve", { name, region, ...more });
+  const robot = target.robot === "hidden" ? null : (target.robot ?? null);
+  const isOnline = robot?.status === "online";
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (isBusy) return;
+    if (isOnline) setReplacing(true);
+    else void approve();
+  };
+  return (
+    <Section title="Approve as">
+      <form class="form" onSubmit={submit}>
+        <TextField
+          label="Name of the robot"
+          value={name}
+          change={setName}
+          error={errors.of("name")}
+          hint="Lower-case letters, digits and hyphens."
+          input={{ required: true, maxLength: 64 }}
+        />
+        <TextField
+          label="Region"
+          value={region}
+          change={setRegion}
+          error={errors.of("region")}
+          hint="The cloud region nearest to the robot."
+          input={{ required: true }}
+        />
+        <TargetNotice
+          target={target}
+          name={enrolledName(name)}
+          differences={differencesOf(enrolment, robot, target.digest, region)}
+        />
+        {isReplacing ? null : errors.rest.map((text) => <FieldError key={text} text={text} />)}
+        <div class="buttons">
+          <button type="submit" class={`button ${isOnline ? "button-danger" : "button-main"}`} aria-disabled={isBusy}>
+            {isOnline ? "Replace its computer…" : "Approve"}
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-disabled={isBusy}
+            onClick={() => void sendDecision("/v1/robots/deny", {})}
+          >
+            Deny
+          </button>
+        </div>
+      </form>
+      {isReplacing && robot !== null ? (
+        <ReplaceDialog
+          robot={robot}
+          isBusy={isBusy}
+          errors={errors.rest}
+          replace={() => approve({ confirm_replace: true })}
+          close={() => setReplacing(false)}
+        />
+      ) : null}
+    </Section>
+  );
+}
+
+function differencesOf(
+  enrolment: EnrolmentView,
+  robot: IdentifiedRobotView | null,
+  digest: string | null,
+  region: string,
+) {
+  return robot === null ? [] : enrolmentDifferences(enrolment, robot, region.trim().toLowerCase(), digest);
+}

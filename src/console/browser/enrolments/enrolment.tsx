@@ -1,0 +1,87 @@
+import { useState } from "preact/hooks";
+
+import type { EnrolmentView } from "../../../api/enrolments.ts";
+import { Labels } from "../parts/labels.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Facts, Page, Section } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { robotPath } from "../robots/data.ts";
+import type { PageParameters } from "../router.ts";
+import { useEnrolment } from "./data.ts";
+import type { Decided } from "./decision.tsx";
+import { Decision } from "./decision.tsx";
+
+/** `/enrolments/CODE`: who asks, what an approval changes, and the buttons to approve and deny it. */
+export function Enrolment({ name: code }: PageParameters) {
+  // Nothing of another code must be approved.
+  return <EnrolmentOf key={code} code={code} />;
+}
+
+function EnrolmentOf({ code }: { readonly code: string }) {
+  const enrolment = useEnrolment(code);
+  const [decided, setDecided] = useState<Decided | null>(null);
+  const shown = enrolment.state === "ready" ? enrolment.value.user_code : code;
+  return (
+    <Page title={`Code ${shown}`} up={{ href: "/enrolments", word: "Enrolments" }}>
+      {decided === null ? (
+        <Loaded data={enrolment} what="this enrolment" lines={8} missing={<NoEnrolment />}>
+          {(view) => (
+            <div class="sections">
+              <Section title="Who asks" note="Compare the code and the key with what the robot shows">
+                <WhoAsks enrolment={view} />
+              </Section>
+              <Decision enrolment={view} decide={setDecided} />
+            </div>
+          )}
+        </Loaded>
+      ) : (
+        <Outcome decided={decided} />
+      )}
+    </Page>
+  );
+}
+
+function WhoAsks({ enrolment }: { readonly enrolment: EnrolmentView }) {
+  return (
+    <Facts
+      facts={[
+        ["Code", <b class="mono">{enrolment.user_code}</b>],
+        ["Key", <span class="mono whole">{enrolment.key_fingerprint}</span>],
+        ["From", <span class="mono">{enrolment.address}</span>],
+        ["Asks for the name", enrolment.requested_name],
+        ["Region", enrolment.region],
+        ["Site", enrolment.site],
+        ["Type", enrolment.robot_type_id],
+        ["Labels", <Labels labels={enrolment.labels} isWhole />],
+        ["Started", <RelativeTime at={enrolment.created_at} />],
+        ["Expires", <RelativeTime at={enrolment.expires_at} />],
+      ]}
+    />
+  );
+}
+
+function NoEnrolment() {
+  return (
+    <p>
+      No enrolment waits with this code. Check it on the robot; if it has expired, run{" "}
+      <code>sudo robot-policy-agent enroll</code> there again. <a href="/enrolments">See all enrolments</a>
+    </p>
+  );
+}
+
+function Outcome({ decided }: { readonly decided: Decided }) {
+  if (decided.status === "denied")
+    return (
+      <p role="status">
+        <b>Denied.</b> The computer that asked to be {decided.requested_name} is told so.{" "}
+        <a href="/enrolments">See all enrolments</a>
+      </p>
+    );
+  const { requested_name: name } = decided;
+  return (
+    <p role="status">
+      <b>Approved.</b> The computer gets its credential as <a href={robotPath(name, name)}>{name}</a> within seconds.{" "}
+      <a href="/enrolments">See all enrolments</a>
+    </p>
+  );
+}

@@ -1,0 +1,131 @@
+import { useState } from "preact/hooks";
+
+import type { EnrolmentView } from "../../../api/enrolments.ts";
+import { mayDo } from "../data/session.ts";
+import { TextField } from "../parts/form/fields.tsx";
+import { Page } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import type { Column } from "../parts/table/columns.tsx";
+import { textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { DataTable } from "../parts/table/data-table.tsx";
+import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { number, present } from "../parts/text.ts";
+import { navigate, useLocation } from "../router.ts";
+import { enrolmentPath, useEnrolments } from "./data.ts";
+
+const FILTERING: Filtering<EnrolmentView> = {
+  filters: [{ id: "site", label: "Site", valuesOf: ({ site }) => present(site) }],
+  textOf: ({ user_code: code, requested_name: name, address, site, key_fingerprint: fingerprint }) =>
+    [code, name, address, site, fingerprint].join(" "),
+};
+
+/** `/enrolments`: robot computers that wait for approval, and a field for the code of one. */
+export function Enrolments() {
+  const enrolments = useEnrolments();
+  const rows = enrolments.state === "ready" ? enrolments.value.items : NONE;
+  return (
+    <Page title="Enrolments" count={enrolments.state === "ready" ? number(rows.length) : undefined}>
+      {mayDo("robots:write") ? <CodeForm /> : null}
+      <DataTable
+        data={enrolments}
+        emptyTitle="No robot waits for approval"
+        empty={<NoEnrolments />}
+        noun="enrolment"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ approval_id: id }) => id}
+        hrefOf={({ user_code: code }) => enrolmentPath(code)}
+        sort="-started"
+        cardHeight="9.125rem"
+        filtering={FILTERING}
+        hint="Code, name, site, address, key"
+      />
+    </Page>
+  );
+}
+
+const NONE: readonly EnrolmentView[] = [];
+
+/** A robot shows its code; an enrolment that names no organization is found by it alone. */
+function CodeForm() {
+  const [code, setCode] = useState(useLocation().query.get("code") ?? "");
+  const open = (event: Event) => {
+    event.preventDefault();
+    if (code.trim() !== "") navigate(enrolmentPath(code.trim()));
+  };
+  return (
+    <form class="code-form" onSubmit={open}>
+      <TextField
+        label="Code that the robot shows"
+        value={code}
+        change={setCode}
+        input={{ maxLength: 16, placeholder: "WXYZ-2345", required: true }}
+      />
+      <button type="submit" class="button button-main">
+        Look it up
+      </button>
+    </form>
+  );
+}
+
+const COLUMNS: readonly Column<EnrolmentView>[] = [
+  {
+    id: "code",
+    name: "Code",
+    track: "7.5rem",
+    cell: ({ user_code: code }) => <span class="mono">{code}</span>,
+    sortBy: ({ user_code: code }) => code,
+  },
+  textColumn({ id: "name", name: "Asks for", track: "minmax(7rem, 1.2fr)" }, ({ requested_name: name }) => name),
+  {
+    id: "robot",
+    name: "Robot",
+    track: "minmax(8rem, 1fr)",
+    cell: ({ robot }) => (robot === null ? <span class="muted">new</span> : <RobotStatus robot={robot} />),
+    sortBy: ({ robot }) => robot?.status ?? "new",
+  },
+  textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
+  textColumn({ id: "address", name: "From", track: "minmax(7rem, 0.9fr)" }, ({ address }) => address),
+  textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "wide" }, ({ region }) => region),
+  {
+    id: "key",
+    name: "Key",
+    track: "minmax(9rem, 1.6fr)",
+    from: "medium",
+    cell: ({ key_fingerprint: key }) => (
+      <span class="mono cut" title={key}>
+        {key}
+      </span>
+    ),
+  },
+  timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: createdAt }) => createdAt),
+  timeColumn(
+    {
+      id: "expires",
+      name: "Expires",
+      track: "6rem",
+      from: "medium",
+      cell: ({ expires_at: at }) => <RelativeTime at={at} />,
+    },
+    ({ expires_at: at }) => at,
+  ),
+];
+
+function RobotStatus({ robot }: { readonly robot: NonNullable<EnrolmentView["robot"]> }) {
+  return robot.status === "online" ? <StatusBadge status="online" /> : <span>exists, not online</span>;
+}
+
+function NoEnrolments() {
+  return (
+    <>
+      <p>
+        A technician runs <code>sudo robot-policy-agent enroll</code> on the robot. It shows a code: type it above, and
+        compare what the robot shows before you approve it.
+      </p>
+      <p>
+        The address of this service is <code>{location.origin}</code>.
+      </p>
+    </>
+  );
+}

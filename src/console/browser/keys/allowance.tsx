@@ -1,0 +1,75 @@
+import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
+import { Checkbox } from "../parts/form/fields.tsx";
+import { SCOPES } from "./data.ts";
+
+const ALLOWANCES = ["robot", "enroll", "some", "everything"] as const;
+
+/** What a new key may do. `robot` allows only to register robots, `enroll` only to enroll them. */
+export type Allowance = (typeof ALLOWANCES)[number];
+
+export function allowanceNamed(name: string): Allowance {
+  return ALLOWANCES.find((each) => each === name) ?? "some";
+}
+
+/** Offers only what the person's own key allows: the service refuses the rest. */
+export function allowancesOf(own: readonly string[] | null) {
+  return [
+    ...(mayGive(own, "robots:setup")
+      ? [{ value: "robot", word: "Register robots", hint: "All that robot-policy-agent needs on a robot." }]
+      : []),
+    // Needs what the key would have, and no key that enrolls robots creates another one.
+    ...(own === null
+      ? [{ value: "enroll", word: "Enroll robots", hint: "Many new robots, without an approval of each." }]
+      : []),
+    { value: "some", word: "Do what I choose" },
+    ...(own === null
+      ? [{ value: "everything", word: "Do everything", hint: "For people; creating and revoking keys too." }]
+      : []),
+  ];
+}
+
+interface ScopeChoicesProps {
+  readonly own: readonly string[] | null;
+  readonly chosen: readonly ApiKeyScope[];
+  change(scopes: readonly ApiKeyScope[]): void;
+}
+
+export function ScopeChoices({ own, chosen, change }: ScopeChoicesProps) {
+  return (
+    <fieldset class="choices scope-choices">
+      <legend class="field-label">Scopes</legend>
+      {SCOPE_NAMES.filter((scope) => mayGive(own, scope)).map((scope) => (
+        <Checkbox
+          key={scope}
+          label={SCOPES[scope]}
+          hint={<span class="mono">{scope}</span>}
+          checked={chosen.includes(scope)}
+          change={(isChosen) => change(isChosen ? [...chosen, scope] : chosen.filter((each) => each !== scope))}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+const SCOPE_NAMES = Object.keys(SCOPES).filter(isScope);
+
+function isScope(name: string): name is keyof typeof SCOPES {
+  return name in SCOPES;
+}
+
+export function mayGive(own: readonly string[] | null, scope: ApiKeyScope): boolean {
+  return own === null || own.includes(scope);
+}
+
+export function scopesOf(allowance: Allowance, chosen: readonly ApiKeyScope[]): readonly ApiKeyScope[] | null {
+  switch (allowance) {
+    case "robot":
+      return ["robots:setup"];
+    case "enroll":
+      return ["robots:enroll"];
+    case "some":
+      return chosen;
+    case "everything":
+      return null;
+  }
+}

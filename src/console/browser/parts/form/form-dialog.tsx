@@ -1,0 +1,51 @@
+import type { ComponentChildren } from "preact";
+
+import { Dialog } from "./dialog.tsx";
+import { FieldError } from "./fields.tsx";
+
+interface FormDialogProps {
+  readonly title: string;
+  /** Text of the button: "Create key". */
+  readonly verb: string;
+  readonly isDangerous?: boolean;
+  /** Whether everything needed is filled in. */
+  readonly isReady?: boolean;
+  readonly isBusy: boolean;
+  /** Errors that belong to no field. */
+  readonly errors: readonly string[];
+  submit(): Promise<void>;
+  close(): void;
+  readonly children: ComponentChildren;
+}
+
+/** A dialog that sends something. Cancel comes first: without fields it has the focus. */
+export function FormDialog({ title, verb, isBusy, errors, submit, close, children, ...options }: FormDialogProps) {
+  const { isDangerous = false, isReady = true } = options;
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    if (isReady) void submit();
+  };
+  return (
+    <Dialog title={title} close={close} isBusy={isBusy}>
+      <form class="form" onSubmit={onSubmit}>
+        {children}
+        {errors.map((text) => (
+          <FieldError key={text} text={text} />
+        ))}
+        <div class="buttons">
+          <button type="button" class="button" disabled={isBusy} onClick={close}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class={`button ${isDangerous ? "button-danger" : "button-main"}`}
+            disabled={!isReady}
+            aria-disabled={isBusy}
+          >
+            {verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

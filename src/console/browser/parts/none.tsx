@@ -1,0 +1,3 @@
+export function None() {
+  return <span class="muted">–</span>;
+}

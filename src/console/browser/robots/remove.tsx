@@ -1,0 +1,61 @@
+import { useState } from "preact/hooks";
+
+import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
+import type { RobotRemoved } from "../../../api/robots.ts";
+import { invalidate } from "../data/cache.ts";
+import { useWrite } from "../data/use-write.ts";
+import { isCurrent, useDeployments } from "../deployments/data.ts";
+import { TextField } from "../parts/form/fields.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { navigate } from "../router.ts";
+
+interface RemoveRobotProps {
+  readonly robot: IdentifiedRobotView;
+  close(): void;
+}
+
+/** Removes a robot; says what ends with it, and asks to type its name. */
+export function RemoveRobot({ robot: { id, name, installation_id: installationId }, close }: RemoveRobotProps) {
+  const [typed, setTyped] = useState("");
+  const { send, isBusy, problem } = useWrite<RobotRemoved>();
+  const deployments = useDeployments();
+  const current =
+    deployments.state === "ready"
+      ? deployments.value.items.find((each) => each.robot_id === id && isCurrent(each))
+      : undefined;
+  const remove = async () => {
+    if ((await send("DELETE", `/v1/robots/${encodeURIComponent(id)}`)) === null) return;
+    invalidate(["robots", "fleets", "deployments"]);
+    showToast(`${name} is removed.`);
+    close();
+    navigate("/robots");
+  };
+  return (
+    <FormDialog
+      title={`Remove ${name}?`}
+      verb="Remove robot"
+      isDangerous
+      isReady={typed.trim() === name}
+      isBusy={isBusy}
+      errors={problem === null ? [] : [problem.detail]}
+      submit={remove}
+      close={close}
+    >
+      <ul class="stops">
+        {installationId === null ? null : <li>Its computer loses its credential.</li>}
+        {current === undefined ? null : (
+          <li>{current.model ?? "Its model"} does not serve it any more: its deployment is retired.</li>
+        )}
+        <li>Fleets keep it as a member that is blocked; it leaves those that follow their selectors.</li>
+        <li>Its history and usage stay, and its name is free for another robot.</li>
+      </ul>
+      <TextField
+        label={`Type ${name} to confirm`}
+        value={typed}
+        change={setTyped}
+        input={{ autofocus: true, required: true }}
+      />
+    </FormDialog>
+  );
+}

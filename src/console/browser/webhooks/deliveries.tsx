@@ -1,0 +1,109 @@
+import { useEffect } from "preact/hooks";
+
+import type { DeliveryView, WebhookView } from "../../../api/webhooks.ts";
+import { lastAnswerInWords, subjectOfEvent } from "../../../api/words/webhooks.ts";
+import { invalidate } from "../data/cache.ts";
+import { mayDo } from "../data/session.ts";
+import { useWrite } from "../data/use-write.ts";
+import { Loaded } from "../parts/loaded.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import type { Column } from "../parts/table/columns.tsx";
+import { countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { Table } from "../parts/table/table.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { apiPath, DELIVERIES, useDeliveries } from "./data.ts";
+
+/** Attempts are no changes that the service reports to the page. */
+const REFRESH_MS = 5000;
+
+/** What a webhook was sent, and what became of it. */
+export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
+  const deliveries = useDeliveries(webhook.id);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") invalidate(["webhooks"]);
+    }, REFRESH_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const canResend = mayDo("webhooks:write") && webhook.disabled_at === null;
+  return (
+    <Loaded data={deliveries} what="the deliveries" lines={8}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <p class="muted">Nothing was sent yet.</p>
+        ) : (
+          <>
+            <Table
+              noun="delivery"
+              caption="Deliveries"
+              columns={canResend ? [...COLUMNS, resendColumn(webhook)] : COLUMNS}
+              rows={items}
+              keyOf={({ id }) => id}
+              cardHeight="10rem"
+            />
+            {items.length < DELIVERIES ? null : (
+              <p class="muted">
+                These are the newest {DELIVERIES}. <code>robot-policy webhooks deliveries --all</code> lists all.
+              </p>
+            )}
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+const COLUMNS: readonly Column<DeliveryView>[] = [
+  textColumn({ id: "type", name: "Event", track: "minmax(8rem, 1.2fr)" }, ({ type }) => type),
+  textColumn({ id: "about", name: "About", track: "minmax(6rem, 1fr)" }, subjectOfEvent),
+  {
+    id: "status",
+    name: "State",
+    track: "7rem",
+    isPlainOnCard: true,
+    cell: ({ status }) => <StatusBadge status={status} />,
+    sortBy: ({ status }) => status,
+  },
+  countColumn({ id: "attempts", name: "Attempts", track: "5.5rem" }, ({ attempts }) => attempts),
+  textColumn({ id: "answer", name: "Last answer", track: "minmax(7rem, 1.2fr)" }, lastAnswerInWords),
+  {
+    id: "next",
+    name: "Next try",
+    track: "6rem",
+    from: "medium",
+    cell: ({ next_attempt_at: at }) => <RelativeTime at={at} />,
+  },
+  timeColumn({ id: "when", name: "When", track: "6rem" }, ({ created_at: at }) => at),
+];
+
+function resendColumn(webhook: WebhookView): Column<DeliveryView> {
+  return {
+    id: "resend",
+    name: "Action",
+    track: "7.5rem",
+    isPlainOnCard: true,
+    cell: (delivery) => <Resend webhook={webhook} delivery={delivery} />,
+  };
+}
+
+function Resend({ webhook, delivery }: { readonly webhook: WebhookView; readonly delivery: DeliveryView }) {
+  const { send, isBusy, problem } = useWrite<DeliveryView>();
+  const resend = async () => {
+    const sent = await send("POST", `${apiPath(webhook.id)}/deliveries/${encodeURIComponent(delivery.id)}/resend`);
+    if (sent !== null) showToast(`${delivery.type} is sent again.`);
+    invalidate(["webhooks"]);
+  };
+  return (
+    <button
+      type="button"
+      class="button"
+      aria-disabled={isBusy}
+      aria-label={`Send again: ${delivery.type} ${subjectOfEvent(delivery)}`.trim()}
+      title={problem?.detail}
+      onClick={() => void resend()}
+    >
+      Send again
+    </button>
+  );
+}

@@ -1,0 +1,87 @@
+import { useState } from "preact/hooks";
+import type * as z from "zod";
+
+import type { webhookCreatedSchema } from "../../../api/webhooks.ts";
+import { EVENT_TYPES } from "../../../api/wire/event-types.ts";
+import type { EventType } from "../../../api/wire/event-types.ts";
+import { receiverOf } from "../../../api/words/webhooks.ts";
+import { invalidate } from "../data/cache.ts";
+import { useWrite } from "../data/use-write.ts";
+import { Checkbox, ChoiceField, TextField } from "../parts/form/fields.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { useFormErrors } from "../parts/form/form-errors.ts";
+import { ShownOnce } from "../parts/form/shown-once.tsx";
+
+type CreatedWebhook = z.output<typeof webhookCreatedSchema>;
+
+/** Creates a webhook, and shows its secret once. */
+export function NewWebhookDialog({ close }: { close(): void }) {
+  const [created, setCreated] = useState<CreatedWebhook | null>(null);
+  if (created === null) return <WebhookForm made={setCreated} close={close} />;
+  return (
+    <ShownOnce title={`The webhook to ${receiverOf(created)}`} text={created.secret} what="secret" close={close}>
+      <p>
+        The receiver verifies with it that requests come from this service, by the Standard Webhooks specification. Copy
+        it to the receiver: it is shown only once.
+      </p>
+    </ShownOnce>
+  );
+}
+
+function WebhookForm({ made, close }: { made(created: CreatedWebhook): void; close(): void }) {
+  const [url, setUrl] = useState("");
+  const [choice, setChoice] = useState("all");
+  const [events, setEvents] = useState<readonly EventType[]>([]);
+  const { send, isBusy, problem } = useWrite<CreatedWebhook>();
+  const body = { url: url.trim(), events: choice === "all" ? null : events };
+  const errors = useFormErrors(problem, ["url", "events"], body);
+  const submit = async () => {
+    const created = await send("POST", "/v1/webhooks", body);
+    if (created === null) return;
+    invalidate(["webhooks"]);
+    made(created);
+  };
+  return (
+    <FormDialog
+      title="New webhook"
+      verb="Create webhook"
+      isReady={body.url !== "" && body.events?.length !== 0}
+      isBusy={isBusy}
+      errors={errors.rest}
+      submit={submit}
+      close={close}
+    >
+      <TextField
+        label="URL"
+        hint="Events are sent there by POST: https, on a public address."
+        value={url}
+        change={setUrl}
+        error={errors.of("url")}
+        input={{ autofocus: true, required: true, maxLength: 2048, placeholder: "https://hooks.example.com/robots" }}
+      />
+      <ChoiceField
+        legend="Events"
+        value={choice}
+        change={setChoice}
+        error={errors.of("events")}
+        options={[
+          { value: "all", word: "All", hint: "Also types that a later version adds." },
+          { value: "some", word: "The ones I choose" },
+        ]}
+      />
+      {choice === "all" ? null : (
+        <fieldset class="choices scope-choices">
+          <legend class="field-label">Types</legend>
+          {EVENT_TYPES.map((type) => (
+            <Checkbox
+              key={type}
+              label={type}
+              checked={events.includes(type)}
+              change={(isChosen) => setEvents(isChosen ? [...events, type] : events.filter((each) => each !== type))}
+            />
+          ))}
+        </fieldset>
+      )}
+    </FormDialog>
+  );
+}

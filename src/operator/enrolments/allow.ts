@@ -1,0 +1,131 @@
+import { beyondSpec } from "../../api/api.ts";
+import type { AllowedKeyView } from "../../api/allowed-keys.ts";
+import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { makeConfirmedChange } from "../confirmed-change.ts";
+import type { OperatorContext } from "../context.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
+import type { ListView } from "../lists/columns.ts";
+import { itemsIn } from "../lists/listed.ts";
+import { showList } from "../lists/show-list.ts";
+import { readMoment } from "../moments.ts";
+import { withService } from "../operator.ts";
+import { refuseMissingOperation, refuseUnknown, refuseUsage } from "../refuse.ts";
+import type { Service } from "../service.ts";
+import { readKeyList } from "./key-list.ts";
+
+const DEFAULT_EXPIRY = "30d";
+const MISSING = ["has no list of allowed keys", "approve each code instead: robot-policy robots approve CODE"] as const;
+
+/** `robots allow --keys FILE`: computers with these keys enrol without an approval, each once. */
+export async function robotsAllow(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const { keys: path, expires = DEFAULT_EXPIRY } = flags;
+  if (path === undefined)
+    return refuseUsage("no keys are given", "give a file with a key per line: --keys FILE", terminal);
+  const expiresAt = readMoment(expires, "ahead", machine.clock.wallMs());
+  if (expiresAt.kind === "no-moment") return refuseUsage(`--expires ${expiresAt.what}`, expiresAt.fix, terminal);
+  const list = await readKeyList(path, ALLOWED_KEYS_MAXIMUM, flags.json === true, context);
+  if (list.kind === "unusable") return list.exitCode;
+  const { keys, places } = list;
+  return withService(flags, context, async (service) => {
+    const size = ALLOWED_KEYS_COUNT.maximum;
+    let added = 0;
+    for (let from = 0; from < keys.length; from += size) {
+      const body = { keys: keys.slice(from, from + size), expires_at: expiresAt.iso };
+      if (flags.dryRun === true) return service.showRequest(beyondSpec.allowKeys, { body }, flags.json === true);
+      const result = await service.call(beyondSpec.allowKeys, { body });
+      if (result.kind !== "ok") {
+        if (added > 0) terminal.note(`${added} keys are allowed already; the same command may be repeated.`);
+        return failed(service, result, context, { body, places: (loc) => places(loc, from) });
+      }
+      added += result.value.value.added;
+    }
+    if (flags.json === true) terminal.json({ added, expires_at: expiresAt.iso });
+    else {
+      const what = added === 1 ? "The computer with this key enrolls" : `${added} computers with these keys enroll`;
+      terminal.print(`${what} without an approval, once, until ${expiresAt.iso.slice(0, 10)}.`);
+    }
+    return EXIT.ok;
+  });
+}
+
+const allowedView: ListView<AllowedKeyView> = {
+  headers: ["key", "state", "robot", "allowed by", "allowed", "expires", "id"],
+  prose: ["robot", "allowed by"],
+  spare: ["robot", "allowed by", "expires", "allowed", "id"],
+  row: (entry, nowMs) => [
+    entry.key_fingerprint,
+    stateOf(entry, nowMs),
+    entry.robot ?? "",
+    entry.allowed_by.label ?? entry.allowed_by.id,
+    relativeTime(entry.created_at, nowMs),
+    relativeTime(entry.expires_at, nowMs),
+    entry.id,
+  ],
+  id: ({ id }) => id,
+  empty: "No keys are allowed. This allows those of a file: robot-policy robots allow --keys FILE",
+};
+
+function stateOf({ used_at: usedAt, expires_at: expiresAt }: AllowedKeyView, nowMs: number): string {
+  if (usedAt !== null) return `used ${relativeTime(usedAt, nowMs)}`;
+  return Date.parse(expiresAt) <= nowMs ? "expired" : "unused";
+}
+
+/** `robots allowed`: the keys, who allowed them, and when they were used. */
+export async function robotsAllowed(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+  return withService(flags, context, async (service) => {
+    const load = () => service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
+    const first = await load();
+    if (first.kind !== "ok") return failed(service, first, context);
+    return showList(service, load, allowedView, flags, context, first);
+  });
+}
+
+/** `robots disallow KEY`: by its fingerprint or the id of its entry. Asks once at a terminal. */
+export async function robotsDisallow(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  return withService(flags, context, async (service) => {
+    const result = await service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
+    if (result.kind !== "ok") return failed(service, result, context);
+    const entry = itemsIn(result.value).find(({ id, key_fingerprint: key }) => id === name || key === name);
+    if (entry === undefined) {
+      return refuseUnknown(`no allowed key is ${name ?? ""}`, "robot-policy robots allowed lists them", terminal);
+    }
+    return makeConfirmedChange(
+      service,
+      {
+        row: beyondSpec.removeAllowedKey,
+        input: { parameters: { allowed_key_id: entry.id } },
+        explain() {
+          terminal.note(
+            `This takes ${entry.key_fingerprint} (${stateOf(entry, machine.clock.wallMs())}) off the list.`,
+          );
+          if (entry.used_at !== null) terminal.note("The computer that enrolled with it keeps its credential.");
+          return "Go on?";
+        },
+        missing: MISSING,
+        done: () => `${entry.key_fingerprint} is allowed no more.`,
+      },
+      flags,
+      context,
+    );
+  });
+}
+
+function failed(
+  service: Service,
+  failure: Failure,
+  { terminal }: OperatorContext,
+  sent: Parameters<Service["failed"]>[1] = {},
+): ExitCode {
+  return isUnknownOperation(failure) ? refuseMissingOperation(...MISSING, terminal) : service.failed(failure, sent);
+}

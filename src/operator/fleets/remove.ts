@@ -1,0 +1,43 @@
+import { beyondSpec } from "../../api/api.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { makeConfirmedChange } from "../confirmed-change.ts";
+import type { OperatorContext } from "../context.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../refuse.ts";
+import { findFleet } from "./find.ts";
+
+/** `fleets remove FLEET`: its robots stay, and no capacity is kept for it. Asks once at a terminal. */
+export async function fleetsRemove(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await findFleet(service, name, terminal);
+    if (typeof found === "number") return found;
+    const { value: fleet } = found;
+    return makeConfirmedChange(
+      service,
+      {
+        row: beyondSpec.removeFleet,
+        input: { parameters: { fleet_id: fleet.id } },
+        explain() {
+          const { registered: count } = fleet.robots;
+          terminal.note(
+            `This deletes the fleet ${fleet.name} (${count} ${count === 1 ? "robot" : "robots"}, ${fleet.status}).`,
+          );
+          terminal.note("Its robots and their deployments stay, and no capacity is kept ready for them any more.");
+          return "Delete it?";
+        },
+        missing: ["does not delete fleets", "ask its administrator"],
+        done: () => `The fleet ${fleet.name} is deleted (${fleet.id}), and its name is free.`,
+      },
+      flags,
+      context,
+    );
+  });
+}

@@ -1,0 +1,59 @@
+import { isPathParameter } from "../client/address.ts";
+import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+
+/** Reports a problem. @returns the exit code with which the command ends. */
+export function refuse(problem: Problem, exitCode: ExitCode, terminal: Terminal): ExitCode {
+  terminal.problem(problem);
+  return exitCode;
+}
+
+/** Reports wrong flags or arguments. */
+export function refuseUsage(what: string, fix: string, terminal: Terminal): ExitCode {
+  return refuse({ code: "usage", what, fix }, EXIT.usage, terminal);
+}
+
+/** Reports that nothing has this name. */
+export function refuseUnknown(what: string, fix: string, terminal: Terminal): ExitCode {
+  return refuse({ code: "not-found", what, fix }, EXIT.rejected, terminal);
+}
+
+/** Reports that several things have this name. */
+export function refuseAmbiguous(what: string, ids: readonly string[], terminal: Terminal): ExitCode {
+  return refuse({ code: "ambiguous", what, fix: `give the id of one: ${ids.join(", ")}` }, EXIT.usage, terminal);
+}
+
+/**
+ * Reports that the service lacks an operation.
+ *
+ * @param lack what it does not do, after "this service".
+ * @param fix what to do instead.
+ */
+export function refuseMissingOperation(lack: string, fix: string, terminal: Terminal): ExitCode {
+  return refuse({ code: "not-offered", what: `this service ${lack}`, fix }, EXIT.rejected, terminal);
+}
+
+/** Reports a name that cannot be part of a URL path. */
+export function refusePathParameter(name: string, terminal: Terminal): boolean {
+  if (isPathParameter(name)) return false;
+  refuseUsage(`'${name}' is not a valid name or id`, "give a name or id, as list shows it", terminal);
+  return true;
+}
+
+/**
+ * Reports which members of a request neither the flags nor the file `from` give.
+ *
+ * @param subject what the members describe. @param members with the flags for each, and its value.
+ */
+export function refuseIncomplete(
+  subject: string,
+  from: string | undefined,
+  members: readonly (readonly [member: string, flags: string, value: unknown])[],
+  terminal: Terminal,
+): ExitCode {
+  const missing = members.filter(([, , value]) => value === undefined);
+  const names = missing.map(([member]) => member).join(", ");
+  const what = from === undefined ? `the description of the ${subject} is incomplete` : `${from} lacks ${names}`;
+  refuseUsage(what, `give ${missing.map(([, flags]) => flags).join("; ")}`, terminal);
+  return from === undefined ? EXIT.usage : EXIT.invalid;
+}

@@ -1,0 +1,121 @@
+import { beyondSpec } from "../../api/api.ts";
+import type { InstallationView } from "../../api/installations.ts";
+import type { RobotView } from "../../api/robot-views.ts";
+import type { Answered } from "../../client/operation-client.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { relativeTime } from "../../platform/text/relative-time.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
+import type { OperatorContext } from "../context.ts";
+import { ENROLL_COMMAND } from "../enrolments/words.ts";
+import { isUnknownOperation } from "../failure.ts";
+import type { OperatorFlags } from "../flags.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import { withService } from "../operator.ts";
+import { refuse, refuseMissingOperation, refusePathParameter } from "../refuse.ts";
+import type { Service } from "../service.ts";
+import { findRobot } from "./find.ts";
+import { shortDigest } from "./words.ts";
+
+/** The installation of a robot, and the service's answer. */
+export interface FoundInstallation {
+  readonly robot: RobotView;
+  readonly installation: Pick<Answered<InstallationView>, "value" | "document">;
+}
+
+/** `robots installation ROBOT`: the computer that speaks for the robot, its credential, and when it was seen. */
+export async function robotsInstallation(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await findInstallation(service, name, context);
+    if (typeof found === "number") return found;
+    if (flags.json === true) terminal.json(found.installation.document);
+    else showInstallation(found.robot, found.installation.value, context);
+    return EXIT.ok;
+  });
+}
+
+/** Finds the installation of a robot by the robot's name or id. @returns an exit code after reporting that there is none. */
+export async function findInstallation(
+  service: Service,
+  name: string,
+  { terminal }: OperatorContext,
+): Promise<FoundInstallation | ExitCode> {
+  const found = await findRobot(service, name, terminal);
+  if (typeof found === "number") return found;
+  const { value: robot } = found;
+  const result = await service.call(beyondSpec.getInstallation, { parameters: { robot: robot.id } });
+  if (result.kind === "ok") return { robot, installation: result.value };
+  if (isUnknownOperation(result))
+    return refuseMissingOperation(
+      "does not show the computers of robots",
+      "robot-policy robots show ROBOT shows its registration",
+      terminal,
+    );
+  if (result.kind !== "refused" || result.status !== 404) return service.failed(result);
+  const what = `no computer was ever enrolled as ${robot.name}`;
+  const fix = `run this on the robot, and approve its code: ${ENROLL_COMMAND}`;
+  return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, terminal);
+}
+
+function showInstallation(
+  robot: RobotView,
+  installation: InstallationView,
+  { terminal, machine }: OperatorContext,
+): void {
+  const nowMs = machine.clock.wallMs();
+  const since = (iso: string | null) => relativeTime(iso, nowMs);
+  const { readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
+  showFacts(
+    [
+      ["robot", `${robot.name} (${robot.id})`],
+      ["state", installation.state],
+      ["last seen", lastSeenAt === null ? "never" : `${since(lastSeenAt)} from ${lastAddress ?? "an unknown address"}`],
+      ["reports", readinessText(readiness, reason)],
+      ["agent", installation.runtime_version ?? ""],
+      ["digest", shortDigest(installation.manifest_digest)],
+      ["enrolled", `${since(installation.enrolled_at)}, approved with ${installation.approved_by}`],
+      ["key", installation.key_fingerprint],
+      ["credential", credentialText(installation, nowMs)],
+      ["recovery", recoveryText(installation, nowMs)],
+      ["id", installation.installation_id],
+    ],
+    terminal,
+  );
+  const remedy = remedyOf(installation, robot.name, nowMs);
+  if (remedy !== null) terminal.note(`→ ${remedy}`);
+}
+
+function readinessText(readiness: string | null, reason: string | null): string {
+  if (readiness === null) return "";
+  const text = readiness.replaceAll("_", " ");
+  return reason === null ? text : `${text}: ${reason}`;
+}
+
+function credentialText({ state, generation, credential_expires_at: expiresAt }: InstallationView, nowMs: number) {
+  if (state === "revoked") return `generation ${generation}`;
+  const verb = Date.parse(expiresAt) <= nowMs ? "expired" : "expires";
+  return `generation ${generation}, ${verb} ${relativeTime(expiresAt, nowMs)}`;
+}
+
+/** How often the robot may come back by itself after its credential expired. */
+function recoveryText({ state, recoveries_remaining: left, recovery_until: until }: InstallationView, nowMs: number) {
+  if (state === "revoked") return "";
+  const isOver = Date.parse(until) <= nowMs;
+  return `${left} left, ${isOver ? "ended" : "until"} ${isOver ? relativeTime(until, nowMs) : until.slice(0, 10)}`;
+}
+
+function remedyOf(installation: InstallationView, name: string, nowMs: number): string | null {
+  const { state, recoveries_remaining: left, recovery_until: until, credential_expires_at: expiresAt } = installation;
+  const robot = shellWord(name);
+  if (state === "revoked") return `run this on its computer, and approve the code: ${ENROLL_COMMAND}`;
+  if (state === "frozen")
+    return `two computers used this identity: enroll the right one again; after a false alarm: robot-policy robots thaw ${robot}`;
+  const isLapsed = Date.parse(expiresAt) <= nowMs && (left === 0 || Date.parse(until) <= nowMs);
+  return isLapsed ? `let it come back by itself: robot-policy robots allow-recovery ${robot} --times 5` : null;
+}

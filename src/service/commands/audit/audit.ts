@@ -1,0 +1,98 @@
+import { systemClock } from "../../../platform/clock.ts";
+import { EXIT } from "../../../platform/terminal.ts";
+import type { ExitCode, Problem } from "../../../platform/terminal.ts";
+import { detailsOf } from "../../audit/operations.ts";
+import { readAudit } from "../../audit/queries.ts";
+import type { AuditRow } from "../../audit/queries.ts";
+import { chosenOrganization } from "../chosen-organization.ts";
+import type { OrganizationFlags } from "../chosen-organization.ts";
+import type { CommandContext } from "../command-context.ts";
+import { readSince } from "../moment.ts";
+import { withStore } from "../store/with-store.ts";
+import { showRefused } from "./refused.ts";
+
+/** Without `--org`, changes of all organizations and of none. */
+interface AuditFlags extends OrganizationFlags {
+  /** A date, a date-time, or a duration before now such as `2h`. */
+  readonly since?: string;
+  readonly limit?: string;
+  readonly subject?: string;
+  readonly actor?: string;
+  readonly action?: string;
+  /** Show refused registrations instead of changes. */
+  readonly refused?: boolean;
+  readonly json?: boolean;
+}
+
+const LIMIT = { standard: 100, maximum: 100_000 } as const;
+
+/** `audit`: who changed what, newest last; with `--refused` the refused registrations. Works while a service runs. */
+export async function audit(flags: AuditFlags, { terminal }: CommandContext): Promise<ExitCode> {
+  const asked = readFlags(flags);
+  if ("code" in asked) {
+    terminal.problem(asked);
+    return EXIT.usage;
+  }
+  const { since, limit } = asked;
+  const json = flags.json === true;
+  return withStore(flags, terminal, async ({ store: { reader } }) => {
+    const isOfAll = flags.org === undefined && flags.refused !== true;
+    const organization = isOfAll ? null : await chosenOrganization({ reader }, flags);
+    if (organization !== null && "code" in organization) return organization;
+    if (flags.refused === true && organization !== null) {
+      await showRefused(reader, { organizationId: organization.id, since, limit, json }, terminal);
+      return EXIT.ok;
+    }
+    const { subject: subjectId, actor, action } = flags;
+    const filter = { organization_id: organization?.id, subject_id: subjectId, actor, action };
+    const entries = (await readAudit(reader, since, limit, filter)).toReversed();
+    if (json) terminal.json({ items: entries.map((entry) => ({ ...entry, details: detailsOf(entry) })) });
+    else if (entries.length === 0) terminal.note("There is no such entry in the audit log.");
+    else terminal.table(HEADERS, entries.map(toCells));
+    return EXIT.ok;
+  });
+}
+
+const HEADERS = ["AT", "ACTION", "SUBJECT", "ACTOR", "ORGANIZATION", "REQUEST", "DETAILS"] as const;
+
+function toCells(entry: AuditRow): readonly string[] {
+  const details = Object.entries(detailsOf(entry)).map(([name, value]) => `${name}=${String(value)}`);
+  const { at, action, subject_id: subjectId, actor, organization_id: organizationId, request_id: requestId } = entry;
+  return [at, action, subjectId, actor, organizationId ?? "-", requestId ?? "-", details.join(" ")];
+}
+
+interface Asked {
+  /** ISO 8601; null for no bound. */
+  readonly since: string | null;
+  readonly limit: number;
+}
+
+function readFlags(flags: AuditFlags): Asked | Problem {
+  const since = flags.since === undefined ? null : readSince(flags.since, systemClock.wallMs());
+  if (flags.since !== undefined && since === null) {
+    return {
+      code: "usage",
+      what: "This is not a time.",
+      where: `--since ${flags.since}`,
+      fix: "Write for example --since 2026-01-31, --since 2026-01-31T08:00:00Z, or --since 2h for the last two hours.",
+    };
+  }
+  const { limit: written = String(LIMIT.standard) } = flags;
+  const limit = /^\d{1,6}$/.test(written) ? Number(written) : 0;
+  if (limit < 1 || limit > LIMIT.maximum) {
+    return {
+      code: "usage",
+      what: `The limit is not a whole number from 1 to ${LIMIT.maximum}.`,
+      where: `--limit ${written}`,
+      fix: "Write for example --limit 1000.",
+    };
+  }
+  if (flags.refused === true && (flags.subject ?? flags.actor ?? flags.action) !== undefined) {
+    return {
+      code: "usage",
+      what: "--refused cannot be combined with --subject, --actor or --action.",
+      fix: "Omit those, or omit --refused to see the changes.",
+    };
+  }
+  return { since, limit };
+}

@@ -1,0 +1,123 @@
+import { API_KEY_LABEL_LENGTH, API_KEY_ROBOTS, apiKeyMaxRobotsSchema, apiKeyRobotsSchema } from "../../../api/keys.ts";
+import { ROBOT_NAME_LENGTH } from "../../../api/robots.ts";
+import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../../api/wire/scopes.ts";
+import { text } from "../../../api/wire/text.ts";
+import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
+import { systemClock } from "../../../platform/clock.ts";
+import { EXIT } from "../../../platform/terminal.ts";
+import type { ExitCode, Problem } from "../../../platform/terminal.ts";
+import { bindingProblem } from "../../kernel/auth/key-robots.ts";
+import type { KeyRobots } from "../../kernel/auth/key-robots.ts";
+import { commandAuthor } from "../../kernel/store/audit.ts";
+import { API_KEYS_MAXIMUM } from "../../keys/queries.ts";
+import { addKey, createdView, makeKey } from "../../keys/rules.ts";
+import type { NewKey } from "../../keys/rules.ts";
+import { chosenOrganization } from "../chosen-organization.ts";
+import type { OrganizationFlags } from "../chosen-organization.ts";
+import type { CommandContext } from "../command-context.ts";
+import { commandLine } from "../command-line.ts";
+import { readExpiry } from "../moment.ts";
+import { withStore } from "../store/with-store.ts";
+
+export interface KeysCreateFlags extends OrganizationFlags {
+  readonly label: string;
+  readonly scope?: readonly string[] | undefined;
+  readonly expires?: string | undefined;
+  readonly robot?: readonly string[] | undefined;
+  readonly maxRobots?: string | undefined;
+  readonly json?: boolean;
+}
+
+/** `keys create`: prints only the new key on stdout, so that it can be redirected to a file. It is not shown again. */
+export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandContext): Promise<ExitCode> {
+  const newKey = readNewKey(flags, systemClock.wallMs());
+  if ("code" in newKey) {
+    terminal.problem(newKey);
+    return EXIT.usage;
+  }
+  return withStore(flags, terminal, async (opened) => {
+    const { store, machine, newId } = opened;
+    const organization = await chosenOrganization(store, flags);
+    if ("code" in organization) return organization;
+    const author = commandAuthor(opened, organization.id);
+    const { key, row } = makeKey(
+      { ...newKey, organization_id: organization.id },
+      newId("key"),
+      author.at,
+      machine.random,
+    );
+    if (!(await store.write((transaction) => addKey(transaction, row, author)))) {
+      return {
+        code: "too-many-keys",
+        what: `The organization has ${API_KEYS_MAXIMUM.command} keys that are not revoked.`,
+        where: organization.name,
+        fix: `Revoke keys that are not needed: ${commandLine("keys revoke ID", flags)}`,
+      };
+    }
+    const view = createdView(row, key);
+    if (flags.json === true) terminal.json(view);
+    else terminal.print(key);
+    // Also beside JSON: if that output is lost, the id is needed to revoke the key.
+    const may = newKey.scopes === null ? "do everything" : `use ${newKey.scopes.join(", ")}${keyRobotsInWords(view)}`;
+    const until = newKey.expires_at === null ? "it is revoked" : newKey.expires_at;
+    terminal.note(`${row.id} of ${organization.name} may ${may} until ${until}. The key is not shown again.`);
+    terminal.note(`If it is lost: ${commandLine(`keys revoke ${row.id}`, flags)}`);
+    return EXIT.ok;
+  });
+}
+
+function readNewKey(
+  { label, scope, expires, robot, maxRobots }: KeysCreateFlags,
+  nowMs: number,
+): Omit<NewKey, "organization_id"> | Problem {
+  if (!text({ minimum: 1, ...API_KEY_LABEL_LENGTH }).safeParse(label).success) {
+    const what = `A label has 1 to ${API_KEY_LABEL_LENGTH.maximum} characters.`;
+    return { code: "usage", what, where: "--label", fix: "Describe the use of the key, such as --label 'arm 3'." };
+  }
+  const expiry = expires === undefined ? null : readExpiry(expires, nowMs);
+  if (expiry !== null && expiry.state !== "read") {
+    return { code: "usage", what: expiry.what, where: `--expires ${expires}`, fix: EXPIRY_FIX };
+  }
+  const scopes = scope === undefined ? null : GENERAL_SCOPES.filter((known) => scope.includes(known));
+  const unknown = scope?.find((name) => !GENERAL_SCOPES.some((known) => known === name));
+  if (unknown !== undefined) {
+    const repeat = unknown.includes(",") ? "Repeat the flag for each: --scope A --scope B. " : "";
+    if (unknown === ENROLL_SCOPE) {
+      const fix = "An operator makes it: robot-policy keys create --enroll --uses N --expires 7d";
+      return { code: "usage", what: "A key for enrolments is not made here.", where: `--scope ${unknown}`, fix };
+    }
+    const fix = `${repeat}The scopes are ${GENERAL_SCOPES.join(", ")}.`;
+    return { code: "usage", what: "There is no such scope.", where: `--scope ${unknown}`, fix };
+  }
+  const robots = { names: robot ?? null, maximum: maxRobots === undefined ? null : Number(maxRobots) };
+  const unbound = boundWrongly(scopes, robots);
+  return unbound ?? { label, scopes, expires_at: expiry?.at ?? null, robots };
+}
+
+/** Why the key cannot be bound to these robots; null if it can. */
+function boundWrongly(scopes: NewKey["scopes"], { names, maximum }: KeyRobots): Problem | null {
+  if (names === null && maximum === null) return null;
+  const where = names === null ? "--max-robots" : "--robot";
+  const problem = bindingProblem(scopes);
+  if (problem !== null) {
+    const what = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
+    return { code: "usage", what, where, fix: "Give it only the scope for that: --scope robots:setup." };
+  }
+  if (names !== null && !apiKeyRobotsSchema.safeParse(names).success) {
+    const what = `A key is bound to at most ${API_KEY_ROBOTS.names} names of 1 to ${ROBOT_NAME_LENGTH.maximum} characters.`;
+    return {
+      code: "usage",
+      what,
+      where,
+      fix: "Give the name of each robot as it registers: --robot cell-4 --robot cell-5.",
+    };
+  }
+  if (maximum !== null && !apiKeyMaxRobotsSchema.safeParse(maximum).success) {
+    const what = `The number of robots is not a whole number from 1 to ${API_KEY_ROBOTS.count}.`;
+    return { code: "usage", what, where, fix: "Write for example --max-robots 20." };
+  }
+  return null;
+}
+
+const EXPIRY_FIX =
+  "Give a day, 2030-01-31 (UTC), a time with its zone, 2030-01-31T08:00:00Z, or a duration from now: 90d, 12h, 30m.";

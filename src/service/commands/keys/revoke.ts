@@ -1,0 +1,50 @@
+import { keysInWords } from "../../../api/words/key-lineage.ts";
+import { EXIT } from "../../../platform/terminal.ts";
+import type { ExitCode } from "../../../platform/terminal.ts";
+import { commandAuthor } from "../../kernel/store/audit.ts";
+import { countEndingWith, findKeyOrganization } from "../../keys/queries.ts";
+import { keyView, revokeKey } from "../../keys/rules.ts";
+import type { CommandContext } from "../command-context.ts";
+import { commandLine } from "../command-line.ts";
+import type { StoreFlags } from "../store/locate-store.ts";
+import { withStore } from "../store/with-store.ts";
+
+interface KeysRevokeFlags extends StoreFlags {
+  /** Also revoke the keys that depend on it. */
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** `keys revoke ID`: running services refuse the key from the next request on. */
+export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandContext, id = ""): Promise<ExitCode> {
+  return withStore(flags, terminal, async (opened) => {
+    const { store } = opened;
+    const fix = `List the keys: ${commandLine("keys list", flags)}`;
+    const unknown = { code: "key-unknown", what: "There is no key with this id.", where: id, fix };
+    const organizationId = await findKeyOrganization(store.reader, id);
+    if (organizationId === undefined) return unknown;
+    const author = commandAuthor(opened, organizationId);
+    const revocation = await store.write(async (transaction) => {
+      const others = flags.yes === true ? 0 : await countEndingWith(transaction, organizationId, id, author.at);
+      if (others > 0) return { state: "ends-others", others } as const;
+      return revokeKey(transaction, organizationId, id, null, author);
+    });
+    if (revocation.state === "ends-others") {
+      const what = `Revoking this key also ends ${keysInWords(revocation.others)}.`;
+      terminal.problem({ code: "keys-end-too", what, where: id, fix: `${fix}; give --yes to revoke all of them.` });
+      return EXIT.usage;
+    }
+    if (revocation.state !== "revoked") return unknown;
+    const { key, changed, keysEnded, isLockedOut } = revocation;
+    if (flags.json === true) terminal.json(keyView(key));
+    else if (changed) {
+      const others = keysEnded === 0 ? "" : `, and ${keysInWords(keysEnded)}`;
+      terminal.note(`Revoked ${key.id} (${key.label})${others}.`);
+    } else terminal.note(`${key.id} was revoked at ${key.revoked_at ?? ""}.`);
+    if (isLockedOut) {
+      const next = commandLine("keys create --label TEXT", flags);
+      terminal.note(`No key of its organization may do everything any more. Create one: ${next}`);
+    }
+    return EXIT.ok;
+  });
+}

@@ -1,0 +1,75 @@
+import { codePoints } from "../../api/wire/text.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { audit, commandAuthor } from "../kernel/store/audit.ts";
+import { insertOrganization, listOrganizations, ORGANIZATION_NAME_LENGTH } from "../organizations/queries.ts";
+import type { CommandContext } from "./command-context.ts";
+import { commandLine } from "./command-line.ts";
+import { shownTime } from "./shown-time.ts";
+import type { StoreFlags } from "./store/locate-store.ts";
+import { withStore } from "./store/with-store.ts";
+
+interface OrgsFlags extends StoreFlags {
+  readonly json?: boolean;
+}
+
+/** `orgs create NAME`: prints only the id of the new organization on stdout. It has no keys yet. */
+export async function orgsCreate(flags: OrgsFlags, { terminal }: CommandContext, name = ""): Promise<ExitCode> {
+  if (!isName(name)) {
+    const { minimum, maximum } = ORGANIZATION_NAME_LENGTH;
+    terminal.problem({
+      code: "organization-name-invalid",
+      what: `A name has ${minimum} to ${maximum} visible characters, and no space around them.`,
+      fix: "Give another name.",
+    });
+    return EXIT.usage;
+  }
+  return withStore(flags, terminal, async (opened) => {
+    const id = opened.newId("org");
+    const author = commandAuthor(opened, id);
+    const organization = { id, name, created_at: author.at };
+    const isAdded = await opened.store.write(async (transaction) => {
+      if (!(await insertOrganization(transaction, organization))) return false;
+      await audit(transaction, author, { action: "organization.create", subjectId: id, details: { name } });
+      return true;
+    });
+    if (!isAdded) {
+      terminal.problem({
+        code: "organization-exists",
+        what: "An organization has this name already.",
+        where: name,
+        fix: `Give another name, or use that organization: ${commandLine("orgs list", flags)}`,
+      });
+      return EXIT.conflict;
+    }
+    if (flags.json === true) terminal.json(organization);
+    else {
+      terminal.print(id);
+      const next = commandLine(`keys create --label TEXT --org ${id}`, flags);
+      terminal.note(`Created the organization ${name}. Create its first key: ${next}`);
+    }
+    return EXIT.ok;
+  });
+}
+
+/** `orgs list`: every organization, oldest first. */
+export async function orgsList(flags: OrgsFlags, { terminal }: CommandContext): Promise<ExitCode> {
+  return withStore(flags, terminal, async ({ store }) => {
+    const organizations = await listOrganizations(store.reader);
+    if (flags.json === true) terminal.json({ items: organizations });
+    else if (organizations.length === 0)
+      terminal.note(`There is no organization yet. Create one: ${commandLine("orgs create NAME", flags)}`);
+    else {
+      const cells = organizations.map(({ name, created_at: createdAt, id }) => [name, shownTime(createdAt), id]);
+      terminal.table(["organization", "since", "id"], cells);
+    }
+    return EXIT.ok;
+  });
+}
+
+/** Names are shown in tables and sentences, where invisible characters can only deceive. */
+function isName(name: string): boolean {
+  const length = codePoints(name);
+  const { minimum, maximum } = ORGANIZATION_NAME_LENGTH;
+  return length >= minimum && length <= maximum && name.trim() === name && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name);
+}

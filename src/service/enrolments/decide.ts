@@ -1,0 +1,173 @@
+import type { Transaction } from "kysely";
+
+import type { EnrolmentApproval, EnrolmentDenial } from "../../api/enrolments.ts";
+import { isRobotOnline } from "../installations/index.ts";
+import type { Principal } from "../kernel/auth/authenticate.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { authorship } from "../kernel/operation.ts";
+import type { Handler } from "../kernel/operation.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll } from "../robots/index.ts";
+import type { Room } from "../robots/index.ts";
+import { readUserCode, showUserCode } from "./codes.ts";
+import type { GuessLimit, Looked } from "./guesses.ts";
+import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
+import { NOT_OF_KEY, refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
+import { decide, isFoundBy, onlineSince, shownOf, stateAt } from "./rules.ts";
+import type { EnrolmentRow } from "./rules.ts";
+import type { EnrolmentsContext } from "./start.ts";
+
+type Approved =
+  | { readonly state: "approved"; readonly robotTypeId: string; readonly isNew: boolean; readonly isRepeated: boolean }
+  | { readonly state: "refused"; readonly answer: Answer };
+
+/** `POST /v1/robots/approve`: the enrolment belongs to the organization from then on, and its computer gets a credential when it polls. */
+export function approveEnrolment(
+  context: EnrolmentsContext,
+  room: Room,
+  guesses: GuessLimit,
+): Handler<EnrolmentApproval> {
+  const { newId, machine, identity, liveness } = context;
+  return async (call) => {
+    const { principal, body } = call;
+    const looked = await lookUp(context, guesses, principal, body.user_code);
+    if (looked.state !== "found") return looked.state === "limited" ? looked.answer : UNKNOWN_CODE;
+    const { value: found } = looked;
+    const decision = decide(found, body);
+    if (decision.state === "invalid") return refuseDecision(decision, "approver");
+    const { name, region } = decision;
+    if (principal.robots.names !== null && !principal.robots.names.includes(name)) return NOT_OF_KEY;
+    const full = await findFullLimit(room, principal);
+    const now = new Date(machine.clock.wallMs()).toISOString();
+    const author = authorship(call, newId, now);
+    const confirmed = body.confirm_replace === true;
+    const approved = await call.write(async (transaction): Promise<Approved> => {
+      const row = await lockFound(transaction, found.id, principal, now);
+      if (row === undefined) return refused(UNKNOWN_CODE);
+      const robot = await findRobotNamed(transaction, principal.organizationId, name);
+      const robotTypeId = robot?.robot_type_id ?? row.robot_type_id ?? GENERIC_ROBOT_TYPE_ID;
+      if (row.status === "approved") {
+        if (row.decided_name !== name || row.decided_region !== region) return refused(refuseOtherValues(row));
+        if (confirmed) await updateEnrolment(transaction, row.id, { confirm_replace: 1 });
+        return { state: "approved", robotTypeId, isNew: false, isRepeated: true };
+      }
+      if (robot === undefined) {
+        const limit = full ?? (await hasAddedAll(transaction, principal));
+        if (limit !== null) return refused(refuse("Conflict", limit.detail));
+      } else if (!confirmed) {
+        const since = onlineSince(now, identity);
+        const { organizationId } = principal;
+        const isOnline = await isRobotOnline(transaction, { organizationId, robotId: robot.id }, since, liveness);
+        if (isOnline) return refused(refuseOnline(name));
+      }
+      await updateEnrolment(transaction, row.id, {
+        status: "approved",
+        organization_id: principal.organizationId,
+        decided_by: principal.credentialId,
+        made_by: principal.keyId,
+        decided_at: now,
+        decided_name: name,
+        decided_region: region,
+        confirm_replace: confirmed ? 1 : 0,
+      });
+      const { approval_id: subjectId, ...shown } = shownOf(row);
+      await audit(transaction, author, {
+        action: "enrolment.approve",
+        subjectId,
+        details: { ...shown, name, region, confirm_replace: confirmed },
+      });
+      return { state: "approved", robotTypeId, isNew: robot === undefined, isRepeated: false };
+    });
+    if (approved.state === "refused") return approved.answer;
+    if (approved.isNew) {
+      room.organization.take(principal);
+      room.key.take(principal);
+    }
+    if (!approved.isRepeated) {
+      const fields = { request_id: call.requestId, credential_id: principal.credentialId, ...shownOf(found) };
+      machine.log.info("enrolment_approved", { ...fields, name, region, confirm_replace: confirmed });
+    }
+    return answerJson(
+      JSON.stringify({
+        approval_id: found.id,
+        user_code: showUserCode(found.user_code),
+        status: "approved",
+        requested_name: name,
+        region,
+        robot_type_id: approved.robotTypeId,
+      }),
+    );
+  };
+}
+
+/** `POST /v1/robots/deny`: also an approval that the computer has not polled for yet. */
+export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): Handler<EnrolmentDenial> {
+  const { newId, machine } = context;
+  return async (call) => {
+    const { principal, body } = call;
+    const looked = await lookUp(context, guesses, principal, body.user_code);
+    if (looked.state !== "found") return looked.state === "limited" ? looked.answer : UNKNOWN_CODE;
+    const { value: found } = looked;
+    const now = new Date(machine.clock.wallMs()).toISOString();
+    const author = authorship(call, newId, now);
+    const isDenied = await call.write(async (transaction) => {
+      const row = await lockFound(transaction, found.id, principal, now);
+      if (row === undefined || row.installation_id !== null) return false;
+      const { organizationId, credentialId } = principal;
+      await updateEnrolment(transaction, row.id, {
+        status: "denied",
+        organization_id: organizationId,
+        decided_by: credentialId,
+        decided_at: now,
+      });
+      await giveBackUses(transaction, [row]);
+      const { approval_id: subjectId, ...details } = shownOf(row);
+      await audit(transaction, author, { action: "enrolment.deny", subjectId, details });
+      return true;
+    });
+    if (!isDenied) return UNKNOWN_CODE;
+    const fields = { request_id: call.requestId, credential_id: principal.credentialId };
+    machine.log.info("enrolment_denied", { ...fields, ...shownOf(found) });
+    return answerJson(
+      JSON.stringify({
+        approval_id: found.id,
+        user_code: showUserCode(found.user_code),
+        status: "denied",
+        requested_name: found.requested_name,
+      }),
+    );
+  };
+}
+
+/** The enrolment of this code, if people of the principal's organization may find it. Wrong codes count. */
+export function lookUp(
+  { store, machine }: EnrolmentsContext,
+  guesses: GuessLimit,
+  principal: Principal,
+  typedCode: string,
+): Promise<Looked<EnrolmentRow>> {
+  return guesses.look(principal, async () => {
+    const now = new Date(machine.clock.wallMs()).toISOString();
+    const row = await findByCode(store.lookup, readUserCode(typedCode), now);
+    return row !== undefined && isFoundBy(row, principal.organizationId) ? row : null;
+  });
+}
+
+/** The enrolment again, locked, unless it has ended or is of another organization now. */
+async function lockFound(
+  transaction: Transaction<Tables>,
+  id: string,
+  { organizationId }: Principal,
+  now: string,
+): Promise<EnrolmentRow | undefined> {
+  const row = await lockEnrolment(transaction, id);
+  if (row === undefined || !isFoundBy(row, organizationId)) return undefined;
+  const state = stateAt(row, now);
+  return state === "pending" || state === "approved" || state === "installed" ? row : undefined;
+}
+
+function refused(answer: Answer): Approved {
+  return { state: "refused", answer };
+}

@@ -1,0 +1,199 @@
+import type { Transaction } from "kysely";
+
+import { chunksOf } from "../kernel/auth/lineage.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { EnrolmentRow } from "./rules.ts";
+
+/** Enrolments that wait for a person, in the whole service: anyone may start one without a credential. */
+export const WAITING_MAXIMUM = 10_000;
+/** Enrolments that a list shows. */
+const LISTED_MAXIMUM = 1000;
+
+export function findEnrolment(reader: Reader, id: string): Promise<EnrolmentRow | undefined> {
+  return reader.selectFrom("enrolments").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+/** The enrolment, with its row locked until the transaction ends. */
+export function lockEnrolment(transaction: Transaction<Tables>, id: string): Promise<EnrolmentRow | undefined> {
+  return transaction.selectFrom("enrolments").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+/** The newest enrolment of this code that has not ended at `now` (ISO 8601). */
+export function findByCode(reader: Reader, userCode: string, now: string): Promise<EnrolmentRow | undefined> {
+  return reader
+    .selectFrom("enrolments")
+    .selectAll()
+    .where("user_code", "=", userCode)
+    .where("status", "in", ["pending", "approved"])
+    .where("expires_at", ">", now)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Whether `WAITING_MAXIMUM` enrolments wait for a person at `now` (ISO 8601). */
+export async function areTooManyWaiting(reader: Reader, now: string): Promise<boolean> {
+  const last = await reader
+    .selectFrom("enrolments")
+    .select("id")
+    .where("status", "=", "pending")
+    .where("expires_at", ">", now)
+    .offset(WAITING_MAXIMUM - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return last !== undefined;
+}
+
+/** Enrolments that wait at `now` (ISO 8601) and name the organization, newest first; with `orNobody`, also those that name none. */
+export function listWaiting(
+  reader: Reader,
+  organizationId: string,
+  orNobody: boolean,
+  now: string,
+): Promise<readonly EnrolmentRow[]> {
+  return reader
+    .selectFrom("enrolments")
+    .selectAll()
+    .where("status", "=", "pending")
+    .where("expires_at", ">", now)
+    .where((where) =>
+      where.or([
+        where("wanted_organization_id", "=", organizationId),
+        ...(orNobody ? [where("wanted_organization_id", "is", null)] : []),
+      ]),
+    )
+    .orderBy("id", "desc")
+    .limit(LISTED_MAXIMUM)
+    .execute();
+}
+
+/** Adds an enrolment; false if its code or its key is that of another one that waits. */
+export async function insertEnrolment(transaction: Transaction<Tables>, enrolment: EnrolmentRow): Promise<boolean> {
+  const inserted = await transaction
+    .insertInto("enrolments")
+    .values(enrolment)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  return inserted !== undefined;
+}
+
+export async function updateEnrolment(
+  transaction: Transaction<Tables>,
+  id: string,
+  change: Partial<EnrolmentRow>,
+): Promise<void> {
+  await transaction.updateTable("enrolments").set(change).where("id", "=", id).execute();
+}
+
+/** Ends the enrolments that wait with this key, for a newer start with it. */
+export async function expireWaitingOf(transaction: Transaction<Tables>, publicKey: string): Promise<void> {
+  const expired = await transaction
+    .updateTable("enrolments")
+    .set({ status: "expired" })
+    .where("public_key", "=", publicKey)
+    .where("status", "in", ["pending", "approved"])
+    .where("installation_id", "is", null)
+    .returning("key_id")
+    .execute();
+  await giveBackUses(transaction, expired);
+}
+
+/** Ends enrolments that are over at `now` (ISO 8601); returns how many, `maximum` at most. */
+export async function expireDue(transaction: Transaction<Tables>, now: string, maximum: number): Promise<number> {
+  const due = await transaction
+    .selectFrom("enrolments")
+    .select(["id", "installation_id"])
+    .where("status", "in", ["pending", "approved"])
+    .where("expires_at", "<=", now)
+    .orderBy("id")
+    .limit(maximum)
+    .forUpdate()
+    .execute();
+  const idsWhere = (isInstalled: boolean) =>
+    due.filter(({ installation_id: id }) => (id !== null) === isInstalled).map(({ id }) => id);
+  for (const ids of chunksOf(idsWhere(true))) {
+    await transaction.updateTable("enrolments").set({ status: "consumed" }).where("id", "in", ids).execute();
+  }
+  for (const ids of chunksOf(idsWhere(false))) {
+    const expired = await transaction
+      .updateTable("enrolments")
+      .set({ status: "expired" })
+      .where("id", "in", ids)
+      .returning("key_id")
+      .execute();
+    await giveBackUses(transaction, expired);
+  }
+  return due.length;
+}
+
+/** Deletes enrolments that expired before `before` (ISO 8601); returns how many, `maximum` at most. */
+export async function deleteEnded(transaction: Transaction<Tables>, before: string, maximum: number): Promise<number> {
+  const ended = transaction
+    .selectFrom("enrolments")
+    .select("id")
+    .where("status", "in", ["denied", "expired", "consumed"])
+    .where("expires_at", "<", before)
+    .limit(maximum);
+  const deleted = await transaction.deleteFrom("enrolments").where("id", "in", ended).returning("id").execute();
+  return deleted.length;
+}
+
+/** Denies the enrolments that one of these keys approved and that have no installation yet; computers that it allowed wait for a person. */
+export async function denyEnrolmentsOf(transaction: Transaction<Tables>, keyIds: readonly string[]): Promise<void> {
+  for (const ids of chunksOf(keyIds)) {
+    await transaction
+      .updateTable("enrolments")
+      .set({ status: "denied" })
+      .where("made_by", "in", ids)
+      .where("status", "=", "approved")
+      .where("installation_id", "is", null)
+      .execute();
+    await transaction.deleteFrom("allowed_keys").where("made_by", "in", ids).where("used_at", "is", null).execute();
+  }
+}
+
+/** Takes one use of a key for enrolments; false if it has none left. */
+export function takeUse(transaction: Transaction<Tables>, keyId: string): Promise<boolean> {
+  return changeUses(transaction, keyId, -1);
+}
+
+/** Gives the uses of enrolments back that made no installation. */
+export async function giveBackUses(
+  transaction: Transaction<Tables>,
+  enrolments: readonly Pick<EnrolmentRow, "key_id">[],
+): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const { key_id: keyId } of enrolments) if (keyId !== null) counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+  // In a fixed order, so that replicas do not deadlock.
+  for (const [keyId, count] of [...counts].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+    await changeUses(transaction, keyId, count);
+  }
+}
+
+/**
+ * Changes what remains in one of the slots of a key: in one that no other transaction has locked, so that robots which enrol at the same
+ * time do not wait for each other's commits, else in any. False if none has enough.
+ */
+async function changeUses(transaction: Transaction<Tables>, keyId: string, by: number): Promise<boolean> {
+  const slots = transaction
+    .selectFrom("key_uses")
+    .select("slot")
+    .where("key_id", "=", keyId)
+    .where("remaining", ">=", -by)
+    .orderBy("slot")
+    .limit(1)
+    .forUpdate();
+  for (const slot of [slots.skipLocked(), slots]) {
+    const changed = await transaction
+      .updateTable("key_uses")
+      .set(({ eb }) => ({ remaining: eb("remaining", "+", by) }))
+      .where("key_id", "=", keyId)
+      .where("slot", "=", slot)
+      .returning("slot")
+      .executeTakeFirst();
+    if (changed !== undefined) return true;
+  }
+  return false;
+}

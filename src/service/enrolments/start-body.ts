@@ -1,0 +1,62 @@
+import type { EnrolmentStart, SiteInference } from "../../api/enrolments.ts";
+import { readPublicKey } from "../kernel/auth/ed25519.ts";
+import { printJson } from "../kernel/json/print-json.ts";
+import type { Finding } from "../kernel/validation/finding.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import { regionOf } from "./rules.ts";
+import type { EnrolmentRow } from "./rules.ts";
+
+/** What a computer says of itself and its robot. */
+export type StartedEnrolment = Pick<
+  EnrolmentRow,
+  | "public_key"
+  | "requested_name"
+  | "region"
+  | "site_inference"
+  | "site"
+  | "labels"
+  | "configuration_digest"
+  | "robot_type_id"
+  | "contract"
+  | "wanted_organization_id"
+>;
+
+export type ReadStart =
+  | { readonly state: "read"; readonly enrolment: StartedEnrolment }
+  | { readonly state: "invalid"; readonly findings: readonly Finding[] };
+
+/** What a start says, as it is stored; its name and region are judged when it is approved. */
+export function readStart(body: EnrolmentStart): ReadStart {
+  const publicKey = readPublicKey(body.public_key);
+  if (publicKey === null) {
+    const fault = ruleBroken("not an Ed25519 public key: 32 raw bytes in base64url, 43 characters");
+    return { state: "invalid", findings: [{ ...fault, loc: ["body", "public_key"], input: null }] };
+  }
+  const { site_inference: inference = null } = body;
+  const { robot_type_id: robotTypeId, contract } = body;
+  return {
+    state: "read",
+    enrolment: {
+      public_key: publicKey,
+      requested_name: body.requested_name,
+      region: regionOf(body.region) ?? regionOf(inference?.site.aws_region),
+      site_inference: inference === null ? null : printJson(withoutAddress(inference)),
+      site: body.site === undefined || body.site === "" ? null : body.site,
+      labels: printJson(body.labels ?? {}),
+      configuration_digest: body.configuration_digest,
+      robot_type_id: robotTypeId ?? null,
+      // A contract describes a type, so that without one it says nothing.
+      contract:
+        contract === null || contract === undefined || (robotTypeId ?? null) === null ? null : printJson(contract),
+      wanted_organization_id: body.organization_id ?? null,
+    },
+  };
+}
+
+/** The inference as it was sent, but for the address that it was made from, which is nobody's business but the computer's. */
+function withoutAddress(inference: SiteInference): unknown {
+  const { geolocation } = inference;
+  if (typeof geolocation !== "object" || geolocation === null || Array.isArray(geolocation)) return inference;
+  const shown = Object.entries(geolocation).filter(([name]) => name !== "ip");
+  return { ...inference, geolocation: new Map(shown) };
+}

@@ -1,0 +1,173 @@
+import type { Transaction } from "kysely";
+
+import type { EnrolmentStart } from "../../api/enrolments.ts";
+import { isKeyInUse } from "../installations/index.ts";
+import type { IdentitySettings, Liveness } from "../installations/index.ts";
+import { createToken, hashSecret } from "../kernel/auth/token.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { answerJson, refuseInvalid } from "../kernel/http/answers.ts";
+import { authorship } from "../kernel/operation.ts";
+import type { OpenCall, OpenHandler, OperationContext } from "../kernel/operation.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
+import { identifyClient } from "../kernel/traffic/parties.ts";
+import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
+import type { Room } from "../robots/index.ts";
+import { approveByList, prepareAllowed } from "./allowed-keys.ts";
+import { approveByKey, prepareBulk } from "./bulk.ts";
+import { createUserCode, showUserCode } from "./codes.ts";
+import { areTooManyWaiting, expireWaitingOf, insertEnrolment } from "./queries.ts";
+import { KEY_IN_USE, refuseStarts, TOO_MANY_WAITING, USES_SPENT } from "./refusals.ts";
+import { POLL_INTERVAL_S, shownOf, UNDECIDED } from "./rules.ts";
+import type { EnrolmentRow } from "./rules.ts";
+import { readStart } from "./start-body.ts";
+
+/** Starts a minute of one client address. */
+export const STARTS_PER_MINUTE = 120;
+/** Addresses that are counted. */
+const BUCKETS_MAXIMUM = 20_000;
+const MINUTE_S = 60;
+/** A second code is needed once in many millions of starts. */
+const CODES_TRIED = 5;
+const POLL_TOKEN_PREFIX = "rps_poll_";
+
+export interface EnrolmentsContext extends OperationContext {
+  readonly identity: IdentitySettings;
+  readonly liveness: Pick<Liveness, "seen">;
+}
+
+type Started =
+  | { readonly state: "started"; readonly row: EnrolmentRow }
+  | { readonly state: "refused"; readonly answer: Answer };
+
+/** `POST /v1/robot-agent/enrollment`: a computer asks for a credential. Only this answer contains the poll token. */
+export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHandler<EnrolmentStart> {
+  const { newId, machine, identity, limitsMet } = context;
+  const limit = { burst: STARTS_PER_MINUTE, per_second: STARTS_PER_MINUTE / MINUTE_S };
+  const starts = new TokenBuckets(limit, BUCKETS_MAXIMUM);
+  return async (call) => {
+    const read = readStart(call.body);
+    if (read.state === "invalid") return refuseInvalid(read.findings);
+    const { network, site } = identifyClient(undefined, call.address);
+    const taken = starts.take(network, machine.clock.monotonicMs());
+    if (!taken.isAllowed) {
+      limitsMet.note("enrolments.starts", { organizationId: null, party: network });
+      return refuseStarts(taken.waitMs);
+    }
+    const nowMs = machine.clock.wallMs();
+    const pollToken = createToken(POLL_TOKEN_PREFIX, machine.random);
+    const row: EnrolmentRow = {
+      ...read.enrolment,
+      ...UNDECIDED,
+      id: newId("renr"),
+      user_code: "",
+      confirm_replace: 0,
+      installation_id: null,
+      poll_token_sha256: hashSecret(pollToken),
+      client_address: call.address,
+      client_site: site,
+      created_at: new Date(nowMs).toISOString(),
+      expires_at: new Date(nowMs + identity.codeTtlMs).toISOString(),
+    };
+    const started = await (call.actor === null
+      ? start(context, room, row, call.requestId)
+      : startWithKey(context, room, row, call, call.actor));
+    if (started.state === "refused") return started.answer;
+    const { status, user_code: userCode } = started.row;
+    machine.log.info("enrolment_started", { request_id: call.requestId, ...shownOf(started.row) });
+    return answerJson(
+      JSON.stringify({
+        approval_id: row.id,
+        user_code: showUserCode(userCode),
+        poll_token: pollToken,
+        expires_at: row.expires_at,
+        interval_s: POLL_INTERVAL_S,
+        approval_required: status !== "approved",
+      }),
+    );
+  };
+}
+
+async function start(context: EnrolmentsContext, room: Room, row: EnrolmentRow, requestId: string): Promise<Started> {
+  const { store, machine, newId, limitsMet } = context;
+  const codes = newCodes(machine);
+  const allowed = await prepareAllowed(store.lookup, room, row);
+  const auditId = newId("aud");
+  const started = await store.write(async (transaction): Promise<Started | "full"> => {
+    if (allowed === null && (await areTooManyWaiting(transaction, row.created_at))) return "full";
+    const inserted = await insert(transaction, row.public_key, codes, async () =>
+      allowed === null ? row : approveByList(transaction, row, allowed),
+    );
+    if (allowed !== null && inserted.state === "started" && inserted.row.status === "approved") {
+      const { organization_id: organizationId, created_by: actor } = allowed.entry;
+      const author = { auditId, at: row.created_at, organizationId, actor, requestId };
+      const { approval_id: subjectId, ...details } = shownOf(inserted.row);
+      await audit(transaction, author, { action: "enrolment.approve", subjectId, details });
+    }
+    return inserted;
+  });
+  if (started !== "full") {
+    if (allowed !== null && started.state === "started" && started.row.status === "approved") {
+      room.organization.take(allowed.owner);
+    }
+    return started;
+  }
+  limitsMet.note("enrolments.waiting", { organizationId: null, party: row.client_site });
+  return { state: "refused", answer: TOO_MANY_WAITING };
+}
+
+async function startWithKey(
+  context: EnrolmentsContext,
+  room: Room,
+  row: EnrolmentRow,
+  call: OpenCall<EnrolmentStart>,
+  { principal, write }: NonNullable<OpenCall<EnrolmentStart>["actor"]>,
+): Promise<Started> {
+  const { store, newId, machine } = context;
+  const prepared = await prepareBulk(store.lookup, room, row, principal);
+  if (prepared.state === "refused") return prepared;
+  const codes = newCodes(machine);
+  const author = authorship({ principal, requestId: call.requestId }, newId, row.created_at);
+  const started = await write(async (transaction) => {
+    const inserted = await insert(transaction, row.public_key, codes, () =>
+      approveByKey(transaction, prepared.start, principal),
+    );
+    if (inserted.state === "started") {
+      const { approval_id: subjectId, ...details } = shownOf(inserted.row);
+      await audit(transaction, author, { action: "enrolment.start", subjectId, details });
+    }
+    return inserted;
+  });
+  if (started.state === "started" && started.row.status === "approved") room.organization.take(principal);
+  return started;
+}
+
+/**
+ * Adds the enrolment that `decide` makes, and ends those that wait with its key. Of concurrent starts with one key, the last one waits.
+ *
+ * @param decide resolves with null if the key for enrolments has no uses left.
+ */
+async function insert(
+  transaction: Transaction<Tables>,
+  publicKey: string,
+  codes: readonly string[],
+  decide: () => Promise<EnrolmentRow | null>,
+): Promise<Started> {
+  await expireWaitingOf(transaction, publicKey);
+  // After the rows that wait were locked: the first poll for one of them may have made an installation just before.
+  if (await isKeyInUse(transaction, publicKey)) return { state: "refused", answer: KEY_IN_USE };
+  const row = await decide();
+  if (row === null) return { state: "refused", answer: USES_SPENT };
+  for (const code of codes) {
+    const coded = { ...row, user_code: code };
+    if (await insertEnrolment(transaction, coded)) return { state: "started", row: coded };
+    // The code is taken, or another replica has just started an enrolment with this key.
+    await expireWaitingOf(transaction, publicKey);
+  }
+  throw new StoreUnavailableError("Found no code for an enrolment");
+}
+
+function newCodes({ random }: EnrolmentsContext["machine"]): readonly string[] {
+  return Array.from({ length: CODES_TRIED }, () => createUserCode(random));
+}

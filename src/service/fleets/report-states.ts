@@ -1,0 +1,76 @@
+import type { EventType } from "../../api/wire/event-types.ts";
+import { ALL_ROWS } from "../kernel/lists/page-range.ts";
+import type { OperationContext } from "../kernel/operation.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import { announce, listListening, noteReported, outdatedReports } from "../webhooks/index.ts";
+import type { Listening } from "../webhooks/index.ts";
+import { listFleetFacts } from "./queries.ts";
+import { deriveFleet } from "./readiness/derive-fleet.ts";
+import type { FleetFacts } from "./readiness/fleet-facts.ts";
+
+const INTERVAL_MS = 5_000;
+/** A run derives the fleets of organizations with such webhooks, and rests ten times as long as it took. */
+const REST_RATIO = 10;
+const BATCH = 200;
+
+/** The states that are told; that a fleet prepares is only noted. */
+const EVENTS: ReadonlyMap<string, EventType> = new Map([
+  ["ready", "fleet.ready"],
+  ["degraded", "fleet.degraded"],
+  ["blocked", "fleet.blocked"],
+]);
+
+/** Announces fleets whose status changed. Of fleets older than the webhook, the status found first is only noted. */
+export function createReportFleets({
+  store,
+  machine,
+  newId,
+}: Pick<OperationContext, "store" | "machine" | "newId">): Task {
+  async function report(
+    facts: FleetFacts,
+    { organizationId, since }: Listening,
+    before: string | null,
+    nowMs: number,
+  ): Promise<void> {
+    const { id, name, subject, status, blocker } = deriveFleet(facts, nowMs);
+    if (status === before) return;
+    const at = new Date(nowMs).toISOString();
+    const type = before === null && facts.created_at < since ? undefined : EVENTS.get(status);
+    const change = { subject_id: id, organization_id: organizationId, kind: "fleet", state: status, before } as const;
+    await store.write(async (transaction) => {
+      if (!(await noteReported(transaction, change, at)) || type === undefined) return;
+      const data = () => ({ fleet_id: id, name, subject, status, status_before: before, blocker: blocker ?? null });
+      await announce(transaction, { newId }, { organizationId, type, at, data });
+    });
+  }
+
+  return {
+    name: "report-fleets",
+    intervalMs: INTERVAL_MS,
+    restRatio: REST_RATIO,
+    async run(signal) {
+      const listening = await listListening(store.reader, [...EVENTS.values()]);
+      for (const organization of listening) {
+        const { organizationId } = organization;
+        const told = await store.reader
+          .selectFrom("reported_states")
+          .select(["subject_id", "state"])
+          .where("organization_id", "=", organizationId)
+          .where("kind", "=", "fleet")
+          .execute();
+        const states = new Map(told.map(({ subject_id: id, state }) => [id, state]));
+        const fleets = await listFleetFacts(store.reader, organizationId, ALL_ROWS);
+        for (const facts of fleets) {
+          if (signal.aborted) return;
+          await report(facts, organization, states.get(facts.id) ?? null, machine.clock.wallMs());
+        }
+      }
+      const outdated = outdatedReports(store.reader, "fleet", listening).limit(BATCH);
+      const ids = (await outdated.execute()).map(({ subject_id: id }) => id);
+      if (ids.length === 0) return;
+      await store.write((transaction) =>
+        transaction.deleteFrom("reported_states").where("subject_id", "in", ids).execute(),
+      );
+    },
+  };
+}

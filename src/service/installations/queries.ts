@@ -1,0 +1,271 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { Draft } from "./issue.ts";
+import type { Liveness } from "./liveness.ts";
+import { insertCredential } from "./issue.ts";
+import type { Presented } from "./rules.ts";
+import { VALUES_OF_GENERATION_MAXIMUM } from "./rules.ts";
+
+export type InstallationRow = Tables["installations"];
+
+/** The live installation, of any organization, that has this public key. */
+export function findLiveByKey(reader: Reader, publicKey: string): Promise<InstallationRow | undefined> {
+  return reader
+    .selectFrom("installations")
+    .selectAll()
+    .where("public_key", "=", publicKey)
+    .where("state", "<>", "revoked")
+    .executeTakeFirst();
+}
+
+export async function isKeyInUse(reader: Reader, publicKey: string): Promise<boolean> {
+  return (await findLiveByKey(reader, publicKey)) !== undefined;
+}
+
+/** The installation, with its row locked until the transaction ends. */
+export function lockInstallation(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  id: string,
+): Promise<InstallationRow | undefined> {
+  return transaction
+    .selectFrom("installations")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** The live installation of a robot, else the last one. */
+export function findInstallationOf(
+  reader: Reader,
+  organizationId: string,
+  robotId: string,
+): Promise<InstallationRow | undefined> {
+  return reader
+    .selectFrom("installations")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("robot_id", "=", robotId)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Whether the live installation of a robot sent a heartbeat since `since` (ISO 8601), to any replica. */
+export async function isRobotOnline(
+  reader: Reader,
+  robot: { readonly organizationId: string; readonly robotId: string },
+  since: string,
+  liveness: Pick<Liveness, "seen">,
+): Promise<boolean> {
+  const installation = await reader
+    .selectFrom("installations")
+    .select(["id", "last_seen_at"])
+    .where("organization_id", "=", robot.organizationId)
+    .where("robot_id", "=", robot.robotId)
+    .where("state", "=", "active")
+    .executeTakeFirst();
+  if (installation === undefined) return false;
+  return [installation.last_seen_at, liveness.seen(installation.id)?.at].some((at) => (at ?? "") >= since);
+}
+
+/**
+ * Records the first use of a credential at `at` (ISO 8601); the value that the newest one was renewed with ends with it.
+ *
+ * @returns false if it was recorded before.
+ */
+export async function markUsed(
+  transaction: Transaction<Tables>,
+  tokenSha256: string,
+  installationId: string,
+  at: string,
+): Promise<boolean> {
+  const used = await transaction
+    .updateTable("robot_credentials")
+    .set({ used_at: at })
+    .where("token_sha256", "=", tokenSha256)
+    .where("used_at", "is", null)
+    .returning("standing")
+    .executeTakeFirst();
+  if (used?.standing === "newest") {
+    await transaction
+      .updateTable("robot_credentials")
+      .set({ standing: "superseded" })
+      .where("installation_id", "=", installationId)
+      .where("standing", "=", "previous")
+      .execute();
+  }
+  return used !== undefined;
+}
+
+/** Whether any credential of this generation or a later one was used. */
+export async function isUsedSince(
+  transaction: Transaction<Tables>,
+  installationId: string,
+  generation: number,
+): Promise<boolean> {
+  const used = await transaction
+    .selectFrom("robot_credentials")
+    .select("token_sha256")
+    .where("installation_id", "=", installationId)
+    .where("generation", ">=", generation)
+    .where("used_at", "is not", null)
+    .executeTakeFirst();
+  return used !== undefined;
+}
+
+/** What the store knows of a value that a renewal presents; null if it is not one of the installation. */
+export async function findPresented(
+  transaction: Transaction<Tables>,
+  installationId: string,
+  tokenSha256: string | null,
+): Promise<Presented | null> {
+  if (tokenSha256 === null) return null;
+  const credential = await transaction
+    .selectFrom("robot_credentials")
+    .select(["standing", "displaced_by"])
+    .where("installation_id", "=", installationId)
+    .where("token_sha256", "=", tokenSha256)
+    .executeTakeFirst();
+  if (credential === undefined) return null;
+  const { standing, displaced_by: displacedBy } = credential;
+  return { standing, isCopied: displacedBy !== null && (await isUsedSince(transaction, installationId, displacedBy)) };
+}
+
+export async function isNonceUsed(
+  transaction: Transaction<Tables>,
+  installationId: string,
+  nonceSha256: string,
+): Promise<boolean> {
+  const nonce = await transaction
+    .selectFrom("renewal_nonces")
+    .select("used_at")
+    .where("installation_id", "=", installationId)
+    .where("nonce_sha256", "=", nonceSha256)
+    .executeTakeFirst();
+  return nonce !== undefined;
+}
+
+export async function insertNonce(transaction: Transaction<Tables>, nonce: Tables["renewal_nonces"]): Promise<void> {
+  await transaction.insertInto("renewal_nonces").values(nonce).execute();
+}
+
+export async function countNoncesSince(
+  transaction: Transaction<Tables>,
+  installationId: string,
+  since: string,
+): Promise<number> {
+  const { count } = await transaction
+    .selectFrom("renewal_nonces")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("installation_id", "=", installationId)
+    .where("used_at", ">", since)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+interface Rotated {
+  readonly installation: InstallationRow;
+  /** Hash of the presented value; null if it is not the installation's. */
+  readonly presentedSha256: string | null;
+  readonly draft: Draft;
+}
+
+/** Adds a credential of the next generation; the presented value still works until `graceUntil` (ISO 8601). */
+export async function advance(
+  transaction: Transaction<Tables>,
+  { installation, presentedSha256, draft }: Rotated,
+  graceUntil: string,
+): Promise<number> {
+  const credentials = () => transaction.updateTable("robot_credentials").where("installation_id", "=", installation.id);
+  await credentials()
+    .set({ standing: "superseded" })
+    .where("standing", "in", ["newest", "previous"])
+    .where("token_sha256", "<>", presentedSha256 ?? "")
+    .execute();
+  await credentials()
+    .set({ standing: "previous", grace_until: graceUntil })
+    .where("token_sha256", "=", presentedSha256 ?? "")
+    .execute();
+  return addNewest(transaction, installation, installation.generation + 1, draft);
+}
+
+/** Adds a credential of the next generation out of order: the newest ones become displaced. */
+export async function displace(
+  transaction: Transaction<Tables>,
+  { installation, presentedSha256, draft }: Rotated,
+): Promise<number> {
+  const generation = installation.generation + 1;
+  const credentials = () => transaction.updateTable("robot_credentials").where("installation_id", "=", installation.id);
+  // The holder of the presented value has a newer one now, so showing it again proves nothing.
+  await credentials()
+    .set({ standing: "superseded", displaced_by: null })
+    .where((where) => where.or([where("standing", "=", "previous"), where("token_sha256", "=", presentedSha256 ?? "")]))
+    .execute();
+  await credentials()
+    .set({ standing: "displaced", displaced_by: generation })
+    .where("standing", "=", "newest")
+    .execute();
+  return addNewest(transaction, installation, generation, draft);
+}
+
+/** Adds a credential of the newest generation. At most four of them work. */
+export async function repeat(transaction: Transaction<Tables>, { installation, draft }: Rotated): Promise<number> {
+  const kept = transaction
+    .selectFrom("robot_credentials")
+    .select("token_sha256")
+    .where("installation_id", "=", installation.id)
+    .where("standing", "=", "newest")
+    .orderBy("issued_at", "desc")
+    .orderBy("token_sha256")
+    .limit(VALUES_OF_GENERATION_MAXIMUM - 1);
+  await transaction
+    .updateTable("robot_credentials")
+    .set({ standing: "superseded" })
+    .where("installation_id", "=", installation.id)
+    .where("standing", "=", "newest")
+    .where("token_sha256", "not in", kept)
+    .execute();
+  return addNewest(transaction, installation, installation.generation, draft);
+}
+
+async function addNewest(
+  transaction: Transaction<Tables>,
+  { id, organization_id: organizationId }: InstallationRow,
+  generation: number,
+  draft: Draft,
+): Promise<number> {
+  // Expired values that mean nothing any more: a renewal with an unknown value is treated like one with these.
+  await transaction
+    .deleteFrom("robot_credentials")
+    .where("installation_id", "=", id)
+    .where("standing", "=", "superseded")
+    .where("expires_at", "<", draft.issued_at)
+    .execute();
+  await insertCredential(transaction, { organizationId, installationId: id, generation }, draft);
+  return generation;
+}
+
+export async function updateInstallation(
+  transaction: Transaction<Tables>,
+  id: string,
+  change: Partial<
+    Pick<InstallationRow, "state" | "generation" | "credential_expires_at" | "recoveries_remaining" | "recovery_until">
+  >,
+): Promise<void> {
+  await transaction.updateTable("installations").set(change).where("id", "=", id).execute();
+}
+
+/** Forgets which values were displaced, so that none of them freezes the installation. */
+export async function forgetDisplaced(transaction: Transaction<Tables>, installationId: string): Promise<void> {
+  await transaction
+    .updateTable("robot_credentials")
+    .set({ standing: "superseded", displaced_by: null })
+    .where("installation_id", "=", installationId)
+    .where("standing", "=", "displaced")
+    .execute();
+}

@@ -1,0 +1,207 @@
+import type { Transaction } from "kysely";
+
+import type { Renewal } from "../../api/installations.ts";
+import { renewalText } from "../../api/wire/signed-texts.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { isSignedBy, readPublicKey } from "../kernel/auth/ed25519.ts";
+import { FROZEN } from "../kernel/auth/robot-credential.ts";
+import { hashSecret } from "../kernel/auth/token.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import type { PublicHandler } from "../kernel/operation.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { AuditEntry, Authorship } from "../kernel/store/audit.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import { freeze, tellCopied } from "./copies.ts";
+import type { InstallationContext } from "./copies.ts";
+import { draftCredential, recoveryEnd } from "./issue.ts";
+import type { Draft } from "./issue.ts";
+import type { InstallationRow } from "./queries.ts";
+import {
+  advance,
+  countNoncesSince,
+  displace,
+  findLiveByKey,
+  findPresented,
+  insertNonce,
+  isNonceUsed,
+  isUsedSince,
+  lockInstallation,
+  repeat,
+  updateInstallation,
+} from "./queries.ts";
+import type { Recovery, Rotation } from "./rules.ts";
+import { judgeRecovery, judgeRotation, RENEWALS_PER_HOUR } from "./rules.ts";
+import { termsOf } from "./terms.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+/** How often a refused recovery of an installation is entered in the log: its computer asks again every half minute. */
+const TELL_AGAIN_MS = 24 * HOUR_MS;
+const TOLD_MAXIMUM = 10_000;
+
+const PROOF_INVALID = refuse(
+  "Unauthorized",
+  "No robot has this key, or the signature is wrong; enroll the robot again",
+  { "www-authenticate": "Bearer" },
+  "proof_invalid",
+);
+const NONCE_USED = refuse("Conflict", "The nonce was used before; sign a new one", {}, "nonce_used");
+const TOO_OFTEN = refuse("RateLimited", `The credential was renewed ${RENEWALS_PER_HOUR} times within an hour`, {
+  "retry-after": "600",
+});
+const FROZEN_ANSWER = refuse(FROZEN.code, FROZEN.detail, {}, FROZEN.reason);
+const CANNOT_RECOVER: Readonly<Record<"window-over" | "budget-spent", Answer>> = {
+  "window-over": refuse(
+    "Forbidden",
+    "The credential expired too long ago; an operator can allow the robot to recover, or enroll it again",
+    {},
+    "recovery_window_over",
+  ),
+  "budget-spent": refuse(
+    "Forbidden",
+    "The credential expired and was renewed late too often; an operator can allow the robot to recover, or enroll it again",
+    {},
+    "recovery_budget_spent",
+  ),
+};
+
+/** What a renewal came to. `isCopied`: it showed that two computers hold the key. */
+type Outcome = { readonly isCopied: boolean } & (
+  | { readonly state: "refused"; readonly answer: Answer }
+  | {
+      readonly state: "renewed";
+      readonly rotation: Exclude<Rotation, "freeze">;
+      readonly generation: number;
+      readonly recovery: Extract<Recovery, { readonly state: "allowed" }>;
+    }
+);
+
+/** `POST /v1/robot-agent/credential/renew`: the signature is the proof; the bearer tells which value the computer holds. */
+export function renewCredential(context: InstallationContext): PublicHandler<Renewal> {
+  const { store, newId, machine, identity } = context;
+  const refusals = createReminders(machine.clock);
+  return async ({ body, bearer, address, requestId }) => {
+    const publicKey = readPublicKey(body.public_key);
+    if (publicKey === null) return refuseInvalid([INVALID_KEY]);
+    const found = await findLiveByKey(store.lookup, publicKey);
+    if (found === undefined) return PROOF_INVALID;
+    const { id, organization_id: organizationId, robot_id: robotId } = found;
+    if (!isSignedBy(publicKey, renewalText(id, body.nonce), body.signature)) return PROOF_INVALID;
+    if (found.state === "frozen") return FROZEN_ANSWER;
+    const draft = draftCredential(machine, identity);
+    const author = { auditId: newId("aud"), at: draft.issued_at, organizationId, actor: id, requestId };
+    const outcome = await store.write((transaction) =>
+      renew(context, transaction, {
+        found,
+        nonceSha256: hashSecret(body.nonce),
+        presentedSha256: bearer === null ? null : hashSecret(bearer),
+        draft,
+        author,
+        address,
+        remindsOfRefusal: refusals.isDue(id),
+      }),
+    );
+    if (outcome.isCopied) tellCopied(context, found, address);
+    if (outcome.state === "refused") {
+      if (Object.values(CANNOT_RECOVER).includes(outcome.answer)) refusals.done(id);
+      return outcome.answer;
+    }
+    const { rotation, generation, recovery } = outcome;
+    if (rotation === "displace") {
+      machine.log.warn("credential_renewed_out_of_order", { robot_id: robotId, installation_id: id, address });
+    }
+    const answer = {
+      ...termsOf(draft, { robotId, installationId: id, generation }, Date.parse(draft.issued_at)),
+      installation_token: draft.token,
+      recovered: recovery.isRecovered,
+      recoveries_remaining: recovery.remaining,
+    };
+    return answerJson(JSON.stringify(answer));
+  };
+}
+
+const INVALID_KEY = {
+  ...ruleBroken("public_key must be the 32 bytes of an Ed25519 key in base64url"),
+  loc: ["body", "public_key"],
+  // Never shown: somebody may send a private key by mistake.
+  input: null,
+};
+
+interface Request {
+  readonly found: InstallationRow;
+  readonly nonceSha256: string;
+  /** Hash of the bearer; null without one. */
+  readonly presentedSha256: string | null;
+  readonly draft: Draft;
+  readonly author: Authorship;
+  readonly address: string;
+  /** Whether a refused recovery is entered in the audit log. */
+  readonly remindsOfRefusal: boolean;
+}
+
+/** The checks in the order of the wire, then the rotation, in one transaction. */
+async function renew(
+  context: InstallationContext,
+  transaction: Transaction<Tables>,
+  { found, nonceSha256, presentedSha256, draft, author, address, remindsOfRefusal }: Request,
+): Promise<Outcome> {
+  const { identity } = context;
+  const { at } = author;
+  const installation = await lockInstallation(transaction, found.organization_id, found.id);
+  if (installation === undefined || installation.state === "revoked") return refused(PROOF_INVALID);
+  if (installation.state === "frozen") return refused(FROZEN_ANSWER);
+  const { id } = installation;
+  const presented = await findPresented(transaction, id, presentedSha256);
+  const judged = judgeRotation(presented, await isUsedSince(transaction, id, installation.generation));
+  const isCopied = judged === "freeze";
+  if (isCopied && identity.copiedKey === "freeze") {
+    await freeze(context, transaction, installation, address, author);
+    return refused(FROZEN_ANSWER, isCopied);
+  }
+  if (await isNonceUsed(transaction, id, nonceSha256)) return refused(NONCE_USED);
+  const recovery = judgeRecovery(installation, at, identity);
+  if (recovery.state !== "allowed") {
+    if (remindsOfRefusal) await enter("installation.recovery_refused", { why: recovery.state });
+    return refused(CANNOT_RECOVER[recovery.state]);
+  }
+  const hourAgo = new Date(Date.parse(at) - HOUR_MS).toISOString();
+  if ((await countNoncesSince(transaction, id, hourAgo)) >= RENEWALS_PER_HOUR) return refused(TOO_OFTEN);
+
+  await insertNonce(transaction, { installation_id: id, nonce_sha256: nonceSha256, used_at: at });
+  const rotation = judged === "freeze" ? "displace" : judged;
+  const graceUntil = new Date(Date.parse(at) + identity.graceMs).toISOString();
+  const generation = await ROTATE[rotation](transaction, { installation, presentedSha256, draft }, graceUntil);
+  await updateInstallation(transaction, id, {
+    generation,
+    credential_expires_at: draft.expires_at,
+    recoveries_remaining: recovery.remaining,
+    recovery_until: recoveryEnd(draft.expires_at, identity),
+  });
+  if (rotation === "displace") await enter("installation.renew_out_of_order", { address });
+  else if (recovery.isRecovered) await enter("installation.recover", { address, remaining: recovery.remaining });
+  return { state: "renewed", rotation, generation, recovery, isCopied };
+
+  function enter(action: AuditEntry["action"], details: AuditEntry["details"]): Promise<void> {
+    const entry = { action, subjectId: found.robot_id, details: { installation_id: id, ...details } };
+    return audit(transaction, author, entry);
+  }
+}
+
+const ROTATE = { advance, displace, repeat };
+
+function refused(answer: Answer, isCopied = false): Outcome {
+  return { state: "refused", answer, isCopied };
+}
+
+/** Limits how often the audit log is told of the same installation. */
+function createReminders(clock: Pick<Clock, "monotonicMs">) {
+  const doneMs = new Map<string, number>();
+  return {
+    isDue: (id: string) => clock.monotonicMs() - (doneMs.get(id) ?? Number.NEGATIVE_INFINITY) >= TELL_AGAIN_MS,
+    done(id: string) {
+      if (doneMs.size >= TOLD_MAXIMUM) doneMs.clear();
+      if (this.isDue(id)) doneMs.set(id, clock.monotonicMs());
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import type { Transaction } from "kysely";
+
+import type { Authorship } from "../kernel/store/audit.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { equipmentOf } from "./equipment.ts";
+import { registrationDetails, registrationHash } from "./history/queries.ts";
+import type { RegistrationDetails } from "./history/queries.ts";
+import { writeChange } from "./recent-changes.ts";
+import { addLabels, labelHash, readLabels, removeLabels } from "./selection.ts";
+
+/** The type of a robot until its first setup says it. */
+export const GENERIC_ROBOT_TYPE_ID = "generic.robot.v1";
+
+/** What an approved enrolment says of its robot. */
+export interface EnrolledRobot {
+  readonly name: string;
+  readonly region: string;
+  /** Null keeps the site of a robot that is there. */
+  readonly site: string | null;
+  /** JSON object; without members it keeps the labels of a robot that is there. */
+  readonly labels: string;
+  /** JSON object; null keeps that of a robot that is there. */
+  readonly siteInference: string | null;
+  /** Only for a new robot, as are the two below; null for the generic type. */
+  readonly robotTypeId: string | null;
+  /** JSON object. */
+  readonly contract: string | null;
+  readonly configurationDigest: string;
+  /** Address of the computer. */
+  readonly address: string;
+}
+
+/** Made before the transaction, because its job may run twice. */
+export interface EnrolledIdentity {
+  /** Id of the robot if it is new. */
+  readonly id: string;
+  /** Key that adds it. */
+  readonly madeBy: string;
+}
+
+/** Who approved the enrolment. The caller writes this entry of the audit log, which is part of the robot's history. */
+export type EnrolledBy = Authorship & { readonly organizationId: string };
+
+export type RobotFullRow = Tables["robots"];
+
+export interface Enrolled {
+  readonly robot: RobotFullRow;
+  readonly isNew: boolean;
+  /** Whether its fleets must be evaluated again. */
+  readonly isRefitted: boolean;
+  /** Details of the audit entry: they have what registrations have there. */
+  readonly details: RegistrationDetails & { readonly address: string };
+  /** Audit entry of the registration before. */
+  readonly previousId: string | null;
+}
+
+/** The robot of this name, with its row locked until the transaction ends. */
+export function lockRobotNamed(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  name: string,
+): Promise<RobotFullRow | undefined> {
+  return robotNamed(transaction, organizationId, name).forUpdate().executeTakeFirst();
+}
+
+export function findRobotNamed(
+  reader: Reader,
+  organizationId: string,
+  name: string,
+): Promise<RobotFullRow | undefined> {
+  return robotNamed(reader, organizationId, name).executeTakeFirst();
+}
+
+/** Adds the robot of an enrolment; null if its name is taken, also by a transaction under way. */
+export async function addEnrolledRobot(
+  transaction: Transaction<Tables>,
+  enrolled: EnrolledRobot,
+  { id, madeBy }: EnrolledIdentity,
+  { at, organizationId, auditId, actor }: EnrolledBy,
+): Promise<Enrolled | null> {
+  const { name, region, site, contract, address, configurationDigest } = enrolled;
+  const registration = {
+    name,
+    robot_type_id: enrolled.robotTypeId ?? GENERIC_ROBOT_TYPE_ID,
+    region,
+    configuration_digest: configurationDigest,
+    site,
+    labels: enrolled.labels,
+    contract,
+  };
+  const details = registrationDetails(registration);
+  const robot = await transaction
+    .insertInto("robots")
+    .values({
+      ...registration,
+      ...equipmentOf(contract),
+      id,
+      organization_id: organizationId,
+      site_inference: enrolled.siteInference,
+      created_at: at,
+      updated_at: at,
+      refitted_at: at,
+      changed_at: at,
+      audit_id: auditId,
+      recent_changes: JSON.stringify([{ at, body: registrationHash(details), address, actor }]),
+      made_by: madeBy,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (robot === undefined) return null;
+  await addLabels(transaction, organizationId, id, readLabels(enrolled.labels).map(labelHash));
+  return { robot, isNew: true, isRefitted: false, details: { ...details, address }, previousId: null };
+}
+
+/** Changes what an enrolment changes of a robot that is there. @param robot as it was locked. */
+export async function changeEnrolledRobot(
+  transaction: Transaction<Tables>,
+  robot: RobotFullRow,
+  { region, site, labels, siteInference, address }: EnrolledRobot,
+  { at, organizationId, auditId, actor }: EnrolledBy,
+): Promise<Enrolled> {
+  const sent = readLabels(labels);
+  const changed = {
+    ...robot,
+    region,
+    site: site ?? robot.site,
+    labels: sent.length > 0 ? labels : robot.labels,
+    site_inference: siteInference ?? robot.site_inference,
+  };
+  const isRefitted = changed.region !== robot.region;
+  const hasChanged = isRefitted || changed.site !== robot.site || changed.labels !== robot.labels;
+  const row = {
+    ...changed,
+    updated_at: at,
+    refitted_at: isRefitted ? at : robot.refitted_at,
+    changed_at: hasChanged ? at : robot.changed_at,
+    audit_id: auditId,
+    previous_audit_id: robot.audit_id,
+  };
+  const { id, name: _name, organization_id: _organizationId, ...update } = row;
+  await transaction.updateTable("robots").set(update).where("id", "=", id).execute();
+  const details = registrationDetails(row);
+  if (hasChanged) {
+    if (sent.length > 0) {
+      await removeLabels(transaction, id);
+      await addLabels(transaction, organizationId, id, sent.map(labelHash));
+    }
+    await writeChange(transaction, row, { at, body: registrationHash(details), address, actor });
+  }
+  return { robot: row, isNew: false, isRefitted, details: { ...details, address }, previousId: robot.audit_id };
+}
+
+function robotNamed(reader: Reader, organizationId: string, name: string) {
+  return reader
+    .selectFrom("robots")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("name", "=", name)
+    .where("removed_at", "is", null);
+}

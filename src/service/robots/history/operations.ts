@@ -1,0 +1,77 @@
+import { HISTORY_SHOWN } from "../../../api/registrations.ts";
+import type { RegistrationSummary } from "../../../api/registrations.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
+import type { PageQuery } from "../../../api/wire/pages.ts";
+import { answerJson } from "../../kernel/http/answers.ts";
+import { answerList, ITEMS } from "../../kernel/lists/answer-list.ts";
+import type { Handler, OperationContext } from "../../kernel/operation.ts";
+import { currentContest } from "../contest.ts";
+import { readRobotHistory } from "./queries.ts";
+import { findRobot } from "../queries.ts";
+import { contestOf, readSources } from "../recent-changes.ts";
+import { findRegistration, listRegistrations } from "../registration-queries.ts";
+import type { RegistrationRow } from "../registration-queries.ts";
+import { maySee, UNKNOWN_ROBOT } from "../views.ts";
+
+/** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
+export function getRobotHistory({ store }: OperationContext): Handler<null> {
+  return async ({ principal: { organizationId }, path }) => {
+    const asked = path["robot"] ?? "";
+    const robot = await findRobot(store.reader, organizationId, asked);
+    const items = await readRobotHistory(store.reader, organizationId, robot?.id ?? asked, HISTORY_SHOWN.maximum);
+    // A robot that was removed keeps its history, which only its id finds.
+    if (robot === undefined && items.length === 0) return UNKNOWN_ROBOT;
+    return answerJson(JSON.stringify({ items }));
+  };
+}
+
+/** `GET /v1/robots/{robot}/registration`: the robot's last registration, with the contract as it was sent. */
+export function getRegistration({ store, machine }: OperationContext): Handler<null> {
+  return async ({ principal, path }) => {
+    const { organizationId } = principal;
+    const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
+    const row =
+      robot === undefined || !maySee(principal, robot)
+        ? undefined
+        : await findRegistration(store.reader, organizationId, robot.id);
+    if (row === undefined) return UNKNOWN_ROBOT;
+    const { robot_type_id: robotTypeId, region, labels, contract } = row;
+    const registration = summary(row, machine.clock.wallMs());
+    const { contested_since: contestedSince } = registration;
+    const contestedFrom =
+      contestedSince === null ? [] : await readSources(store.reader, organizationId, row, contestedSince);
+    const members = JSON.stringify({
+      ...registration,
+      robot_type_id: robotTypeId,
+      region,
+      ...eachOf(ROBOT_TEXT_NAMES, (name) => row[name]),
+      contested_from: contestedFrom,
+    });
+    // The stored text, because a contract may contain numbers that a double cannot represent.
+    return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);
+  };
+}
+
+/** `GET /v1/me/registrations`: digest and times of every robot's last registration. */
+export function listOrganizationRegistrations({ store, machine }: OperationContext): Handler<null, PageQuery> {
+  return (call) =>
+    answerList(call, {
+      prefix: "rob",
+      around: ITEMS,
+      fetch: (range) => listRegistrations(store.reader, call.principal.organizationId, range),
+      view: (row) => summary(row, machine.clock.wallMs()),
+    });
+}
+
+function summary(row: RegistrationRow, nowMs: number): RegistrationSummary {
+  const { id: robotId, name: robot, updated_at: registeredAt } = row;
+  const contestedSince = currentContest(contestOf(row), nowMs)?.since ?? null;
+  return {
+    robot_id: robotId,
+    robot,
+    configuration_digest: row.configuration_digest,
+    changed_at: row.changed_at,
+    registered_at: registeredAt,
+    contested_since: contestedSince,
+  };
+}

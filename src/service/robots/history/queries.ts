@@ -1,0 +1,138 @@
+import { hash } from "node:crypto";
+
+import { sql } from "kysely";
+import * as z from "zod";
+
+import { REGISTRATION_MEMBERS } from "../../../api/registrations.ts";
+import type { RegistrationRecord } from "../../../api/registrations.ts";
+import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
+import type { Reader } from "../../kernel/store/store.ts";
+import type { Registration } from "../queries.ts";
+
+type Member = (typeof REGISTRATION_MEMBERS)[number];
+
+const SHORT_MEMBERS = ["configuration_digest", "robot_type_id", "region", ...ROBOT_TEXT_NAMES] as const;
+
+type Registered = Pick<Registration, "name" | "labels" | "contract" | (typeof SHORT_MEMBERS)[number]>;
+
+/**
+ * What the audit log stores of a registration: enough to see which members changed from one entry to the next. Labels and contracts
+ * are large, so only their hashes are stored.
+ */
+export function registrationDetails(registration: Registered): RegistrationDetails {
+  const { name, labels, contract } = registration;
+  return {
+    name,
+    ...eachOf(SHORT_MEMBERS, (member) => registration[member]),
+    labels_sha256: sha256(labels),
+    contract_sha256: contract === null ? null : sha256(contract),
+  };
+}
+
+/** Equal exactly for registrations that are equal in every member. */
+export function registrationHash(details: RegistrationDetails): string {
+  return sha256(JSON.stringify(details));
+}
+
+export type RegistrationDetails = Readonly<Record<"name" | DetailName, string | null>>;
+type DetailName = (typeof SHORT_MEMBERS)[number] | "labels_sha256" | "contract_sha256";
+
+function sha256(text: string): string {
+  return hash("sha256", text, "base64url");
+}
+
+const detailsSchema = z.object({
+  address: z.string(),
+  contested: z.boolean().default(false),
+  configuration_digest: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  // Entries from before a text existed do not have it.
+  ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullable().default(null)),
+  labels_sha256: z.string(),
+  contract_sha256: z.string().nullable(),
+} satisfies Readonly<Record<DetailName | "address" | "contested", z.ZodType>>);
+
+type ReadDetails = z.output<typeof detailsSchema>;
+type ShownDetails = Readonly<Record<DetailName, string | null>>;
+
+const DETAIL_OF: Readonly<Record<Member, DetailName>> = {
+  ...eachOf(SHORT_MEMBERS, (member) => member),
+  labels: "labels_sha256",
+  contract: "contract_sha256",
+};
+
+/** The members in which a registration differs from the one of an audit entry; null if that entry is gone. */
+export async function changedSince(
+  reader: Reader,
+  auditId: string | null,
+  after: RegistrationDetails,
+): Promise<readonly string[] | null> {
+  if (auditId === null) return null;
+  const entry = await reader.selectFrom("audit_log").select("details").where("id", "=", auditId).executeTakeFirst();
+  if (entry === undefined) return null;
+  return changedMembers(detailsSchema.safeParse(JSON.parse(entry.details)).data, after);
+}
+
+/** A robot's registrations that the audit log still has, newest first, at most `count`. */
+export async function readRobotHistory(
+  reader: Reader,
+  organizationId: string,
+  robotId: string,
+  count: number,
+): Promise<readonly RegistrationRecord[]> {
+  const rows = await reader
+    .withRecursive("history", (query) =>
+      query
+        .selectFrom("robots")
+        .innerJoin("audit_log", "audit_log.id", "robots.audit_id")
+        .select(["audit_log.previous_id", "at", "actor", "details", sql<number>`1`.as("place")])
+        .where("robots.organization_id", "=", organizationId)
+        .where("robots.id", "=", robotId)
+        .unionAll(
+          query
+            .selectFrom("history")
+            .innerJoin("audit_log", "audit_log.id", "history.previous_id")
+            .select(["audit_log.previous_id", "audit_log.at", "audit_log.actor", "audit_log.details"])
+            .select(({ eb }) => eb("place", "+", 1).as("place"))
+            // One more, to see what changed with the oldest.
+            .where("place", "<=", count),
+        ),
+    )
+    .selectFrom("history")
+    .leftJoin("api_keys", (join) =>
+      join.onRef("api_keys.id", "=", "actor").on("api_keys.organization_id", "=", organizationId),
+    )
+    .select(["at", "actor", "details", "label"])
+    .orderBy("place")
+    .execute();
+  const records = rows.map(({ at, actor, label, details }) => {
+    return { at, actor: { id: actor, label }, details: detailsSchema.parse(JSON.parse(details)) };
+  });
+  return records.slice(0, count).map((record, index) => recordOf(record, records[index + 1]?.details));
+}
+
+interface ReadRecord extends Pick<RegistrationRecord, "at" | "actor"> {
+  readonly details: ReadDetails;
+}
+
+function recordOf({ at, actor, details }: ReadRecord, before: ReadDetails | undefined): RegistrationRecord {
+  const { configuration_digest: configurationDigest, robot_type_id: robotTypeId, region, address, contested } = details;
+  return {
+    at,
+    configuration_digest: configurationDigest,
+    changed: changedMembers(before, details),
+    robot_type_id: robotTypeId,
+    region,
+    ...eachOf(ROBOT_TEXT_NAMES, (text) => details[text]),
+    actor,
+    address,
+    contested,
+  };
+}
+
+/** Null if the previous entry is missing. */
+function changedMembers(before: ShownDetails | undefined, after: ShownDetails): Member[] | null {
+  if (before === undefined) return null;
+  return REGISTRATION_MEMBERS.filter((member) => before[DETAIL_OF[member]] !== after[DETAIL_OF[member]]);
+}

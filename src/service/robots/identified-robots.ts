@@ -1,0 +1,119 @@
+import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import { presenceOf } from "../installations/index.ts";
+import type { LiveRow, Presence } from "../installations/index.ts";
+import { chunksOf } from "../kernel/auth/lineage.ts";
+import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+
+/** What the answers show of a robot, with its live installation. */
+export type IdentifiedRow = Pick<Tables["robots"], (typeof COLUMNS)[number]> & LiveRow;
+
+const COLUMNS = [
+  "id",
+  "name",
+  "robot_type_id",
+  "region",
+  "created_at",
+  ...ROBOT_TEXT_NAMES,
+  "labels",
+  "site_inference",
+] as const;
+
+/** Robots of an organization, oldest first. */
+export function listIdentifiedRobots(
+  reader: Reader,
+  organizationId: string,
+  range: PageRange,
+): Promise<readonly IdentifiedRow[]> {
+  return inRange(identified(reader, organizationId), range).execute();
+}
+
+/** Robots of an organization, oldest first, without those that are not of the status, as far as the store knows. */
+export function listPossible(
+  reader: Reader,
+  organizationId: string,
+  { status, onlineSince }: Pick<Presence, "onlineSince"> & { readonly status: "online" | "offline" },
+  range: PageRange,
+): Promise<readonly IdentifiedRow[]> {
+  const robots = identified(reader, organizationId).where(({ eb, or }) =>
+    status === "online"
+      ? eb("installations.state", "=", "active")
+      : or([
+          eb("installations.state", "is distinct from", "active"),
+          eb("installations.last_seen_at", "is", null),
+          eb("installations.last_seen_at", "<", onlineSince),
+        ]),
+  );
+  return inRange(robots, range).execute();
+}
+
+/** Those of these robots that are there, by name. */
+export async function findIdentifiedRobots(
+  reader: Reader,
+  organizationId: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, IdentifiedRow>> {
+  const found = new Map<string, IdentifiedRow>();
+  for (const chunk of chunksOf([...new Set(names)])) {
+    const rows = await identified(reader, organizationId).where("robots.name", "in", chunk).execute();
+    for (const row of rows) found.set(row.name, row);
+  }
+  return found;
+}
+
+export function findIdentifiedRobot(
+  reader: Reader,
+  organizationId: string,
+  robotId: string,
+): Promise<IdentifiedRow | undefined> {
+  return identified(reader, organizationId).where("robots.id", "=", robotId).executeTakeFirst();
+}
+
+/** The robot with this id, or else with this name. */
+export async function findByNameOrId(
+  reader: Reader,
+  organizationId: string,
+  robot: string,
+): Promise<IdentifiedRow | undefined> {
+  return (
+    (await findIdentifiedRobot(reader, organizationId, robot)) ??
+    (await identified(reader, organizationId).where("robots.name", "=", robot).executeTakeFirst())
+  );
+}
+
+function identified(reader: Reader, organizationId: string) {
+  return reader
+    .selectFrom("robots")
+    .leftJoin("installations", "installations.id", "robots.installation_id")
+    .select(COLUMNS.map((column) => `robots.${column}` as const))
+    .select(["robots.installation_id", "installations.state as installation_state", "installations.last_seen_at"])
+    .where("robots.organization_id", "=", organizationId)
+    .where("robots.removed_at", "is", null);
+}
+
+function inRange(robots: ReturnType<typeof identified>, { after, rows }: PageRange): typeof robots {
+  const following = after === null ? robots : robots.where("robots.id", ">", after);
+  return (rows === null ? following : following.limit(rows)).orderBy("robots.id");
+}
+
+/** A robot as the answers show it. */
+export function identifiedRobotView(row: IdentifiedRow, presence: Presence): IdentifiedRobotView {
+  const { status, last_seen_at: lastSeenAt } = presenceOf(row, presence);
+  const siteInference: unknown = row.site_inference === null ? null : JSON.parse(row.site_inference);
+  return {
+    id: row.id,
+    name: row.name,
+    robot_type_id: row.robot_type_id,
+    region: row.region,
+    created_at: row.created_at,
+    ...eachOf(ROBOT_TEXT_NAMES, (text) => row[text]),
+    labels: JSON.parse(row.labels),
+    status,
+    installation_id: row.installation_id,
+    last_seen_at: lastSeenAt,
+    location: null,
+    site_inference: siteInference,
+  };
+}

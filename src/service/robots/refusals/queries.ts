@@ -1,0 +1,122 @@
+import type { Transaction } from "kysely";
+
+import { REFUSALS_SHOWN } from "../../../api/refusals.ts";
+import type { Reader } from "../../kernel/store/store.ts";
+import type { Tables } from "../../kernel/store/tables.ts";
+
+export type RefusalRow = Tables["refusals"];
+
+/** Rows kept per robot, and for all requests without a robot name together. */
+export const REFUSALS_OF_ROBOT_MAXIMUM = 100;
+
+/** Adds a refusal to the entry with the same key, or inserts one. */
+export async function noteRefusal(transaction: Transaction<Tables>, refusal: RefusalRow): Promise<void> {
+  await transaction
+    .insertInto("refusals")
+    .values(refusal)
+    .onConflict((conflict) =>
+      conflict.columns(["organization_id", "robot", "status", "actor", "address"]).doUpdateSet(({ ref, eb }) => ({
+        detail: ref("excluded.detail"),
+        request_id: ref("excluded.request_id"),
+        last_at: ref("excluded.last_at"),
+        count: eb("refusals.count", "+", ref("excluded.count")),
+      })),
+    )
+    .execute();
+}
+
+/** Deletes all but the newest refusals of an organization and of each robot. */
+export async function boundRefusals(transaction: Transaction<Tables>, organizationId: string): Promise<void> {
+  const ranked = transaction
+    .selectFrom("refusals")
+    .select("id")
+    .select(({ fn }) => [
+      fn
+        .agg<number>("row_number")
+        .over((over) => over.orderBy("last_at", "desc").orderBy("id", "desc"))
+        .as("place"),
+      fn
+        .agg<number>("row_number")
+        .over((over) => over.partitionBy("robot").orderBy("last_at", "desc").orderBy("id", "desc"))
+        .as("robot_place"),
+    ])
+    .where("organization_id", "=", organizationId);
+  await transaction
+    .deleteFrom("refusals")
+    .where("id", "in", (query) =>
+      query
+        .selectFrom(ranked.as("ranked"))
+        .select("id")
+        .where((where) =>
+          where.or([where("place", ">", REFUSALS_SHOWN.maximum), where("robot_place", ">", REFUSALS_OF_ROBOT_MAXIMUM)]),
+        ),
+    )
+    .execute();
+}
+
+/** Deletes refusals that last happened before a time. @param before ISO 8601. */
+export async function pruneRefusals(transaction: Transaction<Tables>, before: string): Promise<void> {
+  await transaction.deleteFrom("refusals").where("last_at", "<", before).execute();
+}
+
+/** A row with the label of the actor's key. */
+export type LabelledRefusal = RefusalRow & { readonly label: string | null };
+
+/**
+ * An organization's refused registrations, newest first.
+ *
+ * @param robot a name or an id. Selects the refusals of this robot, and those without a robot name that were sent with the credential
+ * of its last registration.
+ */
+export async function listRefusals(
+  reader: Reader,
+  organizationId: string,
+  robot: string | undefined,
+): Promise<readonly LabelledRefusal[]> {
+  let query = reader
+    .selectFrom("refusals")
+    .leftJoin("api_keys", (join) =>
+      join
+        .onRef("api_keys.id", "=", "refusals.actor")
+        .onRef("api_keys.organization_id", "=", "refusals.organization_id"),
+    )
+    .selectAll("refusals")
+    .select("label")
+    .where("refusals.organization_id", "=", organizationId)
+    .orderBy("last_at", "desc")
+    .orderBy("refusals.id", "desc")
+    .limit(REFUSALS_SHOWN.maximum);
+  if (robot !== undefined) {
+    const { name, actor } = await findRegistrant(reader, organizationId, robot);
+    query = query.where((where) =>
+      where.or([
+        where("refusals.robot", "=", name),
+        where.and([where("refusals.robot", "=", UNKNOWN_ROBOT), where("refusals.actor", "=", actor)]),
+      ]),
+    );
+  }
+  return query.execute();
+}
+
+/** Stands for the name if the request was refused before its body was read. */
+export const UNKNOWN_ROBOT = "";
+
+interface Registrant {
+  readonly name: string;
+  /** Credential of its last registration. */
+  readonly actor: string;
+}
+
+/** A refused robot may never have registered: then `robot` is taken for its name. */
+async function findRegistrant(reader: Reader, organizationId: string, robot: string): Promise<Registrant> {
+  const found = await reader
+    .selectFrom("robots")
+    .leftJoin("audit_log", "audit_log.id", "robots.audit_id")
+    .select(["robots.id", "robots.name", "actor"])
+    .where("robots.organization_id", "=", organizationId)
+    .where("robots.removed_at", "is", null)
+    .where((where) => where.or([where("robots.id", "=", robot), where("robots.name", "=", robot)]))
+    .execute();
+  const { name, actor } = found.find(({ id }) => id === robot) ?? found[0] ?? { name: robot, actor: null };
+  return { name, actor: actor ?? "" };
+}

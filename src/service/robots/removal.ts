@@ -1,0 +1,68 @@
+import type { Transaction } from "kysely";
+
+import type { RobotRemoved } from "../../api/robots.ts";
+import { momentNow, retireDeploymentOf } from "../deployments/index.ts";
+import { revokeInstallationOf } from "../installations/index.ts";
+import { answerJson } from "../kernel/http/answers.ts";
+import { authorship, logChange } from "../kernel/operation.ts";
+import type { Handler } from "../kernel/operation.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import type { MeteringContext } from "../usage/index.ts";
+import { announce } from "../webhooks/index.ts";
+import { requestFleetCheck } from "./fleet-checks.ts";
+import type { Room } from "./new-robots.ts";
+import { lockRobot } from "./queries.ts";
+import { removeLabels } from "./selection.ts";
+import { UNKNOWN_ROBOT } from "./views.ts";
+
+/**
+ * `DELETE /v1/robots/{robot}`: its computer loses its credential, its deployment retires, and its name is free. Its row stays for
+ * history, usage and the fleets with fixed members that it belongs to.
+ */
+export function removeRobot(context: MeteringContext, room: Room): Handler<null> {
+  const { newId, machine, nudge } = context;
+  return async (call) => {
+    const { organizationId } = call.principal;
+    const moment = momentNow(context);
+    const { now: at } = moment;
+    const author = authorship(call, newId, at);
+    const retiring = { ...author, auditId: newId("aud") };
+    const removed = await call.write(async (transaction) => {
+      const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");
+      if (robot === undefined) return null;
+      const { id: robotId, name, made_by: madeBy } = robot;
+      const deploymentId = await retireDeploymentOf(transaction, organizationId, robotId, moment);
+      if (deploymentId !== null) {
+        const details = { robot_id: robotId };
+        await audit(transaction, retiring, { action: "deployment.retire", subjectId: deploymentId, details });
+      }
+      const installationId = await revokeInstallationOf(transaction, organizationId, robotId, at);
+      await markRemoved(transaction, robotId, at);
+      await requestFleetCheck(transaction, author, organizationId, robotId);
+      const details = { name, installation_id: installationId, deployment_id: deploymentId };
+      await audit(transaction, author, { action: "robot.remove", subjectId: robotId, details });
+      const data = () => ({ robot_id: robotId, ...details });
+      await announce(transaction, context, { organizationId, type: "robot.removed", at, data });
+      return { robotId, name, madeBy, installationId, deploymentId };
+    });
+    if (removed === null) return UNKNOWN_ROBOT;
+    const { robotId, name, madeBy, installationId, deploymentId } = removed;
+    room.organization.recount({ organizationId, keyId: madeBy });
+    room.key.recount({ organizationId, keyId: madeBy });
+    const logged = { robot_id: robotId, name, installation_id: installationId, deployment_id: deploymentId };
+    logChange(machine, "robot_removed", author, logged);
+    nudge();
+    return answerJson(JSON.stringify({ robot_id: robotId, removed_at: at } satisfies RobotRemoved));
+  };
+}
+
+/** Gives back what lists and selectors need of a robot. Its contract may be large, and nothing reads it any more. */
+async function markRemoved(transaction: Transaction<Tables>, robotId: string, at: string): Promise<void> {
+  await removeLabels(transaction, robotId);
+  await transaction
+    .updateTable("robots")
+    .set({ removed_at: at, labels: "{}", contract: null, equipment: null, equipment_sha256: null })
+    .where("id", "=", robotId)
+    .execute();
+}

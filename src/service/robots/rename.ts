@@ -1,0 +1,87 @@
+import type { Transaction } from "kysely";
+
+import type { RobotChange } from "../../api/robots.ts";
+import { presenceAt } from "../installations/index.ts";
+import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { authorship, logChange } from "../kernel/operation.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { audit } from "../kernel/store/audit.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { ruleBroken } from "../kernel/validation/finding.ts";
+import { announce } from "../webhooks/index.ts";
+import { findIdentifiedRobot, identifiedRobotView } from "./identified-robots.ts";
+import { lockRobot } from "./queries.ts";
+import { ROBOT_NAME_RULE, robotNameOf } from "./robot-name.ts";
+import { UNKNOWN_ROBOT } from "./views.ts";
+import type { RobotViewsContext } from "./views.ts";
+
+/** `PATCH /v1/robots/{robot}`: id, installation, deployments and fleets stay. Its computer registers with the new name from then on. */
+export function renameRobot(
+  context: RobotViewsContext & Pick<OperationContext, "newId" | "nudge">,
+): Handler<RobotChange> {
+  const { newId, machine, nudge } = context;
+  return async (call) => {
+    const { organizationId } = call.principal;
+    const name = robotNameOf(call.body.name);
+    if (name === null) {
+      return refuseInvalid([{ ...ruleBroken(ROBOT_NAME_RULE), loc: ["body", "name"], input: call.body.name }]);
+    }
+    const nowMs = machine.clock.wallMs();
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const claimId = newId("rob");
+    const renamed = await call.write(async (transaction) => {
+      const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");
+      if (robot === undefined) return { state: "unknown" } as const;
+      const { id, name: before } = robot;
+      if (name !== before) {
+        if (!(await claimName(transaction, robot, name, claimId))) return { state: "taken" } as const;
+        await transaction.updateTable("robots").set({ name }).where("id", "=", id).execute();
+        await audit(transaction, author, {
+          action: "robot.rename",
+          subjectId: id,
+          details: { from: before, to: name },
+        });
+        await announce(transaction, context, {
+          organizationId,
+          type: "robot.renamed",
+          at: author.at,
+          data: () => ({ robot_id: id, name, name_before: before }),
+        });
+      }
+      return { state: "renamed", before, row: await findIdentifiedRobot(transaction, organizationId, id) } as const;
+    });
+    if (renamed.state === "taken") {
+      return refuse("Conflict", `Another robot is called ${JSON.stringify(name)}`);
+    }
+    if (renamed.state === "unknown" || renamed.row === undefined) return UNKNOWN_ROBOT;
+    const { before, row } = renamed;
+    if (before !== name) {
+      logChange(machine, "robot_renamed", author, { robot_id: row.id, from: before, to: name });
+      nudge();
+    }
+    return answerJson(JSON.stringify(identifiedRobotView(row, presenceAt(nowMs, context))));
+  };
+}
+
+/**
+ * Whether the name is free. A row that has it for a moment keeps registrations of that name waiting until the robot has it: an update
+ * that meets one under way would fail, where an insert can see it.
+ *
+ * @param id of that row.
+ */
+async function claimName(
+  transaction: Transaction<Tables>,
+  robot: Tables["robots"],
+  name: string,
+  id: string,
+): Promise<boolean> {
+  const claimed = await transaction
+    .insertInto("robots")
+    .values({ ...robot, id, name, contract: null, equipment: null, equipment_sha256: null, installation_id: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  if (claimed === undefined) return false;
+  await transaction.deleteFrom("robots").where("id", "=", id).execute();
+  return true;
+}

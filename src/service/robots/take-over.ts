@@ -1,0 +1,56 @@
+import type { Transaction } from "kysely";
+
+import { isRobotOnline, presenceAt, revokeInstallationOf } from "../installations/index.ts";
+import type { IdentitySettings, Liveness } from "../installations/index.ts";
+import { isAllowed } from "../kernel/auth/authenticate.ts";
+import type { Principal } from "../kernel/auth/authenticate.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { refuse } from "../kernel/http/answers.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { lockRobotNamed } from "./enrolled-robot.ts";
+
+/** A registration, by a key or a session, of a robot whose computer has a credential of its own. */
+export interface TakeOver {
+  readonly principal: Principal;
+  readonly name: string;
+  /** Whether a robot that is online may be replaced. */
+  readonly isConfirmed: boolean;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+export type TakenOver =
+  /** `installationId` is revoked; null if none was left. */
+  | { readonly state: "taken"; readonly installationId: string | null }
+  | { readonly state: "refused"; readonly answer: Answer };
+
+/** Revokes the installation of the robot with this name, so that whoever registers it speaks for it. */
+export async function takeOver(
+  transaction: Transaction<Tables>,
+  { principal, name, isConfirmed, now }: TakeOver,
+  context: { readonly liveness: Pick<Liveness, "seen">; readonly identity: IdentitySettings },
+): Promise<TakenOver> {
+  const { organizationId } = principal;
+  const robot = await lockRobotNamed(transaction, organizationId, name);
+  if (robot === undefined || robot.installation_id === null) return { state: "taken", installationId: null };
+  if (!isAllowed(principal, "robots:write")) return { state: "refused", answer: refuseEnrolled(name) };
+  const presence = presenceAt(Date.parse(now), context);
+  const of = { organizationId, robotId: robot.id };
+  if (!isConfirmed && (await isRobotOnline(transaction, of, presence.onlineSince, presence))) {
+    return { state: "refused", answer: refuseOnline(name) };
+  }
+  return {
+    state: "taken",
+    installationId: await revokeInstallationOf(transaction, organizationId, robot.id, now),
+  };
+}
+
+function refuseEnrolled(name: string): Answer {
+  const detail = `The robot ${JSON.stringify(name)} is enrolled, and registers with its own credential; to replace its computer, use a key with the scope robots:write`;
+  return refuse("Forbidden", detail, {}, "scope");
+}
+
+function refuseOnline(name: string): Answer {
+  const detail = `The robot ${JSON.stringify(name)} is online with a credential of its own; to replace its computer, register again with confirm_replace`;
+  return refuse("Conflict", detail, {}, "robot_online");
+}

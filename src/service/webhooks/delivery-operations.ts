@@ -1,0 +1,78 @@
+import { TEST_EVENT } from "../../api/webhooks.ts";
+import type { PageQuery } from "../../api/wire/pages.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
+import type { Handler } from "../kernel/operation.ts";
+import { newDelivery, printEvent } from "./announce.ts";
+import { UNKNOWN_WEBHOOK } from "./operations.ts";
+import type { WebhooksContext } from "./operations.ts";
+import { addDelivery, findDelivery, findWebhook, listDeliveryRows, lockWebhook, restartDelivery } from "./queries.ts";
+import { deliveryView } from "./views.ts";
+
+const UNKNOWN_DELIVERY = refuse("NotFound", "Delivery not found");
+const DISABLED = refuse("Conflict", "The webhook is disabled; enable it first");
+const FULL = refuse("Conflict", "Too many events already wait to be delivered to the webhook");
+
+/** `GET /v1/webhooks/{webhook_id}/deliveries`: newest first. */
+export function listWebhookDeliveries({ store }: WebhooksContext): Handler<null, PageQuery> {
+  return async (call) => {
+    const webhook = await findWebhook(store.reader, call.principal.organizationId, call.path["webhook_id"] ?? "");
+    if (webhook === undefined) return UNKNOWN_WEBHOOK;
+    return answerList(call, {
+      prefix: "whd",
+      around: ITEMS,
+      fetch: (range) => listDeliveryRows(store.reader, webhook.id, range),
+      view: deliveryView,
+    });
+  };
+}
+
+/** `GET /v1/webhooks/{webhook_id}/deliveries/{delivery_id}`. */
+export function getWebhookDelivery({ store }: WebhooksContext): Handler<null> {
+  return async ({ principal, path }) => {
+    const webhook = await findWebhook(store.reader, principal.organizationId, path["webhook_id"] ?? "");
+    if (webhook === undefined) return UNKNOWN_WEBHOOK;
+    const delivery = await findDelivery(store.reader, webhook.id, path["delivery_id"] ?? "");
+    return delivery === undefined ? UNKNOWN_DELIVERY : answerJson(JSON.stringify(deliveryView(delivery)));
+  };
+}
+
+/** `POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/resend`. */
+export function resendToWebhook({ machine, nudge }: WebhooksContext): Handler<null> {
+  return async (call) => {
+    const { webhook_id: webhookId = "", delivery_id: id = "" } = call.path;
+    const at = new Date(machine.clock.wallMs()).toISOString();
+    const answer = await call.write(async (transaction): Promise<Answer> => {
+      const webhook = await lockWebhook(transaction, call.principal.organizationId, webhookId);
+      if (webhook === undefined) return UNKNOWN_WEBHOOK;
+      if (webhook.disabled_at !== null) return DISABLED;
+      const delivery = await restartDelivery(transaction, webhookId, id, at);
+      return delivery === undefined ? UNKNOWN_DELIVERY : answerJson(JSON.stringify(deliveryView(delivery)));
+    });
+    nudge();
+    return answer;
+  };
+}
+
+/** `POST /v1/webhooks/{webhook_id}/test`: sends an event that says nothing, also to a webhook that wants none of its type. */
+export function testOrganizationWebhook({ newId, machine, nudge }: WebhooksContext): Handler<null> {
+  return async (call) => {
+    const { organizationId } = call.principal;
+    const webhookId = call.path["webhook_id"] ?? "";
+    const at = new Date(machine.clock.wallMs()).toISOString();
+    const ids = { id: newId("whd"), eventId: newId("evt") };
+    const body = printEvent(TEST_EVENT, at, { webhook_id: webhookId });
+    const row = newDelivery({ ...ids, organizationId, webhookId, type: TEST_EVENT, body }, at);
+    const answer = await call.write(async (transaction): Promise<Answer> => {
+      const webhook = await lockWebhook(transaction, organizationId, webhookId);
+      if (webhook === undefined) return UNKNOWN_WEBHOOK;
+      if (webhook.disabled_at !== null) return DISABLED;
+      if (webhook.full_since !== null) return FULL;
+      await addDelivery(transaction, row);
+      return answerJson(JSON.stringify(deliveryView(row)));
+    });
+    nudge();
+    return answer;
+  };
+}

@@ -1,0 +1,9 @@
+/**
+ * Webhooks: organizations are told of events by requests that are signed as the Standard Webhooks specification says. Other resources
+ * announce events in the transactions that they tell of; tasks deliver them (deliver.ts), at least once.
+ */
+export { announce } from "./announce.ts";
+export { listListening, noteReported, outdatedReports } from "./reports.ts";
+export type { Listening, NewState } from "./reports.ts";
+export { WEBHOOK_SETTINGS } from "./settings.ts";
+export type { WebhookSettings } from "./settings.ts";

@@ -1,0 +1,109 @@
+import type { Transaction } from "kysely";
+
+import type { PageRange } from "../kernel/lists/page-range.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+
+export type WebhookRow = Tables["webhooks"];
+export type DeliveryRow = Tables["webhook_deliveries"];
+
+/** The webhooks of an organization, oldest first, disabled ones too. */
+export function listWebhookRows(
+  reader: Reader,
+  organizationId: string,
+  { after, rows }: PageRange,
+): Promise<WebhookRow[]> {
+  let query = ofOrganization(reader, organizationId);
+  if (after !== null) query = query.where("id", ">", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.orderBy("id").execute();
+}
+
+export function findWebhook(reader: Reader, organizationId: string, id: string): Promise<WebhookRow | undefined> {
+  return ofOrganization(reader, organizationId).where("id", "=", id).executeTakeFirst();
+}
+
+/** With its row locked, so that it is not deleted meanwhile. */
+export function lockWebhook(
+  transaction: Transaction<Tables>,
+  organizationId: string,
+  id: string,
+): Promise<WebhookRow | undefined> {
+  return ofOrganization(transaction, organizationId).where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+/**
+ * Adds a webhook, unless the organization has `maximum`. The lock of the organization decides between concurrent requests.
+ *
+ * @returns whether it was added.
+ */
+export async function addWebhook(transaction: Transaction<Tables>, row: WebhookRow, maximum: number): Promise<boolean> {
+  const { organization_id: organizationId } = row;
+  await transaction.selectFrom("organizations").select("id").where("id", "=", organizationId).forUpdate().execute();
+  const there = await ofOrganization(transaction, organizationId).clearSelect().select("id").limit(maximum).execute();
+  if (there.length >= maximum) return false;
+  await transaction.insertInto("webhooks").values(row).execute();
+  return true;
+}
+
+export async function updateWebhook(
+  transaction: Transaction<Tables>,
+  id: string,
+  change: Partial<WebhookRow>,
+): Promise<void> {
+  await transaction.updateTable("webhooks").set(change).where("id", "=", id).execute();
+}
+
+/** Forgets the secret at once; a task deletes the rest. */
+export async function removeWebhook(transaction: Transaction<Tables>, id: string, at: string): Promise<void> {
+  await transaction.updateTable("webhooks").set({ removed_at: at, secret: "" }).where("id", "=", id).execute();
+}
+
+/** Deliveries of a webhook, newest first: those before the id `after`. */
+export function listDeliveryRows(
+  reader: Reader,
+  webhookId: string,
+  { after, rows }: PageRange,
+): Promise<DeliveryRow[]> {
+  let query = reader.selectFrom("webhook_deliveries").selectAll().where("webhook_id", "=", webhookId);
+  if (after !== null) query = query.where("id", "<", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.orderBy("id", "desc").execute();
+}
+
+export function findDelivery(reader: Reader, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
+  return reader
+    .selectFrom("webhook_deliveries")
+    .selectAll()
+    .where("webhook_id", "=", webhookId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+}
+
+export async function addDelivery(transaction: Transaction<Tables>, row: DeliveryRow): Promise<void> {
+  await transaction.insertInto("webhook_deliveries").values(row).execute();
+}
+
+/** Makes a delivery due as if it were new; undefined if the webhook has none with this id. */
+export function restartDelivery(
+  transaction: Transaction<Tables>,
+  webhookId: string,
+  id: string,
+  at: string,
+): Promise<DeliveryRow | undefined> {
+  return transaction
+    .updateTable("webhook_deliveries")
+    .set({ status: "pending", attempts: 0, next_attempt_at: at, claim_id: null })
+    .where("webhook_id", "=", webhookId)
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+function ofOrganization(reader: Reader, organizationId: string) {
+  return reader
+    .selectFrom("webhooks")
+    .selectAll()
+    .where("organization_id", "=", organizationId)
+    .where("removed_at", "is", null);
+}

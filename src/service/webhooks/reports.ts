@@ -1,0 +1,73 @@
+import type { Transaction } from "kysely";
+
+import type { EventType } from "../../api/wire/event-types.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { wants } from "./announce.ts";
+
+/** An organization that wants to be told of states, and since when. */
+export interface Listening {
+  readonly organizationId: string;
+  /** ISO 8601: when the first of these webhooks was created. */
+  readonly since: string;
+}
+
+/** The organizations with a webhook for any of these events. */
+export async function listListening(reader: Reader, types: readonly EventType[]): Promise<readonly Listening[]> {
+  const webhooks = await reader
+    .selectFrom("webhooks")
+    .select(["organization_id", "events", "created_at"])
+    .where("removed_at", "is", null)
+    .where("disabled_at", "is", null)
+    .orderBy("created_at")
+    .execute();
+  const since = new Map<string, string>();
+  for (const { organization_id: organizationId, events, created_at: createdAt } of webhooks) {
+    if (types.some((type) => wants(events, type)) && !since.has(organizationId)) since.set(organizationId, createdAt);
+  }
+  return [...since].map(([organizationId, createdAt]) => ({ organizationId, since: createdAt }));
+}
+
+/** A state that differs from the one that webhooks were last told; `before` is null if they were told none. */
+export interface NewState extends Pick<Tables["reported_states"], "subject_id" | "organization_id" | "kind" | "state"> {
+  readonly before: string | null;
+}
+
+/**
+ * Notes a state as told, for the transaction that announces it.
+ *
+ * @returns false if another replica was quicker.
+ */
+export async function noteReported(
+  transaction: Transaction<Tables>,
+  { before, ...reported }: NewState,
+  at: string,
+): Promise<boolean> {
+  if (before === null) {
+    const added = await transaction
+      .insertInto("reported_states")
+      .values({ ...reported, reported_at: at })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning("subject_id")
+      .executeTakeFirst();
+    return added !== undefined;
+  }
+  const { numUpdatedRows } = await transaction
+    .updateTable("reported_states")
+    .set({ state: reported.state, reported_at: at })
+    .where("subject_id", "=", reported.subject_id)
+    .where("state", "=", before)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** States told to organizations that listen no more: a later webhook begins with what is then. */
+export function outdatedReports(reader: Reader, kind: Tables["reported_states"]["kind"], still: readonly Listening[]) {
+  const query = reader.selectFrom("reported_states").select("subject_id").where("kind", "=", kind);
+  if (still.length === 0) return query;
+  return query.where(
+    "organization_id",
+    "not in",
+    still.map(({ organizationId }) => organizationId),
+  );
+}

@@ -1,0 +1,308 @@
+import { describe, expect } from "vitest";
+
+import { COLD, DEAD, OTHER_REGION, PICKY, REGION, ROBOT_TYPE, STEADY } from "./catalog.ts";
+import type { Client, Loc } from "./client.ts";
+import { comeOnline, enrol } from "./enrolments/enrolling.ts";
+import { createFleet, fleetOf, readyFleet, untilFleet, updateFleet, windowOf, withRobots } from "./fleets.ts";
+import { register, setupOf } from "./registering.ts";
+import type { Tests } from "./tests.ts";
+import type { FleetView } from "./views.ts";
+import { soon } from "./waiting.ts";
+
+const NOBODY = "fleet_00000000000000000000000000";
+
+const detailsOf = (client: Client, { id }: FleetView) => client.call("getFleetDetails", { path: { fleet_id: id } });
+
+/** How many members are in each state. */
+function count(members: readonly { readonly state: string }[]) {
+  const of = (state: string) => members.filter((member) => member.state === state).length;
+  return {
+    registered: members.length,
+    ready: of("ready"),
+    active: of("active"),
+    waiting: of("waiting"),
+    blocked: of("blocked"),
+  };
+}
+
+/** What operators ask about fleets, and the service document does not answer. */
+export function fleetDetailsConformance({ target, it, itOnce }: Tests): void {
+  describe("fleet details", () => {
+    it("a fleet that is ready: members, generation and endpoints say so", async ({ client }) => {
+      const [first, second] = await register(client, ["r1", "r2"], { site: "lab" });
+      const body = fleetOf("f", { peak_active_robots: 2, selection: { selector: { site: "lab" } } });
+      const fleet = await untilFleet(client, await client.call("createFleet", { body }), { status: "ready" });
+      const details = await detailsOf(client, fleet);
+      expect(details).toMatchObject({
+        updated_at: null,
+        operating_windows: [],
+        selection: { kind: "selector", selector: { site: "lab", region: null, robot_type_id: null, labels: {} } },
+        generations: [{ ...fleet.active_model, activated_at: expect.any(String), blocker: null }],
+        endpoints: [
+          { generation_id: fleet.active_model?.generation_id, region: REGION, status: "healthy", detail: null },
+        ],
+      });
+      expect(details.members).toEqual(
+        [first, second].map((robot) => ({
+          robot_id: robot?.id,
+          robot: robot?.name,
+          robot_type_id: ROBOT_TYPE,
+          region: REGION,
+          site: "lab",
+          state: "ready",
+          waiting_for: null,
+          reason: null,
+        })),
+      );
+      expect(JSON.stringify(details)).not.toContain("127.0.0.1");
+    });
+
+    it("members whose computers are enrolled are online or offline", async ({ equipped: client }) => {
+      const names = ["arm-1", "arm-2"];
+      const [computer] = [
+        await enrol(client, { requested_name: "arm-1" }),
+        await enrol(client, { requested_name: "arm-2" }),
+      ];
+      await comeOnline(client, computer);
+      const fleet = await createFleet(client, "f", { selection: { robots: ["r1", ...names] } });
+      const { members } = await detailsOf(client, fleet);
+      expect(members.map(({ robot, status }) => [robot, status])).toEqual([
+        ["r1", undefined],
+        ["arm-1", "online"],
+        ["arm-2", "offline"],
+      ]);
+    });
+
+    it("the selection is told as it was asked for", async ({ equipped: client }) => {
+      const named = await createFleet(client, "named");
+      expect((await detailsOf(client, named)).selection).toEqual({ kind: "robots", selector: null });
+      await register(client, ["r3"], { labels: { "größe 🤖": '"' } });
+      const selector = { region: REGION, labels: { "größe 🤖": '"' } };
+      const matched = await createFleet(client, "matched", { selection: { selector } });
+      expect((await detailsOf(client, matched)).selection).toEqual({
+        kind: "selector",
+        selector: { site: null, robot_type_id: null, ...selector },
+      });
+    });
+
+    it("a robot that lacks what the model needs is blocked, and the sentence says what it lacks", async ({
+      equipped: client,
+    }) => {
+      await register(client, ["r2"], { robot_type_id: "wheelbarrow" });
+      const fleet = await createFleet(client, "f", { subject: PICKY.slug });
+      await untilFleet(client, fleet, { status: "degraded" });
+      expect((await detailsOf(client, fleet)).members).toMatchObject([
+        { robot: "r1", state: "ready", reason: null },
+        {
+          robot: "r2",
+          state: "blocked",
+          reason: `${PICKY.slug} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`,
+        },
+      ]);
+    });
+
+    it("a robot with no endpoint near is blocked, and the sentence names its region", async ({ client }) => {
+      await register(client, ["r1", "r2"], { region: "moon" });
+      const fleet = await createFleet(client, "f");
+      const { members, generations, endpoints } = await detailsOf(client, fleet);
+      expect(members.map(({ reason }) => reason)).toEqual(
+        Array.from({ length: 2 }, () => `${STEADY.slug} has no endpoint in the robot's region moon.`),
+      );
+      expect(generations).toMatchObject([{ status: "blocked", blocker: fleet.blocker }]);
+      expect(endpoints).toEqual([]);
+    });
+
+    it("a robot waits for an endpoint that fails, and the sentence says which and why", async ({
+      equipped: client,
+    }) => {
+      const fleet = await createFleet(client, "f", { subject: DEAD.slug });
+      const reasons = async () => (await detailsOf(client, fleet)).members.map(({ reason }) => reason);
+      const told = expect.stringMatching(
+        /^The endpoint in us-west-2 has been unhealthy since \d{4}-\d\d-\d\dT[\d:.]+Z: .*503.*\.$/,
+      );
+      await soon(async () => expect(await reasons()).toEqual([told, told]));
+      const { endpoints } = await detailsOf(client, fleet);
+      expect(endpoints).toMatchObject([
+        { region: REGION, status: "unhealthy", detail: expect.stringContaining("503") },
+      ]);
+    });
+
+    it("outside the windows robots wait, and the sentence says until when", async ({ equipped: client }) => {
+      const operatingWindows = [windowOf(9, 10), windowOf(5, 6)];
+      const fleet = await createFleet(client, "f", {
+        readiness_mode: "scheduled",
+        operating_windows: operatingWindows,
+      });
+      const details = await detailsOf(client, fleet);
+      expect(details.operating_windows).toEqual(operatingWindows.toReversed());
+      const reason = `The fleet is outside its operating windows until ${operatingWindows[1]?.starts_at}.`;
+      expect(details.members).toMatchObject([
+        { state: "waiting", waiting_for: "window", reason },
+        { state: "waiting", waiting_for: "window", reason },
+      ]);
+    });
+
+    it("members add up to the counts of the view while robots begin and end to serve", async ({ equipped: client }) => {
+      const fleet = await createFleet(client, "f");
+      const idle = await untilFleet(client, fleet, { status: "ready", robots: { ready: 1, waiting: 1 } });
+      const atRest = await detailsOf(client, fleet);
+      expect(count(atRest.members)).toEqual(idle.robots);
+      expect(atRest.members[1]).toMatchObject({ state: "waiting", waiting_for: "peak" });
+      await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r2" } });
+      const busy = await untilFleet(client, fleet, { robots: { active: 1, ready: 0, waiting: 1 } });
+      const atWork = await detailsOf(client, fleet);
+      expect(count(atWork.members)).toEqual(busy.robots);
+      expect(atWork.members).toMatchObject([{ state: "waiting" }, { state: "active", reason: null }]);
+    });
+
+    it("generations: newest first, what is over is superseded, and an update has its own endpoints", async ({
+      equipped: client,
+    }) => {
+      const fleet = await readyFleet(client, "f");
+      await updateFleet(client, fleet, COLD.slug);
+      const { update } = await updateFleet(client, fleet, DEAD.slug);
+      await untilFleet(client, fleet, { update: { status: "preparing" } });
+      const { generations, endpoints, updated_at: updatedAt } = await detailsOf(client, fleet);
+      expect(generations).toMatchObject([
+        { generation_id: update?.generation_id, subject: DEAD.slug, status: "preparing", activated_at: null },
+        { subject: COLD.slug, status: "superseded", activated_at: null, blocker: null },
+        { ...fleet.active_model, status: "active" },
+      ]);
+      expect(updatedAt).toBe(generations[0]?.created_at);
+      expect(endpoints.map(({ generation_id: generationId }) => generationId)).toEqual([
+        fleet.active_model?.generation_id,
+        update?.generation_id,
+      ]);
+    });
+
+    it.each([NOBODY, "f", "preview", "fleet_\u0000"])("of %j: 404", async (fleetId) => {
+      const client = await target().organization();
+      await client.refused("NotFound", "getFleetDetails", { path: { fleet_id: fleetId } });
+    });
+  });
+
+  describe("what needs attention in fleets", () => {
+    it("the list and the details of each say it alike", async ({ equipped: client }) => {
+      await register(client, ["r3"], { robot_type_id: "wheelbarrow" });
+      const robots = ["r1", "r2", "r3"];
+      const well = await createFleet(client, "well");
+      const body = fleetOf("picky", { subject: PICKY.slug, selection: { robots } });
+      const picky = await client.call("createFleet", { body });
+      await untilFleet(client, well, { status: "ready" });
+      await untilFleet(client, picky, { status: "degraded", robots: { ready: 1, waiting: 1, blocked: 1 } });
+      const { items } = await client.call("listFleetNeeds");
+      const waiting = { endpoint: 0, window: 0, peak: 1 };
+      expect(items).toEqual([
+        { fleet_id: well.id, needs: [], waiting },
+        {
+          fleet_id: picky.id,
+          needs: [{ reason: expect.stringContaining("1 of 3 robots cannot run"), action: expect.any(String) }],
+          waiting,
+        },
+      ]);
+      for (const { fleet_id: fleetId, ...told } of items) {
+        expect(await client.call("getFleetDetails", { path: { fleet_id: fleetId } })).toMatchObject(told);
+      }
+    });
+  });
+
+  describe("fleet preview", () => {
+    it("shows who would be taken, in the order they are named, and judges nobody without a subject", async ({
+      client,
+    }) => {
+      const [first, second] = await register(client, ["r1", "r2"], { site: "lab", labels: { team: "a" } });
+      const { robots, total } = await client.call("previewFleet", { body: { robots: [second?.id, "r1"] } });
+      expect(total).toBe(2);
+      expect(robots).toEqual(
+        [second, first].map((robot) => ({
+          robot_id: robot?.id,
+          robot: robot?.name,
+          robot_type_id: ROBOT_TYPE,
+          region: REGION,
+          site: "lab",
+          labels: { team: "a" },
+          fits: null,
+          reason: null,
+        })),
+      );
+    });
+
+    it("a selector takes whom a fleet of it has", async ({ client }) => {
+      await register(client, ["r1", "r2"], { labels: { team: "a" } });
+      await register(client, ["r3"], { labels: { team: "b" } });
+      const selector = { labels: { team: "a" } };
+      const { robots } = await client.call("previewFleet", { body: { selector, robots: null, subject: null } });
+      const fleet = await createFleet(client, "f", { selection: { selector } });
+      const { members } = await detailsOf(client, fleet);
+      expect(robots.map(({ robot_id: robotId }) => robotId)).toEqual(members.map(({ robot_id: robotId }) => robotId));
+    });
+
+    it("with a subject each robot fits, or a sentence says what it lacks", async ({ client }) => {
+      await register(client, ["fits"]);
+      await register(client, ["wheelbarrow"], { robot_type_id: "wheelbarrow" });
+      await register(client, ["far"], { region: OTHER_REGION });
+      const body = { robots: ["fits", "wheelbarrow", "far"], subject: PICKY.checkpoint };
+      const judged = async () => {
+        const { robots } = await client.call("previewFleet", { body });
+        return robots.map(({ fits, reason }) => [fits, reason]);
+      };
+      // Until its endpoint was looked at.
+      await soon(async () =>
+        expect(await judged()).toEqual([
+          [true, null],
+          [false, `${PICKY.checkpoint} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`],
+          [false, `${PICKY.checkpoint} has no endpoint in the robot's region ${OTHER_REGION}.`],
+        ]),
+      );
+    });
+
+    it("a robot that fits a model whose endpoint fails is told what it would wait for", async ({
+      equipped: client,
+    }) => {
+      const judged = async () => {
+        const { robots } = await client.call("previewFleet", { body: { robots: ["r1"], subject: DEAD.slug } });
+        return robots.map(({ fits, reason }) => [fits, reason]);
+      };
+      const reason = expect.stringMatching(/^The endpoint in us-west-2 has been unhealthy since .*503.*\.$/);
+      await soon(async () => expect(await judged()).toEqual([[true, reason]]));
+    });
+
+    itOnce("of more robots than are read at a time: all, each once", async ({ client }) => {
+      const names = Array.from({ length: 205 }, (_, index) => `r${index}`);
+      await Promise.all(names.map((name) => client.call("setupRobot", { body: setupOf(name, { site: "lab" }) })));
+      const { robots, total } = await client.call("previewFleet", { body: { selector: { site: "lab" } } });
+      expect([total, new Set(robots.map(({ robot }) => robot))]).toEqual([205, new Set(names)]);
+    });
+
+    const refuse = async (_what: string, body: unknown, locs: readonly Loc[]) => {
+      const client = await withRobots(target());
+      const where = locs.map((loc) => ["body", ...loc]);
+      await client.invalid(where, "previewFleet", { body });
+    };
+
+    it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+      ["robots that do not exist", { robots: ["x", "r1"] }, [["robots", 0]]],
+      ["a robot twice", { robots: ["r1", "r1"] }, [["robots", 1]]],
+      ["a selector that matches nothing", { selector: { site: "nowhere" } }, [["selector"]]],
+      ["a subject that does not exist", { robots: ["r1"], subject: "no-such-model" }, [["subject"]]],
+      ["nobody for nothing", { robots: ["x"], subject: "no-such-model" }, [["robots", 0], ["subject"]]],
+    ])("refuses %s", refuse);
+
+    itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+      ["neither robots nor selector", {}, [[]]],
+      ["robots and a selector", { robots: ["r1"], selector: { site: "s" } }, [[]]],
+      ["an empty selector", { selector: {} }, [["selector"]]],
+      ["a member it does not know", { robots: ["r1"], name: "f" }, [["name"]]],
+    ])("refuses %s", refuse);
+
+    it("makes nothing, and needs no right to write", async ({ equipped: client }) => {
+      const { api_key: apiKey } = await client.call("createApiKey", {
+        body: { label: "reader", scopes: ["robots:read"] },
+      });
+      await client.as(apiKey).call("previewFleet", { body: { robots: ["r1"] } });
+      expect(await client.call("listFleets")).toEqual([]);
+      const { status } = await client.send("previewFleet", { method: "GET" });
+      expect(status).toBe(405);
+    });
+  });
+}

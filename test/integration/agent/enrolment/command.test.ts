@@ -1,0 +1,154 @@
+/** `enroll`: with the running agent, without one, and in place of an API key. */
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+import { PushedClock } from "../../../support/pushed-clock.ts";
+import { createScene } from "../../../support/service/scene.ts";
+import { approve, ENROLLED, enrol, installation, inTime, kept, shownCode } from "./scene.ts";
+
+test("enroll: without the agent: shows code and key, and goes on where it was interrupted", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot } = scene;
+  const begun = await robot.run(["enroll", "--no-wait", "--json"]);
+  expect(begun.code).toBe(0);
+  const shown = JSON.parse(begun.stdout);
+  expect(shown).toMatchObject({ enrolled: false, robot: null, installation_id: null, api_key: null });
+  expect(shown.user_code).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}$/);
+  expect(shown.key_fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
+
+  await approve(scene, shown.user_code);
+  const ended = await robot.run(["enroll"]);
+  expect([ended.code, ended.stderr]).toEqual([0, ""]);
+  expect(ended.stdout).toMatch(/^Enrolled as arm-7 \(rob_\w+\), installation rinst_\w+\n$/);
+  expect(await kept(scene, "credential")).toMatchObject({ robot_name: "arm-7" });
+  const registered = await robot.run(["--setup"]);
+  expect([registered.code, registered.stderr]).toEqual([0, ""]);
+});
+
+test("enroll: for a person it names the code, the key and who may approve", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { stdout, stderr, code } = await scene.robot.run(["enroll", "--no-wait"]);
+  expect([code, stderr]).toEqual([0, ""]);
+  const { user_code: userCode } = await kept(scene, "enrolment");
+  expect(stdout).toContain(`code     ${userCode}`);
+  expect(stdout).toContain("SHA256:");
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(`robot-policy robots approve ${userCode}`);
+});
+
+test("enroll: the running agent does the work, and status shows the code", async () => {
+  await using scene = await createScene(ENROLLED);
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  const code = await shownCode(daemon);
+  await daemon.until(({ state }) => state === "waiting-for-approval");
+  const status = await scene.robot.run(["status"]);
+  expect(status.code).toBe(5);
+  expect(status.stdout).toContain(`Waiting for approval of the code ${code}`);
+  expect(status.stderr.replaceAll(/\s+/g, " ")).toContain(`robots approve ${code}`);
+  const shown = await scene.robot.run(["enroll", "--no-wait", "--json"]);
+  expect(JSON.parse(shown.stdout)).toMatchObject({ user_code: code });
+  await approve(scene, code);
+  const enrolling = scene.robot.run(["enroll", "--json"]);
+  await inTime(daemon, clock, ({ state }) => state === "registered");
+  expect(JSON.parse((await enrolling).stdout)).toMatchObject({ enrolled: true, robot: { name: "arm-7" } });
+});
+
+test("enroll: a denied robot is told", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, service } = scene;
+  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  await service.send("POST", "/v1/robots/deny", { user_code: code });
+  const ended = await robot.run(["enroll"]);
+  expect(ended.code).toBe(5);
+  expect(ended.stderr).toContain("the enrolment of this robot was denied");
+});
+
+test("enroll --migrate: the robot keeps its id, and its API key is removed", async () => {
+  await using scene = await createScene();
+  const { robot, service } = scene;
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  const before = await daemon.until(({ state }) => state === "registered");
+  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  expect(existsSync(robot.keyPath)).toBe(true);
+  await approve(scene, code);
+  await inTime(daemon, clock, ({ identity }) => identity?.state === "enrolled");
+  const migrated = await robot.run(["enroll", "--migrate"]);
+  expect([migrated.code, migrated.stderr]).toEqual([0, ""]);
+  expect(migrated.stdout.replaceAll(/\s+/g, " ")).toContain(
+    `The API key that ends in ${service.key.slice(-4)} is no longer used`,
+  );
+  expect(existsSync(robot.keyPath)).toBe(false);
+  await daemon.ask("POST", "/register");
+  const after = await daemon.until(({ state }) => state === "registered");
+  expect(after.robot.view?.id).toBe(before.robot.view?.id);
+});
+
+test("enroll: a removed robot says so, and enrols again with a fresh key only when a person asks", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, service } = scene;
+  const clock = new PushedClock();
+  await using daemon = await robot.start({}, clock);
+  await enrol(scene, daemon, clock);
+  const { public_key: old } = await kept(scene, "key");
+  // A second computer takes the robot over: this one's credential is revoked.
+  const keyPath = join(robot.state_directory, "identity-key.json");
+  const other = await createScene({ service_url: service.url, ...ENROLLED });
+  await using _other = other;
+  const begun = await other.robot.run(["enroll", "--no-wait", "--json"]);
+  await approve(scene, JSON.parse(begun.stdout).user_code, { confirm_replace: true });
+  expect((await other.robot.run(["enroll"])).code).toBe(0);
+  const revoked = await inTime(daemon, clock, ({ state }) => state === "unenrolled");
+  expect(revoked.healthy).toBe(false);
+  // Through the control socket alone the old key is not discarded.
+  await daemon.ask("POST", "/enroll");
+  expect(await kept(scene, "key")).toMatchObject({ public_key: old });
+
+  const again = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  expect((await kept(scene, "key"))["public_key"]).not.toBe(old);
+  expect(existsSync(`${keyPath}.old`)).toBe(true);
+  await approve(scene, again.user_code, { confirm_replace: true });
+  await inTime(daemon, clock, ({ state }) => state === "registered");
+  expect(await installation(scene)).toMatchObject({ state: "active" });
+});
+
+test("a bulk key file enrols without an operator, and is removed", async () => {
+  await using scene = await createScene();
+  const { robot, service } = scene;
+  const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
+  const answer = await service.send("POST", "/v1/me/api-keys", {
+    label: "plant",
+    scopes: ["robots:enroll"],
+    enrollment: { uses: 5, site: "plant-1" },
+    expires_at: expiresAt,
+  });
+  const { api_key: key } = apiKeyCreatedSchema.parse(await answer.json());
+  const bulkKeyPath = robot.path("enrolment-key");
+  await writeFile(bulkKeyPath, `${key}\n`, { mode: 0o600 });
+  await rename(robot.keyPath, `${robot.keyPath}.unused`);
+  await writeFile(
+    robot.config_path,
+    `service: {url: "${scene.proxy.url}", identity: enrolled, enrolment_key_file: ${bulkKeyPath}}\nrobot: {name: arm-7, region: eu-central-1}\nmanifest: ${robot.manifestPath}\n`,
+  );
+  const first = await robot.start();
+  await first.until(({ state }) => state === "registered");
+  await first.stop();
+  expect(existsSync(bulkKeyPath)).toBe(false);
+  expect(first.output()).not.toContain(key);
+
+  // As after a power cut before the removal was on the disk.
+  await writeFile(bulkKeyPath, `${key}\n`, { mode: 0o600 });
+  const second = await robot.start();
+  await second.untilLogged("enrolment-key-removed");
+  await second.stop();
+  expect(existsSync(bulkKeyPath)).toBe(false);
+
+  await rm(robot.state_directory, { recursive: true });
+  await mkdir(robot.state_directory);
+  await using third = await robot.start();
+  expect(await shownCode(third)).toMatch(/-/);
+});

@@ -1,0 +1,114 @@
+/** The identity of a robot computer alone, without the agent around it, on a disk that a test can make fail. */
+import { createIdentityPart } from "../../../../src/agent/identity/part.ts";
+import type { IdentityPart } from "../../../../src/agent/identity/part.ts";
+import { readConfigurationNow } from "../../../../src/agent/configuration/open.ts";
+import { resolveFolders } from "../../../../src/agent/configuration/folders.ts";
+import { connect } from "../../../../src/agent/registration/connect.ts";
+import type { Files } from "../../../../src/platform/files/files.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { systemMachine } from "../../../../src/platform/machine.ts";
+import { PushedClock } from "../../../support/pushed-clock.ts";
+import type { Scene } from "../../../support/service/scene.ts";
+
+export interface Computer {
+  readonly clock: PushedClock;
+  readonly identity: IdentityPart;
+  /** As the power switch does. */
+  stop(): Promise<void>;
+}
+
+export async function boot({ robot, service }: Scene, files: Files = systemFiles): Promise<Computer> {
+  const clock = new PushedClock();
+  const machine = { ...systemMachine({}, process.pid), clock, files };
+  const folders = resolveFolders({ config: robot.config_path, stateDir: robot.state_directory }, {});
+  const configuration = (await readConfigurationNow({ ...machine, files: systemFiles }, robot.config_path)).reading
+    .value;
+  if (configuration === null) throw new Error("the configuration is invalid");
+  // Past the proxy: what is looked at here is the disk.
+  const direct = { ...configuration, service: { ...configuration.service, url: service.url } };
+  const userId = process.getuid?.() ?? 0;
+  const connection = connect(direct, { machine, folders, environment: {}, userId, version: "0.0.0" }, () => null);
+  const quiet = () => {};
+  const identity = createIdentityPart({
+    machine,
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    version: "0.0.0",
+    stateDirectory: robot.state_directory,
+    configuration: () => direct,
+    connection: () => connection,
+    describeRobot: async () => ({
+      requested_name: "arm-7",
+      configuration_digest: `sha256:${"0".repeat(64)}`,
+      region: "eu-central-1",
+    }),
+    readiness: () => ({ problem: null, registeredDigest: null }),
+    onChange() {},
+    onReturn() {},
+  });
+  await identity.begin();
+  return {
+    clock,
+    identity,
+    async stop() {
+      await identity.stop();
+      await connection.close();
+    },
+  };
+}
+
+/** What changes a disk. */
+const CHANGES = ["createExclusive", "rename", "remove", "syncDirectory", "write", "sync"] as const;
+type Change = (typeof CHANGES)[number];
+
+/** The disk of a computer on which `before` is called before each change. */
+export function watchedFiles(before: (change: Change) => Promise<void>): Files {
+  return {
+    ...systemFiles,
+    async createExclusive(path, mode, owner) {
+      await before("createExclusive");
+      const file = await systemFiles.createExclusive(path, mode, owner);
+      return {
+        async write(bytes) {
+          await before("write");
+          await file.write(bytes);
+        },
+        async sync() {
+          await before("sync");
+          await file.sync();
+        },
+        close: () => file.close(),
+      };
+    },
+    async rename(from, to) {
+      await before("rename");
+      await systemFiles.rename(from, to);
+    },
+    async remove(path) {
+      await before("remove");
+      await systemFiles.remove(path);
+    },
+    async syncDirectory(path) {
+      await before("syncDirectory");
+      await systemFiles.syncDirectory(path);
+    },
+  };
+}
+
+/** The disk of a computer that loses its power before the change of this number; nothing happens there any more. */
+export interface DyingFiles extends Files {
+  isDead(): boolean;
+  /** Lets what waits for the disk end with an error, so that its handles are closed. */
+  release(): void;
+}
+
+export function dyingFiles(changes: number): DyingFiles {
+  const released = Promise.withResolvers<void>();
+  let done = 0;
+  const files = watchedFiles(async () => {
+    done += 1;
+    if (done <= changes) return;
+    await released.promise;
+    throw Object.assign(new Error("no power"), { code: "EIO" });
+  });
+  return { ...files, isDead: () => done > changes, release: released.resolve };
+}

@@ -1,0 +1,108 @@
+/** crashes.test.ts with the real program on a real disk: the kernel kills it at its nth change of the state directory. */
+import { once } from "node:events";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { canTrace } from "../../../support/programs/programs.ts";
+import type { DaemonProcess } from "../../../support/robot/daemon.ts";
+import { isLong } from "../../../support/run/tier.ts";
+import type { Scene } from "../../../support/service/scene.ts";
+import { createScene } from "../../../support/service/scene.ts";
+import { approve, installation, kept, ServiceClock, shownCode } from "./scene.ts";
+
+/** The first heartbeat, which tells a robot to renew, comes within a tenth of this. */
+const QUICK = { service: "  identity: enrolled\n  heartbeat_s: 5" };
+/** A system call of the agent on a file of its identity or on their folder, by its number among those of its kind. */
+type Change = readonly [call: string, nth: number];
+
+/** The key, and the enrolment. */
+const START: readonly Change[] = [
+  ["write", 1],
+  ["fsync", 1],
+  ["fsync", 2],
+  ["write", 2],
+  ["fsync", 3],
+  ["rename", 1],
+  ["fsync", 4],
+];
+/** The credential, with which the enrolment ends. */
+const RENEWAL: readonly Change[] = [
+  ["write", 1],
+  ["fsync", 1],
+  ["rename", 1],
+  ["fsync", 2],
+];
+const APPROVAL: readonly Change[] = [...RENEWAL, ["unlink", 1]];
+const HOUR_MS = 60 * 60_000;
+
+/** The daemon, to be killed in place of a change. */
+async function startDoomed({ robot }: Scene, [call, nth]: Change): Promise<DaemonProcess> {
+  const names = ["key", "enrolment", "credential"].flatMap((name) => [`${name}.json`, `${name}.json.new`]);
+  const paths = [robot.state_directory, ...names.map((name) => join(robot.state_directory, `identity-${name}`))];
+  // strace counts the calls of each thread for itself.
+  const filter = `${paths.map((path) => `-P ${path}`).join(" ")} -e trace=${call} -e inject=${call}:signal=KILL:when=${nth}`;
+  return robot.startProcess({ UV_THREADPOOL_SIZE: "1" }, `strace -D -f -qq -o /dev/null ${filter}`.split(" "));
+}
+
+async function untilKilled(starting: Promise<DaemonProcess>): Promise<void> {
+  await using daemon = await starting;
+  if (daemon.child.signalCode === null) await once(daemon.child, "exit");
+  expect(daemon.child.signalCode).toBe("SIGKILL");
+}
+
+/** Approves the code, while the robot is off again. */
+async function enrol(scene: Scene): Promise<void> {
+  await using daemon = await scene.robot.startProcess();
+  await approve(scene, await shownCode(daemon));
+}
+
+/** Runs until it has reported with its credential. */
+async function runOnce({ robot }: Scene): Promise<void> {
+  await using daemon = await robot.startProcess();
+  await daemon.until(({ state, identity }) => state === "registered" && (identity?.last_heartbeat_at ?? null) !== null);
+}
+
+/** All in the long tier; in the gate one, as crashes.test.ts has all of them on a simulated disk. */
+function inTier(changes: readonly Change[], inGate: number): readonly Change[] {
+  return isLong ? changes : changes.slice(inGate, inGate + 1);
+}
+
+describe.skipIf(!canTrace)("kill -9 of the agent (needs strace)", () => {
+  test.each(inTier(START, 5))("start of an enrolment, at %s %s: one approval in all", async (...change) => {
+    await using scene = await createScene(QUICK);
+    await untilKilled(startDoomed(scene, change));
+    await enrol(scene);
+    await runOnce(scene);
+    expect(await installation(scene)).toMatchObject({ state: "active", generation: 1 });
+  });
+
+  test.each(inTier(APPROVAL, 2))("end of an enrolment, at %s %s: one approval in all", async (...change) => {
+    await using scene = await createScene(QUICK);
+    await enrol(scene);
+    await untilKilled(startDoomed(scene, change));
+    await runOnce(scene);
+    expect(await installation(scene)).toMatchObject({ state: "active", generation: 1 });
+  });
+
+  test.each(inTier(RENEWAL, 3))(
+    "renewal, at %s %s: the robot goes on, and is not taken for a copy",
+    async (call, nth) => {
+      const clock = new ServiceClock();
+      await using scene = await createScene(QUICK, { clock });
+      const token = async () => (await kept(scene, "credential"))["installation_token"];
+      await enrol(scene);
+      await runOnce(scene);
+      const first = await token();
+      clock.aheadMs = 17 * HOUR_MS;
+      await untilKilled(startDoomed(scene, [call, nth]));
+      expect((await token()) === first).toBe(nth === 1);
+      await runOnce(scene);
+      clock.aheadMs = 34 * HOUR_MS;
+      const second = await token();
+      await using daemon = await scene.robot.startProcess();
+      await daemon.until(async () => (await token()) !== second);
+      expect(await installation(scene)).toMatchObject({ state: "active" });
+    },
+  );
+});

@@ -1,0 +1,71 @@
+/** What the tests of enrolment share. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect } from "vitest";
+
+import type { StatusDocument } from "../../../../src/agent/status.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import type { Clock } from "../../../../src/platform/clock.ts";
+import type { PushedClock } from "../../../support/pushed-clock.ts";
+import type { Daemon } from "../../../support/robot/daemon.ts";
+import type { Scene } from "../../../support/service/scene.ts";
+
+/** A robot that uses no API key. */
+export const ENROLLED = { service: "  identity: enrolled" } as const;
+
+/** The service's clock, which a test sets ahead. */
+export class ServiceClock implements Clock {
+  aheadMs = 0;
+  wallMs = () => systemClock.wallMs() + this.aheadMs;
+  monotonicMs = systemClock.monotonicMs;
+  sleep = systemClock.sleep;
+}
+
+/** The code that the robot shows. */
+export async function shownCode(daemon: Daemon, than: string | null = null): Promise<string> {
+  const isNew = (code: string | null) => code !== null && code !== than;
+  const { identity } = await daemon.until(({ identity: current }) => isNew(current?.user_code ?? null));
+  return identity?.user_code ?? "";
+}
+
+/** Lets time pass until the status is as wanted. */
+export function inTime(
+  daemon: Daemon,
+  clock: PushedClock,
+  holds: (status: StatusDocument) => boolean,
+): Promise<StatusDocument> {
+  return daemon.until((status) => {
+    if (holds(status)) return true;
+    clock.push(1000);
+    return false;
+  });
+}
+
+export async function approve({ service }: Pick<Scene, "service">, code: string, members: object = {}): Promise<void> {
+  const answer = await service.send("POST", "/v1/robots/approve", { user_code: code, ...members });
+  expect([answer.status, await answer.json()]).toEqual([200, expect.anything()]);
+}
+
+/** Starts the robot, approves its code, and waits until it is registered. */
+export async function enrol(
+  scene: Pick<Scene, "service">,
+  daemon: Daemon,
+  clock: PushedClock,
+): Promise<StatusDocument> {
+  await approve(scene, await shownCode(daemon));
+  return inTime(daemon, clock, ({ state }) => state === "registered");
+}
+
+/** The content of a file of the identity. */
+export async function kept(
+  { robot }: Pick<Scene, "robot">,
+  name: "key" | "enrolment" | "credential",
+): Promise<Record<string, string>> {
+  const text = await readFile(join(robot.state_directory, `identity-${name}.json`), "utf8");
+  return JSON.parse(text).content;
+}
+
+export async function installation({ service }: Scene): Promise<unknown> {
+  return (await service.send("GET", "/v1/robots/arm-7/installation")).json();
+}

@@ -1,0 +1,201 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import {
+  borrowWindow,
+  BROWSER_NEEDED,
+  signIn,
+  startConsole,
+  untilLive,
+  WITHOUT_BROWSER,
+} from "../../../support/browser.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { violations, violationsInDialog } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: enrolments${BROWSER_NEEDED}`, () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
+
+  async function open(path: string, key = running.key): Promise<Page> {
+    const window = await borrowWindow();
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await signIn(window.page, { url: running.url, key }, path);
+    return window.page;
+  }
+
+  /** A computer that asks to be this robot. */
+  async function start(name: string, members: object = {}) {
+    const computer = new RobotComputer(() => running.url);
+    const started = await computer.start({ requested_name: name, ...members });
+    const poll = async () => (await computer.poll(started)).status;
+    return { computer, code: started.user_code, poll };
+  }
+
+  async function approve(code: string, more: object = {}): Promise<void> {
+    const answer = await running.send("POST", "/v1/robots/approve", { user_code: code, ...more });
+    expect(answer.status).toBe(200);
+  }
+
+  /** A robot that the service shows as online. */
+  async function enrolOnline(name: string) {
+    const enrolled = await start(name);
+    await approve(enrolled.code);
+    await enrolled.poll();
+    expect((await enrolled.computer.heartbeat({ runtime_version: "1.2.3" })).status).toBe(200);
+    await eventually(async () => {
+      const robot = JSON.parse(await (await running.send("GET", `/v1/robots/${name}`)).text());
+      return robot.status === "online" ? robot : undefined;
+    }, `${name} online`);
+    return enrolled;
+  }
+
+  it("approves by the code that a robot shows, with another name and region", async () => {
+    const { code, poll } = await start("Arm-1", { region: null, site: "plant-1" });
+    const page = await open("/account/robot");
+    await page.getByRole("heading", { level: 1, name: /^Enrolments/ }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("Code that the robot shows").fill(code.toLowerCase().replace("-", " "));
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: `Code ${code}` }).waitFor();
+    const told = await page.locator("dl").first().innerText();
+    for (const fact of [code, "SHA256:", "127.0.0.1", "Arm-1", "plant-1"]) expect(told).toContain(fact);
+    await page.getByText("This adds the robot arm-1.").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("Name of the robot").fill("no name!");
+    await page.getByLabel("Region").fill("us-west-2");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("A robot has a name of 1 to 64").waitFor();
+    expect(await poll()).toBe("pending");
+    await page.getByLabel("Name of the robot").fill("arm-one");
+    await page.getByText("This adds the robot arm-one.").waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Approved.").waitFor();
+    expect(await poll()).toBe("approved");
+    await page.getByRole("link", { name: "arm-one" }).click();
+    await page.getByRole("heading", { name: "Computer" }).waitFor();
+  });
+
+  it("lists those that wait as they come, and denies one", async () => {
+    const page = await open("/enrolments");
+    await untilLive(page);
+    const { code, poll } = await start("arm-2");
+    await page.getByText(code).click();
+    await page.getByRole("button", { name: "Deny" }).click();
+    await page.getByText("Denied.").waitFor();
+    expect(await poll()).toBe("denied");
+  });
+
+  it("shows what an approval changes of a robot that exists", async () => {
+    const body = { name: "arm-3", robot_type_id: "a.b.v1", region: "eu-west-1", site: "lab" };
+    const digest = `sha256:${"1".repeat(64)}`;
+    await running.send("POST", "/v1/robots/setup", { ...body, configuration_digest: digest });
+    const { code } = await start("arm-3", { site: "plant-1" });
+    const page = await open(`/enrolments/${code}`);
+    await page.getByText("The robot arm-3 exists.").waitFor();
+    const table = page.getByRole("table", { name: "What the new computer says differs from the registration" });
+    expect((await table.innerText()).replaceAll(/\s+/g, " ")).toContain("eu-west-1 us-west-2 Site lab plant-1");
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("replaces the computer of a robot that is online only by its name", async () => {
+    const { computer: old } = await enrolOnline("arm-4");
+    const { code, poll } = await start("arm-4");
+    const page = await open(`/enrolments/${code}`);
+    await page.getByText("arm-4 is online on another computer.").waitFor();
+    expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Replace its computer…" }).click();
+    await page.getByRole("dialog", { name: "Replace the computer of arm-4?" }).waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.keyboard.type("arm-");
+    expect(await page.getByRole("button", { name: "Replace computer" }).isDisabled()).toBe(true);
+    expect(await poll()).toBe("pending");
+    await page.keyboard.type("4");
+    await page.keyboard.press("Enter");
+    await page.getByText("Approved.").waitFor();
+    expect(await poll()).toBe("approved");
+    expect((await old.heartbeat()).status).toBe(401);
+  });
+
+  it("a code that nobody has, and a key that may not approve", async () => {
+    const page = await open("/enrolments/AAAA-2222");
+    await page.getByText("No enrolment waits with this code.").waitFor();
+    expect(await violations(page)).toEqual([]);
+    const made = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["robots:read"] });
+    const { api_key: key } = JSON.parse(await made.text());
+    await signIn(page, { url: running.url, key }, "/enrolments");
+    await page.getByText("Your key may not see the enrolments.").waitFor();
+    expect(await page.getByLabel("Code that the robot shows").count()).toBe(0);
+    // One that may approve, and not see robots.
+    const writer = await running.send("POST", "/v1/me/api-keys", { label: "writer", scopes: ["robots:write"] });
+    const { code } = await start("arm-9");
+    const { api_key: second } = JSON.parse(await writer.text());
+    await signIn(page, { url: running.url, key: second }, `/enrolments/${code}`);
+    await page.getByText("The page cannot tell whether a robot arm-9 exists.").waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Approved.").waitFor();
+  });
+
+  it("shows on the pages of robots which are online, and thaws and recovers a computer", async () => {
+    const { computer } = await enrolOnline("arm-5");
+    const page = await open("/robots");
+    await page.getByRole("link", { name: "arm-5" }).waitFor();
+    expect(await page.locator(".badge", { hasText: "Online" }).count()).toBeGreaterThan(0);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("link", { name: "arm-5" }).click();
+    await page.getByRole("heading", { name: "Computer" }).waitFor();
+    await page.getByText("Generation 1").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Allow recovery" }).click();
+    await page.getByRole("dialog", { name: "Let arm-5 recover?" }).waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.getByLabel("How often").fill("9");
+    await page.keyboard.press("Enter");
+    await page.getByText("9 left").waitFor();
+
+    const copy = computer.copy();
+    await computer.renew();
+    await computer.heartbeat();
+    await copy.renew();
+    await copy.heartbeat();
+    expect((await computer.heartbeat()).status).toBe(403);
+    await page.getByText("Frozen: two computers used this identity.").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Thaw" }).click();
+    await page.getByRole("dialog", { name: "Thaw arm-5?" }).getByRole("button", { name: "Thaw" }).click();
+    await page.getByText("Frozen: two computers used this identity.").waitFor({ state: "detached" });
+    expect((await copy.heartbeat()).status).toBe(200);
+  });
+
+  it("removes a robot after its name was typed", async () => {
+    const { code, poll, computer } = await start("arm-8");
+    await approve(code);
+    await poll();
+    const page = await open("/robots/arm-8");
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("dialog", { name: "Remove arm-8?" }).waitFor();
+    await page.getByText("Its computer loses its credential.").waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    expect(await page.getByRole("button", { name: "Remove robot" }).isDisabled()).toBe(true);
+    await page.getByLabel("Type arm-8 to confirm").fill("arm-8");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: /^Robots/ }).waitFor();
+    expect((await running.send("GET", "/v1/robots/arm-8")).status).toBe(404);
+    expect((await computer.heartbeat()).status).toBe(401);
+  });
+
+  it("the overview says that computers wait, and which robots are offline", async () => {
+    const { code, poll } = await start("arm-6");
+    await approve(code);
+    await poll();
+    await start("arm-7");
+    const page = await open("/");
+    await page.getByText(/robot computers? waits? for approval/).waitFor();
+    await page.getByRole("heading", { name: "Robots that are offline" }).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import { apiKeyListSchema } from "../../../../src/api/keys.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { violationsInDialog } from "./axe.ts";
+
+const DAY_MS = 86_400_000;
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: keys for enrolments${BROWSER_NEEDED}`, () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
+
+  it("creates one for a site, and shows which robots used it, when, and from where", async () => {
+    const { page, complaints } = await borrowWindow();
+    onTestFinished(() => expect(complaints).toEqual([]));
+    await signIn(page, running, "/keys");
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("images of July");
+    await page.getByLabel("Enroll robots").check();
+    expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
+    await page.getByLabel("Robots at most").fill("2");
+    await page.getByLabel("Site").fill("plant-1");
+    await page.getByLabel("Expires").selectOption("In 30 days");
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.getByRole("button", { name: "Create key" }).click();
+    const key = await page.locator(".key-once code").innerText();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    const { items } = apiKeyListSchema.parse(await (await running.send("GET", "/v1/me/api-keys")).json());
+    const made = items.find(({ label }) => label === "images of July");
+    expect(made).toMatchObject({ scopes: ["robots:enroll"], enrollment: { uses: 2, site: "plant-1" } });
+    expect(Math.round((Date.parse(made?.expires_at ?? "") - Date.now()) / DAY_MS)).toBe(30);
+
+    const computer = new RobotComputer(() => running.url);
+    const started = await computer.start({ requested_name: "arm-1" }, key);
+    expect((await computer.poll(started)).status).toBe("approved");
+    await page.getByRole("link", { name: "1 of 2 uses left" }).click();
+    const row = page.getByRole("row", { name: /robot\.enroll/ });
+    await row.getByText("arm-1").first().waitFor();
+    expect(await row.textContent()).toContain("address=127.0.0.1");
+    expect(await row.count()).toBe(1);
+  });
+
+  it("a time too far ahead is an error of its field", async () => {
+    const { page, complaints } = await borrowWindow();
+    onTestFinished(() => expect(complaints).toEqual([]));
+    await signIn(page, running, "/keys");
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("for ever");
+    await page.getByLabel("Enroll robots").check();
+    await page.getByLabel("Robots at most").fill("2");
+    await page.getByLabel("Expires").selectOption("At a time…");
+    await page.getByLabel("Time").fill(new Date(Date.now() + 200 * DAY_MS).toISOString().slice(0, 16));
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("A key for enrolments expires within 90 days").waitFor();
+  });
+});

@@ -1,0 +1,120 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import {
+  answerWith,
+  createWebhook,
+  LOCAL,
+  setUp,
+  startReceiver,
+  verified,
+  webhookOf,
+} from "../../service/webhooks/receiver.ts";
+import { violations, violationsInDialog } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: webhooks${BROWSER_NEEDED}`, () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startConsole({ configuration: { webhooks: LOCAL } });
+  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
+
+  async function open(path: string, key = running.key): Promise<Page> {
+    const window = await borrowWindow();
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await signIn(window.page, { url: running.url, key }, path);
+    return window.page;
+  }
+
+  const hostOf = (url: string) => new URL(url).host;
+
+  it("creates one with the keyboard alone, and shows its secret once", async () => {
+    const receiver = await startReceiver();
+    const page = await open("/webhooks");
+    await page.getByRole("button", { name: "New webhook" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "New webhook" }).waitFor();
+    await page.keyboard.type(receiver.url);
+    await page.getByLabel("The ones I choose").focus();
+    await page.keyboard.press("Space");
+    await page.getByLabel("robot.registered").focus();
+    await page.keyboard.press("Space");
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: `The webhook to ${hostOf(receiver.url)}` }).waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    const secret = await page.locator(".key-once code").innerText();
+    await page.keyboard.press("Escape");
+    await page.getByText("Store the secret first: it cannot be shown again.").waitFor();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByRole("link", { name: hostOf(receiver.url) }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await setUp(running, "arm-1");
+    await expect.poll(() => receiver.received.length).toBe(1);
+    expect(verified(receiver.received[0]!, secret)).toMatchObject({ type: "robot.registered" });
+  });
+
+  it("a URL that may not be reached is an error of its field", async () => {
+    const page = await open("/webhooks");
+    await page.getByRole("button", { name: "New webhook" }).click();
+    await page.getByLabel("URL").fill("https://10.0.0.1/");
+    await page.keyboard.press("Enter");
+    await page.getByText(/address is not public/i).waitFor();
+    expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
+  });
+
+  it("shows why a delivery failed and when it is tried again, and sends it again", async () => {
+    const receiver = await startReceiver();
+    receiver.answer = answerWith(500);
+    const { id } = await createWebhook(running, receiver.url, ["robot.registered"]);
+    await setUp(running, "arm-2");
+    await expect.poll(async () => (await webhookOf(running, id))?.failing_since).not.toBeNull();
+    const page = await open(`/webhooks/${id}`);
+    const row = page.getByRole("row", { name: /robot\.registered/ });
+    await row.getByText("answered 500").waitFor();
+    expect(await row.textContent()).toMatch(/arm-2Pending\d+answered 500(in \d|now)/);
+    await page.getByText("failing: deliveries are tried again").waitFor();
+    expect(await violations(page)).toEqual([]);
+    receiver.answer = answerWith(204);
+    await page.getByRole("button", { name: "Send again: robot.registered arm-2" }).click();
+    await row.getByText("Delivered").waitFor();
+    await row.getByText("answered 204").waitFor();
+    await page.getByText("works", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page
+      .getByRole("row", { name: /webhook\.test/ })
+      .getByText("Delivered")
+      .waitFor();
+  });
+
+  it("disables it, enables it again, and removes it: each says what ends", async () => {
+    const receiver = await startReceiver();
+    const { id } = await createWebhook(running, receiver.url);
+    const page = await open(`/webhooks/${id}`);
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByText("What waits to be delivered is given up").waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.getByRole("button", { name: "Disable webhook" }).click();
+    await page.getByRole("button", { name: "Enable" }).waitFor();
+    expect(await webhookOf(running, id)).toMatchObject({ disabled_reason: "requested" });
+    await page.getByRole("button", { name: "Enable" }).click();
+    await page.getByRole("button", { name: "Disable" }).waitFor();
+    expect(await webhookOf(running, id)).toMatchObject({ disabled_at: null });
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: "Remove webhook" }).click();
+    await page.getByRole("heading", { level: 1, name: /^Webhooks/ }).waitFor();
+    expect(await webhookOf(running, id)).toBeUndefined();
+    await expect.poll(() => page.getByRole("link", { name: hostOf(receiver.url) }).count()).toBe(0);
+  });
+
+  it("a key that may only see them has no buttons", async () => {
+    const { id } = await createWebhook(running, (await startReceiver()).url);
+    const made = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["webhooks:read"] });
+    const { api_key: key } = (await made.json()) as { readonly api_key: string };
+    const page = await open(`/webhooks/${id}`, key);
+    await page.getByText("Nothing was sent yet.").waitFor();
+    expect(await page.getByRole("button", { name: /test|Disable|Remove|again/ }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,105 @@
+import { chmod, chown, mkdir, rename, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { beforeEach, describe, expect, test } from "vitest";
+
+import { applyGrant } from "../../../src/installer/grant/apply.ts";
+import { planGrant } from "../../../src/installer/grant/grant.ts";
+import { planKey } from "../../../src/installer/grant/key.ts";
+import { EMPTY_RECORD } from "../../../src/installer/grant/record.ts";
+import {
+  AGENT,
+  AGENT_ID,
+  ANN_ID,
+  as,
+  BEN_ID,
+  calibrations,
+  canGrant,
+  canRead,
+  file,
+  folder,
+  machine,
+  prepareHome,
+  run,
+  runGrant,
+} from "./grant-home.ts";
+
+beforeEach(prepareHome);
+
+describe.skipIf(!canGrant)("grant on files of a hostile owner (needs root, setfacl and setpriv)", () => {
+  /** A file of root's, in a folder of root's. */
+  async function secretOfRoot(): Promise<string> {
+    const secret = join(folder, "secret");
+    await mkdir(secret, { mode: 0o700 });
+    await writeFile(join(secret, "arm.json"), "root's", { mode: 0o600 });
+    return secret;
+  }
+
+  test("a folder that is a link to root's files: refused, and nothing is opened", async () => {
+    const secret = await secretOfRoot();
+    as(ANN_ID, `mv "$2" "$2.old"; ln -s '${secret}' "$2"`);
+    const { code, output } = await runGrant();
+    expect(code).toBe(1);
+    expect(output).toContain(`user ${ANN_ID} leads to`);
+    expect(canRead(AGENT_ID, join(secret, "arm.json"))).toBe(false);
+    expect(run("getfacl", "-cpn", secret)).not.toContain(String(AGENT_ID));
+  });
+
+  test("a folder that becomes a link between check and change: the checked folder is changed", async () => {
+    const secret = await secretOfRoot();
+    using stack = new DisposableStack();
+    const { steps } = await planGrant(machine, AGENT, [file], stack);
+    await rename(calibrations, `${calibrations}.old`);
+    await symlink(secret, calibrations);
+    expect(await applyGrant(machine, AGENT, steps, EMPTY_RECORD, join(folder, "record"))).toBeNull();
+    expect(run("getfacl", "-cpnR", secret)).not.toContain(String(AGENT_ID));
+    expect(canRead(AGENT_ID, `${calibrations}.old/arm.json`)).toBe(true);
+  });
+
+  test("a key in a folder that a user can write to does not change its owner", async () => {
+    const people = { groups: [], users: [] };
+    const account = (userId: number) => ({ name: "", userId, groupId: userId, groupIds: [userId] });
+    const key = join(await secretOfRoot(), "arm.json");
+    expect(planKey(key, account(AGENT_ID), account(ANN_ID), people)).toMatchObject({ path: key });
+    as(ANN_ID, `ln -sf '${key}' "$1"`);
+    expect(planKey(file, account(AGENT_ID), account(ANN_ID), people)).toBeNull();
+  });
+
+  test.each([
+    ["everybody writes to", async () => chmod(calibrations, 0o777), "any user can replace entries of"],
+    [
+      "belongs to somebody else",
+      async () => chown(calibrations, BEN_ID, BEN_ID),
+      `to CAL, which belongs to user ${BEN_ID}`,
+    ],
+    [
+      "an access list lets somebody else write to",
+      async () => void run("setfacl", "-m", `u:${BEN_ID}:rwx`, calibrations),
+      `lets u:${BEN_ID} replace its entries`,
+    ],
+    [
+      "a shared group writes to",
+      async () => {
+        // `daemon` and others are of it.
+        await chown(calibrations, ANN_ID, 1);
+        await chmod(calibrations, 0o770);
+      },
+      "group 1 can replace entries of",
+    ],
+  ])("a folder that %s: refused", async (_what, prepare, why) => {
+    await prepare();
+    const { code, output } = await runGrant();
+    expect(code).toBe(1);
+    expect(output.replace("/ann/.cache/calibration, which", "CAL, which")).toContain(why);
+    expect(canRead(AGENT_ID)).toBe(false);
+  });
+
+  test("a FIFO, a loop of links, a missing file: reported, and nothing hangs", async () => {
+    as(ANN_ID, `rm "$1"; mkfifo "$1"`);
+    expect((await runGrant()).output).toContain("not a regular file");
+    as(ANN_ID, `rm "$1"; ln -s "$1" "$1"`);
+    expect((await runGrant()).output).toContain("form a loop");
+    as(ANN_ID, `rm "$1"`);
+    expect((await runGrant()).output).toContain("does not exist");
+  });
+});

@@ -1,0 +1,107 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { keyFingerprint } from "../../../src/service/kernel/auth/ed25519.ts";
+import { steady } from "../../support/operator/enrolling.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { RobotComputer } from "../../support/service/robot-computer.ts";
+
+let site: OperatorSite;
+beforeAll(async () => {
+  site = await openOperatorSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const newComputer = () => new RobotComputer(() => site.urls.whole);
+
+async function written(text: string): Promise<string> {
+  const path = join(site.home, "batch.txt");
+  await writeFile(path, text);
+  return path;
+}
+
+it("allow: computers of the list enroll without an approval; allowed: who allowed them, and when they were used", async () => {
+  const [first, second] = [newComputer(), newComputer()];
+  const path = await written(
+    `# batch 7\r\n\r\n  ${first.publicKey}  # arm-1\r\n${keyFingerprint(second.publicKey)}\r\n`,
+  );
+  const allowed = await site.run("robots", "allow", "--keys", path, "--expires", "14d");
+  expect([allowed.exitCode, steady(allowed.out)]).toEqual([
+    0,
+    "2 computers with these keys enroll without an approval, once, until DATE.\n",
+  ]);
+  const started = await first.start({ requested_name: "arm-1" });
+  expect([started.approval_required, (await first.poll(started)).status]).toEqual([false, "approved"]);
+  const { out } = await site.run("robots", "allowed");
+  expect(steady(out).replaceAll(/akey_\w{26}/g, "akey_ID")).toMatchInlineSnapshot(`
+    "KEY                                                 STATE     ROBOT  ALLOWED BY  ALLOWED  EXPIRES  ID
+    SHA256:FINGERPRINT  used now  arm-1  bootstrap   now      in 13 d  akey_ID
+    SHA256:FINGERPRINT  unused           bootstrap   now      in 13 d  akey_ID
+    "
+  `);
+  const { items } = await site.json("robots", "allowed");
+  expect(items[0]).toMatchObject({ key_fingerprint: keyFingerprint(first.publicKey), robot: "arm-1" });
+});
+
+it("allow: every line that is no key is a finding at file:line:column, and nothing is sent", async () => {
+  const good = newComputer().publicKey;
+  const path = await written(`${good}\n  not-a-key # why\n# fine\nssh-ed25519 AAAA\n`);
+  const { exitCode, err } = await site.run("robots", "allow", "--keys", path);
+  expect(exitCode).toBe(3);
+  expect(err).toContain(`${path}:2:3: `);
+  expect(err).toContain(`${path}:4:1: `);
+  expect(err).not.toContain(`${path}:1:`);
+  expect(
+    (await site.json("robots", "allowed")).items.map((item: { key_fingerprint: string }) => item.key_fingerprint),
+  ).not.toContain(keyFingerprint(good));
+  const { findings } = await site.json("robots", "allow", "--keys", path);
+  expect(findings).toMatchObject([
+    { file: path, line: 2, column: 3 },
+    { file: path, line: 4, column: 1 },
+  ]);
+  expect(await site.run("robots", "allow", "--keys", await written("# none\n"))).toMatchObject(
+    endedWith(3, "there is no key in the file"),
+  );
+  expect(await site.run("robots", "allow", "--keys", join(site.home, "none"))).toMatchObject(
+    endedWith(3, "there is no such file"),
+  );
+});
+
+it("allow: more keys than one request takes; what the service refuses is at its line", async () => {
+  const keys = Array.from({ length: 1001 }, (_, index) => Buffer.alloc(32, `key ${index}`).toString("base64url"));
+  const path = await written(keys.join("\n"));
+  const { out } = await site.run("robots", "allow", "--keys", path);
+  expect(out).toContain("1001 computers");
+  // The last letter has bits that no key has: only the service decodes it.
+  const odd = `${"A".repeat(42)}B`;
+  const refused = await site.run("robots", "allow", "--keys", await written(`${keys[0]}\n${odd}\n`));
+  expect(refused).toMatchObject(endedWith(6, `batch.txt:2:1 "${odd}"`));
+  expect(await site.run("robots", "allow", "--keys", await written(keys[0] ?? ""), "--expires", "91d")).toMatchObject(
+    endedWith(6, "error: --expires"),
+  );
+});
+
+it("disallow: asks once, by the fingerprint", async () => {
+  const computer = newComputer();
+  const fingerprint = keyFingerprint(computer.publicKey);
+  await site.run("robots", "allow", "--keys", await written(computer.publicKey));
+  const kept = await site.runWith({ answers: ["n"] }, "robots", "disallow", fingerprint);
+  expect([kept.exitCode, steady(kept.err)]).toEqual([
+    1,
+    expect.stringContaining("This takes SHA256:FINGERPRINT (unused) off the list."),
+  ]);
+  const removed = await site.runWith({ answers: ["y"] }, "robots", "disallow", fingerprint);
+  expect([removed.exitCode, removed.out]).toEqual([0, `${fingerprint} is allowed no more.\n`]);
+  expect((await computer.start({ requested_name: "arm-9" })).approval_required).toBe(true);
+  expect(await site.run("robots", "disallow", fingerprint)).toMatchObject(endedWith(6, "no allowed key is"));
+});
+
+it("a service without a list says so", async () => {
+  const path = await written(newComputer().publicKey);
+  for (const words of [["allow", "--keys", path], ["allowed"], ["disallow", "akey_1"]]) {
+    expect(await site.eleven("robots", ...words)).toMatchObject(endedWith(6, "[not-offered]"));
+  }
+});

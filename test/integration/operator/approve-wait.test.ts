@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import type { Enrolling } from "../../support/operator/enrolling.ts";
+import { openEnrolling, steady } from "../../support/operator/enrolling.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
+
+let site: OperatorSite;
+let enrolling: Enrolling;
+beforeAll(async () => {
+  site = await openOperatorSite({ commandClock: HASTY_CLOCK });
+  enrolling = openEnrolling(site);
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+/** Runs a command, and calls each function once the command has written the text beside it. */
+async function runAlong(steps: readonly (readonly [text: string, act: () => Promise<unknown>])[], ...words: string[]) {
+  const left = [...steps];
+  const acted: Promise<unknown>[] = [];
+  let written = "";
+  const onOutput = (text: string) => {
+    written += text;
+    while (left[0] !== undefined && written.includes(left[0][0])) acted.push(left.shift()?.[1]() ?? Promise.resolve());
+  };
+  const ran = await site.runWith({ onOutput }, ...words);
+  await Promise.all(acted);
+  return ran;
+}
+
+it("approve --wait: says how far the computer is, until its robot is registered", async () => {
+  const { code, poll, computer } = await enrolling.start("arm-1");
+  const { exitCode, err, out } = await runAlong(
+    [
+      [
+        "fetches its credential",
+        async () => {
+          expect(await poll()).toBe("approved");
+          await computer.heartbeat({ readiness: "not_ready", reason: "no manifest" });
+        },
+      ],
+      ["yet: no manifest", () => computer.heartbeat()],
+    ],
+    "robots",
+    "approve",
+    code,
+    "--wait",
+  );
+  expect(exitCode).toBe(0);
+  const lines = steady(err)
+    .split("\n")
+    .filter((line) => !line.endsWith("registered with it yet"));
+  expect(lines.join("\n") + out).toMatchInlineSnapshot(`
+    "arm-1 is approved; its computer fetches its credential
+    arm-1 has its credential, and is not registered with it yet: no manifest
+    arm-1 is approved, in us-west-2: its computer gets its credential within seconds.
+    arm-1 is registered.
+    "
+  `);
+});
+
+it("approve --wait, of a robot that has a computer: the old one does not count", async () => {
+  const { computer: old } = await enrolling.enrol("arm-2");
+  await old.heartbeat();
+  const { code, poll, computer } = await enrolling.start("arm-2");
+  const ran = await runAlong(
+    [["fetches its credential", async () => (await poll()) === "approved" && computer.heartbeat()]],
+    "robots",
+    "approve",
+    code,
+    "--replace",
+    "arm-2",
+    "--wait",
+  );
+  expect([ran.exitCode, ran.out]).toEqual([0, expect.stringContaining("arm-2 is registered.")]);
+  expect((await old.heartbeat()).status).toBe(401);
+});
+
+it("approve --wait: a computer that never polls ends it after --timeout", async () => {
+  const { code } = await enrolling.start("arm-3");
+  const ran = await site.run("robots", "approve", code, "--wait", "--timeout", "0s");
+  expect(ran).toMatchObject(
+    endedWith(1, "after 0 s: arm-3 is approved; its computer fetches its credential [timeout]\n  → is the computer on"),
+  );
+  expect(ran.out).toContain("arm-3 is approved");
+  expect(await site.run("robots", "approve", code, "--wait", "--timeout", "soon")).toMatchObject(
+    endedWith(2, "--timeout 'soon' is not a duration"),
+  );
+});

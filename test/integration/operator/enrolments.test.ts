@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import type { Enrolling } from "../../support/operator/enrolling.ts";
+import { openEnrolling, steady } from "../../support/operator/enrolling.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { RobotComputer } from "../../support/service/robot-computer.ts";
+
+let site: OperatorSite;
+let start: Enrolling["start"];
+let enrolOnline: Enrolling["enrolOnline"];
+beforeAll(async () => {
+  site = await openOperatorSite();
+  ({ start, enrolOnline } = openEnrolling(site));
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+describe("robots pending", () => {
+  it("none: says what a technician runs", async () => {
+    expect(await site.run("robots", "pending")).toEqual({
+      exitCode: 0,
+      out: "",
+      err: "No robot waits for approval. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
+    });
+  });
+
+  it("shows each with its code, whether its robot exists, and the key, and a narrow terminal keeps the code", async () => {
+    await site.register("arm-20");
+    await start("arm-20", { site: "plant-1", robot_type_id: "lerobot.so101-follower.v1" });
+    await start("arm-21", { region: null });
+    const { out } = await site.run("robots", "pending");
+    expect(steady(out)).toMatchInlineSnapshot(`
+      "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED  EXPIRES   KEY
+      WXYZ-2345  arm-21  new              127.0.0.1                                                 now      in 9 min  SHA256:FINGERPRINT
+      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  now      in 9 min  SHA256:FINGERPRINT
+      "
+    `);
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
+    const narrow = await site.runWith({ environment, columns: 80 }, "robots", "pending");
+    expect(steady(narrow.out + narrow.err)).toMatchInlineSnapshot(`
+      "CODE       NAME    ROBOT            FROM       SITE     STARTED  EXPIRES
+      WXYZ-2345  arm-21  new              127.0.0.1           now      in 9 min
+      WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  now      in 9 min
+      3 columns hidden: region, type, key; --wide or --columns
+      "
+    `);
+    const { items } = await site.json("robots", "pending");
+    expect(items).toMatchObject([{ requested_name: "arm-21" }, { requested_name: "arm-20", site: "plant-1" }]);
+  });
+});
+
+describe("robots approve", () => {
+  it("a new robot: shows who asks, asks once, and the computer gets its credential", async () => {
+    const { code, poll } = await start("Arm-1", { site: "plant-1", labels: { cell: "4" } });
+    const { exitCode, out, err } = await site.runWith({ answers: ["y"] }, "robots", "approve", code.toLowerCase());
+    expect(exitCode).toBe(0);
+    expect(steady(err + out)).toMatchInlineSnapshot(`
+      "code      WXYZ-2345
+      asks for  Arm-1
+      region    us-west-2
+      site      plant-1
+      labels    cell=4
+      from      127.0.0.1
+      key       SHA256:FINGERPRINT
+      started   now
+      expires   in 9 min
+      This adds the robot arm-1.
+      Compare the code and the key with what the robot shows.
+      Approve it? [y/N] 
+      arm-1 is approved, in us-west-2: its computer gets its credential within seconds.
+      "
+    `);
+    expect(await poll()).toBe("approved");
+    expect(await site.json("robots", "show", "arm-1")).toMatchObject({ site: "plant-1", labels: { cell: "4" } });
+  });
+
+  it("a robot that exists: shows what changes of its registration, and keeps its id", async () => {
+    await site.register("arm-2", { site: "lab", labels: { team: "a" }, region: "us-west-2" });
+    const { id } = await site.json("robots", "show", "arm-2");
+    const { code, poll } = await start("arm-2", {
+      site: "plant-1",
+      labels: { cell: "4" },
+      configuration_digest: `sha256:${"7".repeat(64)}`,
+    });
+    const { exitCode, err } = await site.runWith({ answers: ["yes"] }, "robots", "approve", code, "--region", "moon-1");
+    expect([exitCode, await poll()]).toEqual([0, "approved"]);
+    expect(steady(err.slice(err.indexOf("The robot")))).toMatchInlineSnapshot(`
+      "The robot arm-2 exists (rob_ID): no computer enrolled.
+      What the new computer says differs from its registration:
+        region    us-west-2 → moon-1
+        site      lab → plant-1
+        labels    team=a → cell=4
+        digest    sha256:000000000000 → sha256:777777777777
+      Compare the code and the key with what the robot shows.
+      Approve it? [y/N] 
+      "
+    `);
+    expect(await site.json("robots", "show", "arm-2")).toMatchObject({ id, region: "moon-1", site: "plant-1" });
+  });
+
+  it.each([["n"], [""], ["arm"]])("%j is no approval", async (answer) => {
+    const { code, poll } = await start("arm-3");
+    expect(await site.runWith({ answers: [answer] }, "robots", "approve", code)).toMatchObject(
+      endedWith(1, "nothing was changed [not-confirmed]"),
+    );
+    expect(await poll()).toBe("pending");
+  });
+
+  it("--name and --region win over what the computer says", async () => {
+    const { code } = await start("wrong name!", { region: null });
+    expect(await site.run("robots", "approve", code, "--name", "arm-4")).toMatchObject(
+      endedWith(2, "the computer did not say its region [usage]\n  → give the region nearest to it: --region REGION"),
+    );
+    expect(await site.run("robots", "approve", code, "--region", "us-west-2")).toMatchObject(
+      endedWith(6, "error: --name"),
+    );
+    expect(await site.json("robots", "approve", code, "--name", "arm-4", "--region", "us-west-2")).toMatchObject({
+      status: "approved",
+      requested_name: "arm-4",
+      region: "us-west-2",
+    });
+  });
+
+  it("a code that nobody has, also a misspelt one, names the command that lists them", async () => {
+    expect(await site.run("robots", "approve", "AAAA-2222")).toMatchObject(
+      endedWith(6, /^error: No enrolment waits with this code.*\[not-found\]\n {2}→ robot-policy robots pending lists/),
+    );
+    expect(await site.run("robots", "approve", "far-too-long-for-a-code")).toMatchObject(endedWith(6, "CODE"));
+  });
+
+  it("the same approval again succeeds, and another one is a conflict that says what to do", async () => {
+    const { code } = await start("arm-5");
+    expect(await site.run("robots", "approve", code)).toMatchObject({ exitCode: 0 });
+    expect(await site.run("robots", "approve", code)).toMatchObject({ exitCode: 0 });
+    expect(await site.run("robots", "approve", code, "--name", "arm-6")).toMatchObject(
+      endedWith(7, /as arm-5 in us-west-2.*\[already-approved\]\n {2}→ robot-policy robots deny CODE ends it/),
+    );
+  });
+
+  it("--dry-run: shows the request, and the enrolment waits on", async () => {
+    const { code, poll } = await start("arm-7");
+    const shown = await site.json("robots", "approve", code, "--replace", "arm-7", "--dry-run");
+    expect(shown).toMatchObject({ method: "POST", body: { user_code: code, confirm_replace: true } });
+    expect(await poll()).toBe("pending");
+  });
+
+  it("a key without robots:write is refused", async () => {
+    const { api_key: apiKey } = await site.json("keys", "create", "reader", "--scope", "robots:read");
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: String(apiKey) };
+    expect(await site.runWith({ environment }, "robots", "approve", "AAAA-2222")).toMatchObject(
+      endedWith(5, "[forbidden]"),
+    );
+  });
+
+  it("a service without enrolments: says so", async () => {
+    expect(await site.eleven("robots", "approve", "AAAA-2222")).toMatchObject(
+      endedWith(6, "this service does not enroll robots [not-offered]"),
+    );
+    expect(await site.eleven("robots", "pending")).toMatchObject(endedWith(6, "[not-offered]"));
+    expect(await site.eleven("robots", "deny", "AAAA-2222")).toMatchObject(endedWith(6, "[not-offered]"));
+  });
+});
+
+describe("robots approve, for a robot that is online", () => {
+  it("needs the robot's name, typed or given", async () => {
+    const { code, poll: pollOld, computer } = await enrolOnline("arm-30");
+    expect(await site.run("robots", "approve", code, "--yes")).toMatchObject(
+      endedWith(
+        7,
+        "error: the robot arm-30 is online on another computer [robot-online]\n  → make sure that the new one is to replace it, then add --replace arm-30\n",
+      ),
+    );
+    expect(await site.run("robots", "approve", code, "--replace", "arm-3")).toMatchObject(
+      endedWith(2, "--replace names arm-3, and the code is for the robot arm-30 [usage]"),
+    );
+    for (const answer of ["y", "arm-3", ""]) {
+      expect(await site.runWith({ answers: [answer] }, "robots", "approve", code)).toMatchObject(
+        endedWith(1, "nothing was changed [not-confirmed]\n  → type arm-30 to go on"),
+      );
+    }
+    expect((await computer.heartbeat()).status).toBe(200);
+    const { exitCode, err } = await site.runWith({ answers: ["arm-30"] }, "robots", "approve", code);
+    expect(exitCode).toBe(0);
+    expect(steady(err.slice(err.indexOf("The robot")))).toMatchInlineSnapshot(`
+      "The robot arm-30 exists (rob_ID): online.
+      Compare the code and the key with what the robot shows.
+      Another computer is online as this robot. It is cut off as soon as the new one has its credential as arm-30.
+      Type the robot's name to replace its computer: 
+      "
+    `);
+    expect(await pollOld()).toBe("consumed");
+  });
+
+  it("--replace NAME does for a script", async () => {
+    const { computer: old } = await enrolOnline("arm-31");
+    const { code, poll } = await start("arm-31");
+    expect(await site.run("robots", "approve", code, "--replace", "ARM-31")).toMatchObject({ exitCode: 0 });
+    expect(await poll()).toBe("approved");
+    expect((await old.heartbeat()).status).toBe(401);
+  });
+
+  it("approved under the name of another robot: looks whether that one is online", async () => {
+    await enrolOnline("arm-32");
+    const { code } = await start("arm-33");
+    expect(await site.run("robots", "approve", code, "--name", "arm-32")).toMatchObject(
+      endedWith(7, "error: the robot arm-32 is online on another computer"),
+    );
+  });
+});
+
+describe("robots deny", () => {
+  it("shows who asks, asks once, and the computer is told", async () => {
+    const { code, poll } = await start("arm-40");
+    const kept = await site.runWith({ answers: ["n"] }, "robots", "deny", code);
+    expect([kept.exitCode, await poll()]).toEqual([1, "pending"]);
+    const { exitCode, out, err } = await site.runWith({ answers: ["y"] }, "robots", "deny", code);
+    expect([exitCode, steady(out)]).toEqual([
+      0,
+      "WXYZ-2345 is denied: the computer that asked to be arm-40 is told so.\n",
+    ]);
+    expect(err).toContain("asks for  arm-40\n");
+    expect(await poll()).toBe("denied");
+    expect(await site.run("robots", "deny", code)).toMatchObject(endedWith(6, "[not-found]"));
+  });
+
+  it("an approval whose computer has not asked yet can be taken back", async () => {
+    const { code, poll } = await start("arm-41");
+    await site.run("robots", "approve", code);
+    expect(await site.json("robots", "deny", code)).toMatchObject({ status: "denied", requested_name: "arm-41" });
+    expect(await poll()).toBe("denied");
+  });
+});
+
+describe("keys create --enroll", () => {
+  it("a key with which robots enroll without an approval; the list shows how many still may", async () => {
+    const { out } = await site.run(
+      ...`keys create july --enroll --uses 2 --expires 7d --site plant-1 --region us-west-2 --label image=july`.split(
+        " ",
+      ),
+    );
+    const computer = new RobotComputer(() => site.urls.whole);
+    const started = await computer.start({ requested_name: "arm-60", region: null }, out.trim());
+    expect([started.approval_required, (await computer.poll(started)).status]).toEqual([false, "approved"]);
+    expect(await site.json("robots", "show", "arm-60")).toMatchObject({ site: "plant-1", labels: { image: "july" } });
+    const listed = await site.run("keys", "list", "--columns", "label,scopes,uses");
+    expect(listed.out).toMatch(/^july +robots:enroll +1 left$/m);
+  });
+
+  it.each([
+    [["--enroll", "--expires", "7d"], "--enroll needs --uses"],
+    [["--enroll", "--uses", "many", "--expires", "7d"], "--uses 'many' is not a number of robots"],
+    [["--enroll", "--uses", "100001", "--expires", "7d"], "--uses '100001' is not a number of robots"],
+    [["--enroll", "--uses", "5"], "--enroll needs --expires"],
+    [["--enroll", "--uses", "5", "--expires", "7d", "--scope", "robots:read"], "--scope and --enroll exclude"],
+    [["--enroll", "--uses", "5", "--expires", "7d", "--max-robots", "5"], "--max-robots and --enroll exclude"],
+    [["--uses", "5"], "--uses is only for a key with --enroll"],
+    [["--scope", "robots:enroll"], "give --enroll --uses 500 --expires 7d instead"],
+  ])("%j is a mistake of usage", async (words, told) => {
+    expect(await site.run("keys", "create", "x", ...words)).toMatchObject(endedWith(2, told));
+  });
+
+  it("a refusal names the flag", async () => {
+    const words = ["--enroll", "--uses", "5", "--expires", "91d"];
+    expect(await site.run("keys", "create", "x", ...words)).toMatchObject(endedWith(6, "--expires"));
+  });
+});

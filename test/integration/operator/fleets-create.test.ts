@@ -1,0 +1,227 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { fleetCreateSchema } from "../../../src/api/fleets.ts";
+import { DEAD, PICKY, STEADY } from "../../conformance/api/catalog.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+
+let site: OperatorSite;
+beforeAll(async () => {
+  site = await openOperatorSite();
+  // Not in the order of their names, so that a list in the order of registration shows.
+  await site.register("arm-2", { site: "lab" });
+  await site.register("arm-1", { site: "lab" });
+  await site.register("cart", { site: "yard", robot_type_id: "wheelbarrow" });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const create = (name: string, model: string, ...words: string[]) =>
+  site.run("fleets", "create", "--name", name, "--model", model, ...words);
+const ARMS = ["--robot", "arm-1", "--robot", "arm-2"] as const;
+
+async function write(name: string, text: string): Promise<string> {
+  const path = join(site.home, name);
+  await writeFile(path, text);
+  return path;
+}
+
+describe("fleets create", () => {
+  it("--wait: members first, then each change on a line, and 0 when it is ready", async () => {
+    const { exitCode, out, err } = await create("ready", STEADY.slug, ...ARMS, "--wait");
+    expect([exitCode, out]).toEqual([
+      0,
+      expect.stringMatching(/^ready {2}ready {2}fleet_\w+\n█{20} {2}2 ready of 2\n/),
+    ]);
+    expect(err).toMatch(/^2 robots: arm-1, arm-2\nThe fleet ready is created \(fleet_\w+\)\.\n/);
+    // The end is told by the fleet itself, once.
+    expect(err).not.toContain("ready is ready");
+  });
+
+  it("--wait on the documented service ends the same", async () => {
+    const words = ["fleets", "create", "--name", "eleven", "--model", STEADY.slug, ...ARMS, "--wait", "--json"];
+    const { exitCode, out } = await site.eleven(...words);
+    expect([exitCode, JSON.parse(out)]).toEqual([0, expect.objectContaining({ name: "eleven", status: "ready" })]);
+  });
+
+  it("--wait of one that is blocked: 6, and the blocker", async () => {
+    const { exitCode, err } = await create("blocked", PICKY.slug, "--robot", "cart", "--wait");
+    expect(exitCode).toBe(6);
+    expect(err).toContain(`blocked: cart: ${PICKY.slug} needs a robot of type`);
+    expect(err).toContain("[fleet-blocked]");
+  });
+
+  it("tells before it is created whose endpoint does not answer", async () => {
+    const preview = async () => {
+      const { out } = await site.run(
+        "api",
+        "POST",
+        "/v1/fleets/preview",
+        "--raw-field",
+        `subject=${DEAD.slug}`,
+        "--raw-field",
+        "robots[]=arm-1",
+      );
+      return JSON.parse(out).robots[0].reason;
+    };
+    await create("dead", DEAD.slug, ...ARMS);
+    await expect.poll(preview).toContain("unhealthy since");
+    const { err } = await create("dead too", DEAD.slug, ...ARMS, "--robot", "cart");
+    expect(err).toMatch(
+      /^would wait: arm-1 and 2 more: The endpoint in us-west-2 has been unhealthy since \d\d:\d\dZ \(.+\): /m,
+    );
+  });
+
+  it("--wait of one that some robots do not suit: 6", async () => {
+    expect(await create("mixed", PICKY.slug, ...ARMS, "--robot", "cart", "--wait")).toMatchObject(
+      endedWith(6, "[fleet-degraded]"),
+    );
+  });
+
+  it("--wait --timeout: 1 when the time is over, with the fleet as it is", async () => {
+    const { exitCode, out, err } = await create("late", DEAD.slug, ...ARMS, "--wait", "--timeout", "0s", "--json");
+    expect([exitCode, JSON.parse(out), err]).toEqual([
+      1,
+      expect.objectContaining({ name: "late", status: "preparing" }),
+      expect.stringContaining("[timeout]"),
+    ]);
+  });
+
+  it("--wait of a schedule that has not begun ends when everything is prepared", async () => {
+    const window = "2098-01-01T00:00:00Z/2098-01-01T08:00:00+01:00";
+    const { exitCode, out } = await create("night", STEADY.slug, ...ARMS, "--window", window, "--wait", "--json");
+    expect([exitCode, JSON.parse(out)]).toEqual([
+      0,
+      expect.objectContaining({ status: "preparing", readiness_mode: "scheduled" }),
+    ]);
+  });
+
+  it("interrupted while it waits: 130", async () => {
+    const interrupt = new AbortController();
+    const onOutput = (text: string) => {
+      if (text.includes("is created")) interrupt.abort();
+    };
+    const cut = ["fleets", "create", "--name", "cut", "--model", DEAD.slug, ...ARMS, "--wait"];
+    const ran = await site.runWith({ signal: interrupt.signal, onOutput }, ...cut);
+    expect(ran.exitCode).toBe(130);
+  });
+
+  it("--dry-run: the exact request, made of file and flags", async () => {
+    const from = await write(
+      "fleet.yaml",
+      `name: from-file\nsubject: ${STEADY.slug}\nselection:\n  selector: {site: lab, labels: {cell: "4"}}\npeak_active_robots: 2\n`,
+    );
+    const { exitCode, out } = await site.run(
+      "fleets",
+      "create",
+      "--from",
+      from,
+      "--name",
+      "other",
+      "--dry-run",
+      "--json",
+    );
+    expect([exitCode, JSON.parse(out)]).toMatchObject([
+      0,
+      {
+        method: "POST",
+        url: `${site.urls.whole}/v1/fleets`,
+        body: {
+          name: "other",
+          subject: STEADY.slug,
+          selection: { selector: { site: "lab", labels: { cell: "4" } } },
+          peak_active_robots: 2,
+          readiness_mode: "always_ready",
+        },
+      },
+    ]);
+  });
+
+  it("--from: the example is a fleet", async () => {
+    const from = join(import.meta.dirname, "../../../config/fleet.example.yaml");
+    const { exitCode, out } = await site.run("fleets", "create", "--from", from, "--dry-run", "--json");
+    expect(exitCode).toBe(0);
+    expect(fleetCreateSchema.parse(JSON.parse(out).body)).toMatchObject({
+      name: "packing",
+      selection: { selector: { site: "plant-1", labels: { cell: "packing" } } },
+    });
+  });
+
+  it("--from: everything that is wrong at once, at file:line:column with what was meant", async () => {
+    const from = await write(
+      "bad.yaml",
+      `nmae: x\nsubject: ""\nselection:\n  robots: [arm-1]\n  selector: {stie: lab}\npeak_active_robots: 0\nreadiness_mode: allways_ready\noperating_windows:\n  - {starts_at: 2030-01-01, ends_at: 2030-01-02T00:00:00Z}\nmodel: y\n`,
+    );
+    const { exitCode, err } = await site.run("fleets", "create", "--from", from);
+    const heads = err
+      .split("\n")
+      .filter((line) => line.includes(": error "))
+      .map((line) => line.slice(from.length + 1));
+    expect([exitCode, heads]).toEqual([
+      3,
+      [
+        "1:1: error missing: name is required",
+        "1:1: error unknown_key: unknown key nmae; did you mean name?",
+        "2:10: error text_format: expected a non-empty text",
+        "4:3: error selection: exactly one of robots and selector is required",
+        "5:14: error unknown_key: unknown key stie; did you mean site?",
+        "6:21: error out_of_range: 0 is outside the range: 1 to 1000",
+        "7:17: error not_allowed: allways_ready is not one of always_ready, scheduled, on_demand; did you mean always_ready?",
+        "9:17: error date_time: 2030-01-01 is not a time with a UTC offset, such as 2030-01-31T08:00:00+01:00",
+        "10:1: error unknown_key: unknown key model; did you mean subject?",
+      ],
+    ]);
+  });
+
+  it("--from: what the service alone can tell is at file:line:column too, on either service", async () => {
+    const from = await write(
+      "refused.yaml",
+      `name: refused\nsubject: no-such-model\nselection:\n  robots:\n    - arm-1\n    - nobody\npeak_active_robots: 1\n`,
+    );
+    for (const run of [site.run, site.eleven]) {
+      const { exitCode, err } = await run("fleets", "create", "--from", from);
+      expect(exitCode).toBe(6);
+      expect(err).toContain(`${from}:6:7 "nobody": no robot has this name or id`);
+      expect(err).toContain(`${from}:2:10 "no-such-model": no model or checkpoint has this name`);
+    }
+  });
+
+  it("what is wrong with flags is told by flag", async () => {
+    const words = ["--site", "no where", "--label", "line=4", "--peak", "9"];
+    for (const run of [site.run, site.eleven]) {
+      expect(await run("fleets", "create", "--name", "x", "--model", STEADY.slug, ...words)).toMatchObject({
+        exitCode: 6,
+        err:
+          "error: no robot matches --site 'no where' --label line=4 [value_error]\n" +
+          "  → leave one out, or list sites and labels: robot-policy robots list\n",
+      });
+    }
+  });
+
+  it.each<[words: readonly string[], err: RegExp]>([
+    [[], /incomplete[^]*give --name; --model; --robot, or --site[^]*--peak/],
+    [["--name", "x", "--model", "m", "--site", "s"], /incomplete[^]*give --peak\n/],
+    [["--robot", "a", "--site", "s"], /--robot and a selector were both given/],
+    [["--peak", "many"], /--peak 'many' is not a number/],
+    [["--window", "2030-01-01/2030-01-02"], /--window '2030-01-01\/2030-01-02' is not START\/END/],
+    [["--timeout", "soon"], /--timeout 'soon' is not a duration/],
+    [["--mode", "never"], /never/],
+  ])("usage: %j", async (words, err) => {
+    expect(await site.run("fleets", "create", ...words)).toMatchObject(endedWith(2, err));
+  });
+
+  it("a name that is taken: 7", async () => {
+    await create("taken", STEADY.slug, ...ARMS);
+    expect(await create("taken", STEADY.slug, ...ARMS)).toMatchObject({ exitCode: 7 });
+  });
+
+  it("a key that may create but not look needs no preview", async () => {
+    const answer = await site.service.send("POST", "/v1/me/api-keys", { label: "maker", scopes: ["fleets:write"] });
+    const { api_key: apiKey } = (await answer.json()) as { api_key: string };
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: apiKey };
+    const words = ["fleets", "create", "--name", "made", "--model", STEADY.slug, ...ARMS];
+    expect((await site.runWith({ environment }, ...words)).exitCode).toBe(0);
+  });
+});

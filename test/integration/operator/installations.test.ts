@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
+import type { Enrolling } from "../../support/operator/enrolling.ts";
+import { openEnrolling, steady } from "../../support/operator/enrolling.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+
+let site: OperatorSite;
+let enrol: Enrolling["enrol"];
+let enrolOnline: Enrolling["enrolOnline"];
+beforeAll(async () => {
+  site = await openOperatorSite();
+  ({ enrol, enrolOnline } = openEnrolling(site));
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+it("installation: what it is, when it was seen, and its credential", async () => {
+  const { computer } = await enrol("arm-50");
+  await computer.heartbeat({ readiness: "not_ready", reason: "no registration", runtime_version: "1.2.3" });
+  const { exitCode, out } = await site.run("robots", "installation", "arm-50");
+  expect(exitCode).toBe(0);
+  expect(steady(out)).toMatchInlineSnapshot(`
+    "robot       arm-50 (rob_ID)
+    state       active
+    last seen   now from 127.0.0.1
+    reports     not ready: no registration
+    agent       1.2.3
+    enrolled    now, approved with key_ID
+    key         SHA256:FINGERPRINT
+    credential  generation 1, expires in 23 h
+    recovery    5 left, until DATE
+    id          rinst_ID
+    "
+  `);
+  expect(await site.json("robots", "installation", "arm-50")).toMatchObject({ state: "active", generation: 1 });
+});
+
+it("installation: a robot that was never enrolled, and one that is not there", async () => {
+  await site.register("arm-51");
+  expect(await site.run("robots", "installation", "arm-51")).toMatchObject(
+    endedWith(6, /^error: no computer was ever enrolled as arm-51 \[never-enrolled\]\n {2}→ run this on the robot/),
+  );
+  expect(await site.run("robots", "installation", "nobody")).toMatchObject(endedWith(6, "no robot has the name"));
+});
+
+it("thaw: a frozen robot works again, and one that is not frozen is left alone", async () => {
+  const { computer } = await enrol("arm-52");
+  expect(await site.run("robots", "thaw", "arm-52")).toMatchObject({
+    exitCode: 0,
+    out: "arm-52 is not frozen; its computer works with its credential.\n",
+  });
+  await computer.heartbeat();
+  const copy = computer.copy();
+  await computer.renew();
+  await computer.heartbeat();
+  await copy.renew();
+  await copy.heartbeat();
+  expect((await computer.heartbeat()).status).toBe(403);
+  const shown = await site.run("robots", "installation", "arm-52");
+  expect([shown.out, shown.err]).toEqual([
+    expect.stringMatching(/^state +frozen$/m),
+    "→ two computers used this identity: enroll the right one again; after a false alarm: robot-policy robots thaw arm-52\n",
+  ]);
+  const asked = await site.runWith({ answers: ["n"] }, "robots", "thaw", "arm-52");
+  expect(asked.exitCode).toBe(1);
+  expect(asked.err).toMatchInlineSnapshot(`
+    "arm-52 is frozen, because two computers used its identity, seen now from 127.0.0.1.
+    False alarms: two agents on one computer, or a disk set back and then forward again.
+    If two computers really have it, it freezes again: enroll the right one again instead.
+    Thaw it? [y/N] 
+    error: nothing was changed [not-confirmed]
+      → answer y to go on, or give --yes
+    "
+  `);
+  expect(await site.json("robots", "thaw", "arm-52")).toMatchObject({ state: "active" });
+  expect((await copy.heartbeat()).status).toBe(200);
+});
+
+it("allow-recovery: sets how often, and refuses what is no number of times", async () => {
+  await enrol("arm-53");
+  expect(await site.run("robots", "allow-recovery", "arm-53", "--times", "7")).toEqual({
+    exitCode: 0,
+    out: "arm-53 may renew an expired credential 7 times; its computer tries by itself, within minutes.\n",
+    err: "",
+  });
+  expect(await site.json("robots", "installation", "arm-53")).toMatchObject({ recoveries_remaining: 7 });
+  for (const times of ["101", "-1", "many", "1.5"]) {
+    expect(await site.run("robots", "allow-recovery", "arm-53", `--times=${times}`)).toMatchObject(
+      endedWith(2, "give a number from 0 to 100: --times 5"),
+    );
+  }
+  expect(await site.json("robots", "installation", "arm-53")).toMatchObject({ recoveries_remaining: 7 });
+});
+
+it("list: says which robots are online, and since when others are not", async () => {
+  await enrolOnline("arm-54");
+  await enrol("arm-55");
+  await site.register("arm-56");
+  const listed = await site.run("robots", "list", "--columns", "name,status", "--sort", "name");
+  expect(listed.out).toMatch(/^arm-54 +online\narm-55 +offline\narm-56 +-$/m);
+  const names = async (...words: string[]) =>
+    (await site.json("robots", "list", ...words)).map(({ name }: { name: string }) => name);
+  expect(await names("--online")).toContain("arm-54");
+  expect(await names("--offline")).toEqual(expect.arrayContaining(["arm-55"]));
+  expect(await names("--offline")).not.toContain("arm-56");
+  expect(await site.run("robots", "list", "--online", "--offline")).toMatchObject(endedWith(2, "exclude each other"));
+  expect((await site.run("robots", "show", "arm-54")).out).toMatch(/^status +online$/m);
+  expect((await site.run("robots", "show", "arm-56")).out).toMatch(/^status +no computer enrolled$/m);
+});
+
+it("setup: takes the place of an enrolled computer only after a question, and of one that is online only by name", async () => {
+  const { computer } = await enrolOnline("arm-57");
+  const words = ["robots", "setup", "--name", "arm-57", "--type", ROBOT_TYPE, "--region", REGION];
+  const digest = ["--configuration-digest", `sha256:${"1".repeat(64)}`];
+  const asked = await site.runWith({ answers: ["n"] }, ...words, ...digest);
+  expect([asked.exitCode, asked.err]).toEqual([
+    1,
+    expect.stringContaining("arm-57 has a computer of its own, whose credential ends: it must enroll again.\n"),
+  ]);
+  expect(await site.run(...words, ...digest)).toMatchObject(endedWith(7, "[robot-online]"));
+  expect(await site.run(...words, ...digest, "--replace", "arm-5")).toMatchObject(
+    endedWith(2, "--replace names arm-5"),
+  );
+  expect((await computer.heartbeat()).status).toBe(200);
+  expect(await site.run(...words, ...digest, "--replace", "arm-57")).toMatchObject({ exitCode: 0 });
+  expect((await computer.heartbeat()).status).toBe(401);
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import type { Enrolling } from "../../support/operator/enrolling.ts";
+import { openEnrolling, steady } from "../../support/operator/enrolling.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+
+let site: OperatorSite;
+let enrol: Enrolling["enrol"];
+beforeAll(async () => {
+  site = await openOperatorSite();
+  ({ enrol } = openEnrolling(site));
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+it("remove: says what happens to the computer, the deployment and the fleets, asks once, and frees the name", async () => {
+  await site.register("arm-1");
+  await site.register("arm-2", { site: "lab" });
+  const { id } = await site.json("robots", "show", "arm-2");
+  const { computer } = await enrol("arm-2");
+  await site.run("deploy", "pi0.5", "--robot", "arm-2");
+  await site.run("fleets", "create", "--name", "packing", "--model", "pi0.5", "--robot", "arm-2", "--peak", "1");
+  await site.run("fleets", "create", "--name", "other", "--model", "pi0.5", "--robot", "arm-1", "--peak", "1");
+
+  const following = ["--site", "lab", "--membership", "follow", "--peak", "1"];
+  await site.run("fleets", "create", "--name", "lab", "--model", "pi0.5", ...following);
+
+  const kept = await site.runWith({ answers: ["n"] }, "robots", "remove", "arm-2");
+  expect(kept.exitCode).toBe(1);
+  expect(steady(kept.err).replace(/\((?:active|preparing)[^)]*\)/, "(STATUS)")).toMatchInlineSnapshot(`
+    "This removes arm-2 (offline, not seen yet) for good; its history and usage stay.
+    Its computer loses its credential.
+    It retires pi0.5 on arm-2 (STATUS).
+    It stays a member of packing, as one that is blocked.
+    It leaves lab.
+    Remove it? [y/N] 
+    error: nothing was changed [not-confirmed]
+      → answer y to go on, or give --yes
+    "
+  `);
+  expect((await computer.heartbeat()).status).toBe(200);
+
+  const removed = await site.runWith({ answers: ["y"] }, "robots", "rm", "arm-2");
+  expect([removed.exitCode, steady(removed.out)]).toEqual([0, "arm-2 is removed (rob_ID), and its name is free.\n"]);
+  expect((await computer.heartbeat()).status).toBe(401);
+  expect(await site.run("robots", "show", "arm-2")).toMatchObject(endedWith(6, "no robot has the name or id arm-2"));
+  expect(await site.run("robots", "remove", "arm-2", "--yes")).toMatchObject(endedWith(6, "no robot has the name"));
+  await enrol("arm-2");
+  expect((await site.json("robots", "show", "arm-2")).id).not.toBe(id);
+});
+
+it("rename: keeps the robot and its computer, and refuses a name that is taken or is none", async () => {
+  const { computer } = await enrol("arm-10");
+  await site.register("arm-11");
+  const { id } = await site.json("robots", "show", "arm-10");
+  expect(await site.run("robots", "rename", "arm-10", "arm-11")).toMatchObject(endedWith(7, "[conflict]"));
+  expect(await site.run("robots", "rename", "arm-10", "no name!")).toMatchObject(endedWith(6, 'NAME "no name!"'));
+  const asked = await site.runWith({ answers: ["n"] }, "robots", "rename", "arm-10", "arm-12");
+  expect([asked.exitCode, asked.err]).toEqual([1, expect.stringContaining("Its agent registers under the old name")]);
+  expect(await site.run("robots", "rename", "arm-10", "arm-12")).toMatchObject({
+    exitCode: 0,
+    out: `arm-10 is arm-12 now (${id}).\n`,
+  });
+  expect((await computer.heartbeat()).status).toBe(200);
+});
+
+it("fleets remove: says what stays, asks once, and frees the name", async () => {
+  await site.register("arm-20");
+  const make = () =>
+    site.run("fleets", "create", "--name", "night", "--model", "pi0.5", "--robot", "arm-20", "--peak", "1");
+  expect((await make()).exitCode).toBe(0);
+  const kept = await site.runWith({ answers: [""] }, "fleets", "remove", "night");
+  expect([kept.exitCode, kept.err]).toEqual([
+    1,
+    expect.stringMatching(/^This deletes the fleet night \(1 robot, \w+\)\.\nIts robots and their deployments stay/),
+  ]);
+  expect(await site.run("fleets", "remove", "night")).toMatchObject({
+    exitCode: 0,
+    out: expect.stringContaining("The fleet night is deleted"),
+  });
+  expect(await site.run("fleets", "show", "night")).toMatchObject({ exitCode: 6 });
+  expect((await make()).exitCode).toBe(0);
+});
+
+it("a service without these operations says so", async () => {
+  await site.register("arm-30");
+  for (const words of [
+    ["remove", "arm-30"],
+    ["rename", "arm-30", "arm-31"],
+  ]) {
+    expect(await site.eleven("robots", ...words)).toMatchObject(endedWith(6, "[not-offered]"));
+  }
+});

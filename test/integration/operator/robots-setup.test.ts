@@ -1,0 +1,242 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { robotSetupSchema } from "../../../src/api/robots.ts";
+import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { customManifest } from "../../support/robot/custom-manifest.ts";
+
+let site: OperatorSite;
+beforeAll(async () => void (site = await openOperatorSite()));
+afterAll(() => site[Symbol.asyncDispose]());
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const OTHER_DIGEST = `sha256:${"7".repeat(64)}`;
+const digestBySha256sum = (...paths: string[]) =>
+  `sha256:${execFileSync("sh", ["-c", 'sha256sum "$@" | cut -c1-64 | sha256sum | cut -c1-64', "sh", ...paths], { encoding: "utf8" }).trim()}`;
+
+async function write(name: string, text: string): Promise<string> {
+  const path = join(site.home, name);
+  await writeFile(path, text);
+  return path;
+}
+
+const ROBOT = ["--type", ROBOT_TYPE, "--region", REGION] as const;
+
+describe("robots setup", () => {
+  it("the digest of --file is that of the agent: content and order", async () => {
+    const paths = [await write("a.json", '{"a":1}'), await write("b.json", '{"b":2}')] as const;
+    expect(
+      await site.run("robots", "setup", "--name", "new", ...ROBOT, "--file", paths[1], "--file", paths[0]),
+    ).toMatchObject({
+      exitCode: 0,
+      out: expect.stringMatching(
+        `^new is registered \\(rob_\\w+\\) with ${digestBySha256sum(paths[1], paths[0])}\\.\n$`,
+      ),
+    });
+  });
+
+  it("--from: reads a file, whose members flags replace", async () => {
+    const file = await write("cal.yaml", "offset: 3\n");
+    const from = await write(
+      "robot.yaml",
+      `name: from-file\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\nsite: lab\nlabels: {cell: "5"}\nconfiguration_files: [cal.yaml]\n`,
+    );
+    const { out } = await site.run("robots", "setup", "--from", from, "--site", "yard", "--dry-run", "--json");
+    expect(JSON.parse(out)).toMatchObject({
+      dry_run: true,
+      method: "POST",
+      url: `${site.urls.whole}/v1/robots/setup`,
+      body: {
+        name: "from-file",
+        robot_type_id: ROBOT_TYPE,
+        region: REGION,
+        site: "yard",
+        labels: { cell: "5" },
+        configuration_digest: digestBySha256sum(file),
+      },
+    });
+    expect(out).not.toContain(site.service.key);
+    expect((await site.run("robots", "show", "from-file")).exitCode).toBe(6);
+  });
+
+  it("--from: the example is a robot", async () => {
+    const from = join(import.meta.dirname, "../../../config/robot-setup.example.yaml");
+    const { exitCode, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
+    expect(exitCode).toBe(0);
+    expect(robotSetupSchema.parse(JSON.parse(out).body)).toMatchObject({ name: "packing-cell-4", site: "plant-1" });
+  });
+
+  it("--manifest: type, files and contract of a custom robot, and robots show --contract shows them", async () => {
+    const file = await write("bench.yaml", "x: 1\n");
+    const manifest = await write("robot-manifest.yaml", customManifest([file]));
+    const setUp = await site.run("robots", "setup", "--name", "bench", "--region", REGION, "--manifest", manifest);
+    expect(setUp).toMatchObject({ exitCode: 0, out: expect.stringContaining(digestBySha256sum(file)) });
+    expect((await site.run("robots", "show", "bench")).out).toContain("--contract shows it");
+    const { out } = await site.run("robots", "show", "bench", "--contract");
+    expect(out).not.toContain("--contract shows it");
+    expect(out).toMatch(/^front +exterior +640 × 480 +30 fps/m);
+    expect(out).toMatch(/^0 +arm\.shoulder\.position +rad +-1\.57\d* … 1\.57/m);
+  });
+
+  it("what the service refuses is shown where it is written: flag, line of the file, line of the manifest", async () => {
+    const from = await write("long.yaml", `name: x\nregion: ${REGION}\nsite: ${"s".repeat(129)}\n`);
+    const { exitCode, err } = await site.run("robots", "setup", "--from", from, "--type", "t".repeat(257));
+    expect(exitCode).toBe(6);
+    expect(err).toContain(`--type "ttt`);
+    expect(err).toContain(`${from}:3:7 "sss`);
+  });
+
+  it.each<[what: string, text: string, finding: RegExp]>([
+    ["an unknown key", "nmae: x\n", /:1:1: error unknown_key: unknown key nmae; did you mean name\?/],
+    ["a key of the fleet's", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
+    [
+      "a number for a label",
+      "labels: {cell: 4}\n",
+      /:1:16: error wrong_type: expected a text, found a number; write it in quotes/,
+    ],
+    ["a digest that is none", "configuration_digest: sha256:abc\n", /:1:23: error digest_format/],
+    ["an API key", "name: sk_rps_0123456789abcdefghij\n", /:1:7: error secret_in_registration/],
+    ["no YAML", "name: [\n", /error yaml_syntax/],
+  ])("--from with %s: 3, at file:line:column, and nothing is sent", async (_what, text, finding) => {
+    const path = await write("bad.yaml", text);
+    const { exitCode, err } = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT);
+    expect([exitCode, err]).toEqual([3, expect.stringMatching(finding)]);
+    expect(err).not.toContain("0123456789abcdefghij");
+    const json = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT, "--json");
+    expect(JSON.parse(json.out).findings[0]).toMatchObject({ file: path, severity: "error" });
+  });
+
+  describe("of a robot that is registered already", () => {
+    const held = { site: "lab", labels: { cell: "4" }, contract: { cameras: 2 } };
+    const setUp = (...words: string[]) => ["robots", "setup", "--name", "held", "--type", ROBOT_TYPE, ...words];
+    const sent = async (...words: string[]) => (await site.json(...setUp(...words), "--dry-run")).body;
+    const registration = async () => (await site.service.send("GET", "/v1/robots/held/registration")).json();
+    beforeEach(() => site.register("held", held));
+
+    it("keeps site, labels and contract, and tells what changes", async () => {
+      expect(await site.run(...setUp("--region", "moon", "--configuration-digest", OTHER_DIGEST))).toMatchObject({
+        exitCode: 0,
+        err:
+          "warning: no endpoint is in the region moon.\n" +
+          "held is registered already. This changes it:\n" +
+          `  region    ${REGION} → moon\n` +
+          "  digest    sha256:000000000000 → sha256:777777777777\n" +
+          "It keeps what is not given again: site lab, labels cell=4, its contract.\n",
+      });
+      expect(await registration()).toMatchObject({ ...held, region: "moon", configuration_digest: OTHER_DIGEST });
+    });
+
+    it("loses what it is told to lose, and its contract with its type", async () => {
+      const kept = { name: "held", robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
+      const same = ["--region", REGION, "--configuration-digest", DIGEST];
+      expect(await sent(...same)).toEqual({ ...kept, ...held });
+      expect(await sent(...same, "--clear-site")).toEqual({ ...kept, labels: held.labels, contract: held.contract });
+      expect(await sent(...same, "--label", "a=b")).toEqual({ ...kept, ...held, labels: { a: "b" } });
+      expect(await sent(...same, "--clear-labels")).toEqual({ ...kept, site: "lab", contract: held.contract });
+      expect(await sent(...same, "--type", "wheelbarrow")).toEqual({
+        ...kept,
+        robot_type_id: "wheelbarrow",
+        site: "lab",
+        labels: held.labels,
+      });
+    });
+
+    it("asks nothing where nothing changes", async () => {
+      const words = setUp("--region", REGION, "--configuration-digest", DIGEST);
+      expect(await site.runWith({ answers: [] }, ...words)).toMatchObject({ exitCode: 0, err: "" });
+    });
+
+    it("asks a person at the terminal, and changes nothing without a yes", async () => {
+      const words = setUp("--region", "moon", "--configuration-digest", DIGEST);
+      const declined = await site.runWith({ answers: ["n"] }, ...words);
+      expect(declined).toMatchObject(endedWith(1, "[not-confirmed]"));
+      expect(await registration()).toMatchObject({ region: REGION });
+      expect((await site.runWith({ answers: ["y"] }, ...words)).exitCode).toBe(0);
+      expect(await registration()).toMatchObject({ region: "moon" });
+      const unasked = await site.runWith({ answers: [] }, ...words, "--clear-site", "--yes");
+      expect(unasked.exitCode).toBe(0);
+    });
+
+    it("keeps its site and labels also at a service with the documented operations alone", async () => {
+      const words = setUp("--region", REGION, "--configuration-digest", OTHER_DIGEST);
+      expect(await site.eleven(...words)).toMatchObject({
+        exitCode: 0,
+        err:
+          "held is registered already. This changes it:\n" +
+          "  digest    not shown → sha256:777777777777\n" +
+          "  contract  not shown → none\n" +
+          "It keeps what is not given again: site lab, labels cell=4.\n",
+      });
+    });
+
+    it.each([
+      ["--site", "x", "--clear-site"],
+      ["--label", "a=b", "--clear-labels"],
+    ])("%s %s and %s are a mistake of usage", async (...words) => {
+      expect(await site.run(...setUp(...words))).toMatchObject(endedWith(2, "were both given"));
+    });
+  });
+
+  it.each([
+    ["--region", "https://user:pw@x", 2],
+    ["--site", "see http://user:pw@wiki/4", 2],
+    ["--label", "wiki=https://user:pw@x", 2],
+  ])("%s holds no address with a password: it is refused, and not repeated", async (flag, value, exitCode) => {
+    const words = ["--name", "x", "--type", ROBOT_TYPE, "--region", REGION, flag, value];
+    const ran = await site.run("robots", "setup", ...words);
+    expect(ran).toMatchObject({ exitCode, out: "", err: expect.stringContaining(`error: ${flag}: `) });
+    expect(ran.err).not.toContain("pw");
+  });
+
+  it("--from with a region that is none: 3, at its line", async () => {
+    const from = await write("region.yaml", `name: x\nrobot_type_id: ${ROBOT_TYPE}\nregion: "my region"\n`);
+    expect(await site.run("robots", "setup", "--from", from)).toMatchObject(
+      endedWith(3, `${from}:3:9: expected the code of a region`),
+    );
+  });
+
+  it.each<[what: string, words: readonly string[], told: RegExp]>([
+    [
+      "is close to one",
+      ["--type", "lerobot.so101-folower.v1"],
+      /contract \(did you mean lerobot\.so101-follower\.v1\?\)\.$/m,
+    ],
+    [
+      "is far from all",
+      ["--type", "wheelbarrow"],
+      /wheelbarrow is not in the robot type catalog and has no contract\.$/m,
+    ],
+  ])("warns of a type that no catalog has: it %s", async (_what, words, told) => {
+    expect(await site.run("robots", "setup", "--name", "x", "--region", REGION, ...words, "--dry-run")).toMatchObject(
+      endedWith(0, told),
+    );
+  });
+
+  it("from stdin", async () => {
+    const input = `name: piped\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\n`;
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
+    expect(await site.runWith({ input, environment }, "robots", "setup", "--from", "-")).toMatchObject(
+      endedWith(0, /^No configuration files: the digest covers nothing\. --file names them\.\n/),
+    );
+  });
+
+  it.each<[what: string, words: readonly string[], exitCode: number, err: RegExp]>([
+    [
+      "no such file",
+      ["--name", "x", ...ROBOT, "--file", "/nope"],
+      3,
+      /there is no such file \(\/nope\) \[file_missing\]/,
+    ],
+    ["no name", ROBOT, 2, /incomplete[^]*give --name\n/],
+    ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
+    ["a digest that is none", ["--configuration-digest", "x"], 2, /is not a digest/],
+    ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
+  ])("%s", async (_what, words, exitCode, err) => {
+    expect(await site.run("robots", "setup", ...words)).toMatchObject(endedWith(exitCode, err));
+  });
+});

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+
+import { steady } from "../../support/operator/enrolling.ts";
+import type { OperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
+import { eventually } from "../../support/eventually.ts";
+import { answerWith, LOCAL, startReceiver, verified } from "../service/webhooks/receiver.ts";
+import type { Receiver } from "../service/webhooks/receiver.ts";
+
+let site: OperatorSite;
+beforeAll(async () => {
+  site = await openOperatorSite({ configuration: { webhooks: LOCAL }, commandClock: HASTY_CLOCK });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+let receiver: Receiver;
+/** Its host, as the operator names the webhook. */
+let host: string;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  ({ host } = new URL(receiver.url));
+});
+
+const neat = (text: string) =>
+  steady(text)
+    .replaceAll(/\b(wh|whd)_[0-9a-z]{26}/g, "$1_ID")
+    .replaceAll(host, "HOST");
+
+it("create: prints the secret alone, once; test --wait: what arrives is signed with it", async () => {
+  const created = await site.run("webhooks", "create", receiver.url, "--event", "robot.registered");
+  expect([created.exitCode, neat(created.err)]).toEqual([
+    0,
+    "The webhook wh_ID sends to HOST. Its secret is shown only once:\n",
+  ]);
+  const secret = created.out.trim();
+  const tested = await site.run("webhooks", "test", host, "--wait");
+  expect([tested.exitCode, neat(tested.out)]).toEqual([
+    0,
+    "webhook.test is delivered to HOST (whd_ID): answered 204.\n",
+  ]);
+  expect(verified(receiver.received[0]!, secret)).toMatchObject({ type: "webhook.test" });
+  for (const command of ["list", "show"]) {
+    const words = command === "show" ? ["webhooks", command, host] : ["webhooks", command];
+    const { out, err } = await site.run(...words, "--json");
+    expect(out + err).not.toContain(secret);
+  }
+});
+
+it("list and show: state, events and what was dropped; a narrow terminal keeps receiver and id", async () => {
+  await site.run("webhooks", "create", receiver.url, "--event", "robot.frozen", "--event", "robot.offline");
+  const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
+  const { out } = await site.runWith({ environment, columns: 100 }, "webhooks", "list");
+  const row = out.split("\n").find((line) => line.includes(host)) ?? "";
+  expect(neat(row).split(/ {2,}/)).toEqual(["HOST", "works", "robot.frozen robot.offline", "0", "now", "wh_ID"]);
+  const narrow = await site.runWith({ environment, columns: 70 }, "webhooks", "list");
+  expect(narrow.out).toMatch(new RegExp(`${host}  works +0 +wh_`));
+  expect(narrow.err).toContain("hidden:");
+  const shown = await site.run("webhooks", "show", host);
+  expect(neat(shown.out)).toMatchInlineSnapshot(`
+    "webhook  wh_ID
+    url      http://HOST/hook
+    events   robot.frozen robot.offline
+    state    works
+    created  now
+    "
+  `);
+  expect(await site.run("webhooks", "show", "nobody.example")).toMatchObject(
+    endedWith(6, "no webhook has the id, URL"),
+  );
+});
+
+it("update: URL and events; disable asks once; enable", async () => {
+  await site.run("webhooks", "create", receiver.url);
+  const update = (...words: string[]) => site.run("webhooks", "update", host, ...words);
+  expect(await update()).toMatchObject(endedWith(2, "nothing is to be changed"));
+  expect(await update("--event", "robot.ofline")).toMatchObject(endedWith(2, "did you mean robot.offline?"));
+  expect(await update("--event", "robot.offline", "--all-events")).toMatchObject(endedWith(2, "exclude each other"));
+  expect(await update("--receiver", "https://10.0.0.1/")).toMatchObject(
+    endedWith(6, 'error: --receiver "https://10.0.0.1/": the address is not public'),
+  );
+  expect((await update("--event", "robot.offline", "--receiver", `${receiver.url}2`)).exitCode).toBe(0);
+  const disable = ["webhooks", "update", host, "--disable"];
+  const kept = await site.runWith({ answers: ["n"] }, ...disable);
+  expect([kept.exitCode, neat(kept.err)]).toEqual([
+    1,
+    expect.stringContaining("This disables the webhook to HOST, and gives up what waits to be delivered.\nDisable it?"),
+  ]);
+  const disabled = await site.runWith({ answers: ["y"] }, ...disable);
+  expect([disabled.exitCode, neat(disabled.out)]).toEqual([0, "The webhook to HOST is changed (wh_ID): disabled.\n"]);
+  expect(await site.json("webhooks", "show", host)).toMatchObject({
+    url: `${receiver.url}2`,
+    events: ["robot.offline"],
+    disabled_reason: "requested",
+  });
+  expect(await site.run("webhooks", "test", host)).toMatchObject(endedWith(7, "enable it first"));
+  expect((await update("--enable", "--all-events")).exitCode).toBe(0);
+  expect(await site.json("webhooks", "show", host)).toMatchObject({ events: null, disabled_at: null });
+});
+
+it("deliveries: what failed and why; resend --wait: reports the failure, then the delivery", async () => {
+  receiver.answer = answerWith(500);
+  await site.run("webhooks", "create", receiver.url, "--event", "robot.registered");
+  await site.register("arm-1");
+  const first = await eventually(async () => {
+    const { items } = await site.json("webhooks", "deliveries", host);
+    return items[0]?.attempts === 1 ? items[0] : undefined;
+  }, "a first attempt");
+  const { out } = await site.run("webhooks", "deliveries", host, "--status", "pending");
+  expect(neat(out)).toMatch(/robot\.registered +arm-1 +pending +1 +answered 500 +(in \d s|now) +now +whd_ID/);
+  expect((await site.run("webhooks", "deliveries", host, "--status", "failed")).err).toContain("no such deliveries");
+  const failed = await site.run("webhooks", "resend", host, first.id, "--wait");
+  expect(failed).toMatchObject(endedWith(6, "robot.registered was not delivered: answered 500 [not-delivered]"));
+  receiver.answer = answerWith(204);
+  const sent = await site.run("webhooks", "resend", host, first.id, "--wait");
+  expect([sent.exitCode, neat(sent.out)]).toEqual([
+    0,
+    "robot.registered is delivered to HOST (whd_ID): answered 204.\n",
+  ]);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
+});
+
+it("remove: asks once; of two with one host, the id says which", async () => {
+  await site.run("webhooks", "create", receiver.url);
+  await site.run("webhooks", "create", `${receiver.url}2`);
+  expect(await site.run("webhooks", "remove", host)).toMatchObject(endedWith(2, `2 webhooks send to ${host}`));
+  const kept = await site.runWith({ answers: ["n"] }, "webhooks", "rm", receiver.url);
+  expect([kept.exitCode, neat(kept.err)]).toEqual([
+    1,
+    expect.stringContaining("This deletes the webhook to HOST, and what waits to be delivered to it.\nDelete it?"),
+  ]);
+  const removed = await site.runWith({ answers: ["y"] }, "webhooks", "rm", receiver.url);
+  expect([removed.exitCode, neat(removed.out)]).toEqual([0, "The webhook to HOST is deleted (wh_ID).\n"]);
+  expect(await site.json("webhooks", "show", host)).toMatchObject({ url: `${receiver.url}2` });
+});
+
+it("a service without webhooks says so", async () => {
+  for (const words of [["list"], ["create", receiver.url], ["test", "any"]]) {
+    expect(await site.eleven("webhooks", ...words)).toMatchObject(endedWith(6, "[not-offered]"));
+  }
+});

@@ -1,0 +1,42 @@
+/** A fleet of a few robots under scripts/fleet-load.ts: that it measures, and that nothing is lost when the service is killed. */
+import { join } from "node:path";
+
+import { expect, it } from "vitest";
+
+import { execute } from "../../support/programs/execute.ts";
+import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
+
+const SCRIPT = join(import.meta.dirname, "../../../scripts/fleet-load.ts");
+
+interface PrintedScene {
+  readonly title: string;
+  readonly lost: number;
+  readonly taken: readonly { readonly kind: string; readonly count: number }[];
+}
+
+it("fleet-load: robots enrol, report, change, return after the service was killed, and none is lost", async () => {
+  const words = ["--quick", "--robots", "8", "--seconds", "1", "--large", "40", "--program", SERVICE_PROGRAM, "--json"];
+  const { code, stdout, stderr } = await execute([process.execPath, SCRIPT, ...words], { may_fail: true });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const scenes: readonly PrintedScene[] = JSON.parse(stdout);
+  expect(scenes.map(({ title, lost }) => [title, lost])).toEqual([
+    ["8 robots enrol", 0],
+    ["heartbeats each 1 s", 0],
+    ["the same beside 50 setups/s", 0],
+    ["all return after 1 s", 0],
+    ["40 robots in one organization", 0],
+  ]);
+  const kinds = (scene: PrintedScene | undefined) => scene?.taken.map(({ kind }) => kind);
+  expect(kinds(scenes[0])).toEqual(["enrol: poll", "enrol: start", "heartbeat", "setup"]);
+  expect(kinds(scenes[1])).toEqual(["heartbeat"]);
+  // Half of the robots had something new to say.
+  expect(kinds(scenes[3])).toEqual(["heartbeat", "setup"]);
+});
+
+it.each([
+  [["--store", "paper"], "error: --store 'paper' is none of sqlite, postgres, both\n"],
+  [["--robots", "many"], "error: --robots 'many' is no number from 0 to 9999999\n"],
+])("fleet-load: %j is refused before anything starts", async (words, told) => {
+  const { code, stderr } = await execute([process.execPath, SCRIPT, ...words], { may_fail: true });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: told });
+});

@@ -1,0 +1,162 @@
+import { expect, it } from "vitest";
+
+import type { EnrolmentStarted } from "../../../../src/api/enrolments.ts";
+import { enrolmentListSchema } from "../../../../src/api/enrolments.ts";
+import { createUserCode } from "../../../../src/service/enrolments/codes.ts";
+import { GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/guesses.ts";
+import { WAITING_MAXIMUM } from "../../../../src/service/enrolments/queries.ts";
+import { UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
+import { STARTS_PER_MINUTE } from "../../../../src/service/enrolments/start.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { times } from "../../../support/run/tier.ts";
+import { openBackstage } from "../../../support/service/organizations.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { openScene, requestStart, toldOf } from "./scene.ts";
+import type { Scene } from "./scene.ts";
+
+const MINUTE_MS = 60_000;
+/** What is not looked up costs a request each: the gate sends enough of them to see it. */
+const GUESSES = times(1000, 10_000);
+
+/** Statuses of many guesses, as many at once as a client may have. */
+async function guess({ running }: Scene, count: number, how: (code: string) => readonly [string, string, unknown?]) {
+  const statuses = new Map<number, number>();
+  for (let sent = 0; sent < count; sent += 50) {
+    const answers = await Promise.all(
+      Array.from({ length: Math.min(50, count - sent) }, async () => {
+        const [method, path, body] = how(createUserCode(systemRandom));
+        const answer = await running.send(method, path, body);
+        await answer.arrayBuffer();
+        return answer.status;
+      }),
+    );
+    for (const status of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  return Object.fromEntries(statuses);
+}
+
+const approveOf = (code: string) => ["POST", "/v1/robots/approve", { user_code: code }] as const;
+
+it(`of ${GUESSES} guessed codes none is found, and all but the first few are not looked up`, async () => {
+  const scene = await openScene(undefined);
+  const computers = Array.from({ length: 50 }, () => scene.computer());
+  for (const computer of computers) await computer.start();
+  const statuses = await guess(scene, GUESSES, approveOf);
+  expect(Object.keys(statuses)).toEqual(["404", "429"]);
+  // A guess comes back every six seconds.
+  expect(statuses[404]).toBeGreaterThanOrEqual(GUESSES_PER_MINUTE.credential);
+  expect(statuses[404]).toBeLessThan(3 * GUESSES_PER_MINUTE.credential);
+  const list = await (await scene.running.send("GET", "/v1/robot-enrollments")).json();
+  expect(enrolmentListSchema.parse(list).items).toHaveLength(50);
+  expect(await (await fetch(`${scene.running.url}/metrics`)).text()).toContain(
+    `limit="enrolments.wrong_codes"} ${statuses[429]}`,
+  );
+});
+
+it.each([
+  ["approve", approveOf],
+  ["deny", (code: string) => ["POST", "/v1/robots/deny", { user_code: code }] as const],
+  ["get", (code: string) => ["GET", `/v1/robot-enrollments/${code}`] as const],
+])("ten wrong codes a minute with one credential: then %s answers 429, also to a right one", async (_what, how) => {
+  const scene = await openScene(undefined);
+  const started = await scene.computer().start();
+  expect(await guess(scene, 10, how)).toEqual({ 404: 10 });
+  const [method, path, body] = how(started.user_code);
+  const answer = await scene.running.send(method, path, body);
+  // One guess comes back every six seconds.
+  const retryAfterS = Number(answer.headers.get("retry-after"));
+  expect([answer.status, retryAfterS >= 1 && retryAfterS <= 6]).toEqual([429, true]);
+  expect(await toldOf(answer)).toEqual([429, expect.stringMatching(/^Too many wrong codes; .* try again in \d+ s$/)]);
+  scene.turn(7000);
+  expect((await scene.running.send(method, path, body)).status).toBe(200);
+});
+
+it("a hundred wrong codes a minute of one organization, whatever its keys", async () => {
+  const { running } = await openScene(undefined);
+  const keys: string[] = [];
+  for (let made = 0; made < 11; made += 1) {
+    const answer = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes: ["robots:write"] });
+    keys.push(((await answer.json()) as { api_key: string }).api_key);
+  }
+  const approve = async (key: string) => {
+    const body = JSON.stringify({ user_code: createUserCode(systemRandom) });
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    return (await fetch(`${running.url}/v1/robots/approve`, { method: "POST", headers, body })).status;
+  };
+  const statuses: number[] = [];
+  for (let round = 0; round < GUESSES_PER_MINUTE.credential; round += 1) {
+    for (const key of keys) statuses.push(await approve(key));
+  }
+  const wrong = statuses.filter((status) => status === 404).length;
+  expect(wrong).toBeGreaterThanOrEqual(GUESSES_PER_MINUTE.organization);
+  expect(wrong).toBeLessThan(statuses.length);
+});
+
+it("right codes are not counted, however many are approved at once", async () => {
+  const scene = await openScene(undefined);
+  const computers = Array.from({ length: 40 }, () => scene.computer());
+  const starts: EnrolmentStarted[] = [];
+  for (const [index, computer] of computers.entries()) {
+    starts.push(await computer.start({ requested_name: `arm-${index}` }));
+  }
+  const answers = await Promise.all(starts.map((started) => scene.approve(started)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+it("120 starts a minute of one address, where IPv6 counts by /64", async () => {
+  const scene = await openScene(undefined, { trustedProxies: ["127.0.0.1"] });
+  const startFrom = async (address: string) => {
+    const answer = await requestStart(scene.computer(), {}, { "x-forwarded-for": address });
+    await answer.arrayBuffer();
+    return [answer.status, Number(answer.headers.get("retry-after"))];
+  };
+  let started = 0;
+  while ((await startFrom(`2001:db8:1:2::${started.toString(16)}`))[0] === 200) started += 1;
+  // One more each half second.
+  expect(started).toBeGreaterThanOrEqual(STARTS_PER_MINUTE);
+  expect(started).toBeLessThan(3 * STARTS_PER_MINUTE);
+  expect(await startFrom("2001:db8:1:2:ffff::1")).toEqual([429, 1]);
+  expect(await startFrom("2001:db8:1:3::1")).toEqual([200, 0]);
+  expect(await startFrom("192.0.2.1")).toEqual([200, 0]);
+  scene.turn(MINUTE_MS);
+  expect(await startFrom("2001:db8:1:2:ffff::1")).toEqual([200, 0]);
+});
+
+describeOnEachStore("with 10,000 enrolments waiting", (newStore) => {
+  it("no more start, until some ended", async () => {
+    const store = await newStore();
+    const scene = await openScene(store);
+    const started = await scene.computer().start();
+    const location = store ?? ({ kind: "sqlite", dataDirectory: scene.running.dataDirectory } as const);
+    await using backstage = await openBackstage(location);
+    const template = await backstage.store.reader
+      .selectFrom("enrolments")
+      .selectAll()
+      .where("id", "=", started.approval_id)
+      .executeTakeFirstOrThrow();
+    const more = WAITING_MAXIMUM - 1;
+    for (let from = 0; from < more; from += 500) {
+      const rows = Array.from({ length: Math.min(500, more - from) }, (_, index) => ({
+        ...template,
+        ...UNDECIDED,
+        id: `renr_${from + index}`,
+        public_key: `key ${from + index}`,
+        user_code: `CODE${from + index}`,
+      }));
+      await backstage.store.write((transaction) => transaction.insertInto("enrolments").values(rows).execute());
+    }
+    const answer = await requestStart(scene.computer());
+    expect([await toldOf(answer), answer.headers.get("retry-after")]).toEqual([
+      [429, "Too many enrolments wait for their approval; start again in a few minutes"],
+      "60",
+    ]);
+    // A key for enrolments needs no place: nobody waits.
+    const key = await scene.enrollmentKey(1);
+    await scene.computer().start({ requested_name: "arm-9" }, key.api_key);
+    expect((await scene.running.send("POST", "/v1/robots/deny", { user_code: started.user_code })).status).toBe(200);
+    expect((await requestStart(scene.computer())).status).toBe(200);
+    expect((await requestStart(scene.computer())).status).toBe(429);
+    scene.turn(11 * MINUTE_MS);
+    expect((await requestStart(scene.computer())).status).toBe(200);
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { giveBackUses, takeUse } from "../../../../src/service/enrolments/queries.ts";
+import { selectKeys } from "../../../../src/service/kernel/auth/key-queries.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
+import type { Store } from "../../../../src/service/kernel/store/store.ts";
+import { insertKey } from "../../../../src/service/keys/queries.ts";
+import { makeKey } from "../../../../src/service/keys/rules.ts";
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import { testMachine } from "../../../support/robot/machine.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
+import { usePostgres } from "../../../support/service/stores.ts";
+
+const NOW = "2026-06-01T12:00:00.000Z";
+
+describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replicas", () => {
+  const { withSchema } = usePostgres();
+
+  /** Two replicas, and a key with so many uses. */
+  async function scene(uses: number) {
+    const location = await withSchema();
+    const stores = [await openStore(location, testMachine), await openStore(location, testMachine)] as const;
+    for (const store of stores) onTestFinished(store[Symbol.asyncDispose]);
+    await stores[0].write(async (transaction) => {
+      await transaction.insertInto("organizations").values({ id: "org_1", name: "o", created_at: NOW }).execute();
+      const enrolment = { uses, site: null, region: null, labels: "{}" };
+      const wish = {
+        organization_id: "org_1",
+        label: "l",
+        scopes: ["robots:enroll"],
+        expires_at: NOW,
+        enrolment,
+      } as const;
+      await insertKey(transaction, makeKey(wish, "key_1", NOW, systemRandom).row);
+    });
+    const watcher = await (await sharedPostgres()).connect(location.url);
+    onTestFinished(() => watcher.end());
+    const blocked = "select count(*)::int as count from pg_locks where not granted";
+    return {
+      stores,
+      remaining: async () => (await selectKeys(stores[0].reader, "org_1").executeTakeFirst())?.uses_remaining,
+      someoneWaits: () =>
+        expect
+          .poll(async () => (await watcher.query<{ count: number }>(blocked)).rows[0]?.count, { timeout: PATIENCE_MS })
+          .toBeGreaterThan(0),
+    };
+  }
+
+  /** Takes a use in a transaction that stays open until `end` is called; without a use, `taken` is false. */
+  function takeOpenly(store: Store) {
+    const taken = Promise.withResolvers<boolean>();
+    const end = Promise.withResolvers<void>();
+    onTestFinished(() => end.resolve());
+    const written = store.write(async (transaction) => {
+      taken.resolve(await takeUse(transaction, "key_1"));
+      await end.promise;
+    });
+    return { taken: taken.promise, end: end.resolve, fail: end.reject, written };
+  }
+
+  it("are taken at the same time without waiting for each other", async () => {
+    const { stores, remaining } = await scene(5);
+    const takes = stores.map(takeOpenly);
+    expect(await Promise.all(takes.map(({ taken }) => taken))).toEqual([true, true]);
+    for (const { end } of takes) end();
+    await Promise.all(takes.map(({ written }) => written));
+    expect(await remaining()).toBe(3);
+  });
+
+  it.each([
+    ["fails: the use is there for the next", "fail", true],
+    ["is committed: the key is used up", "end", false],
+  ] as const)("the last one is waited for until its transaction %s", async (_what, how, isLeft) => {
+    const { stores, remaining, someoneWaits } = await scene(1);
+    const [first, second] = [takeOpenly(stores[0]), takeOpenly(stores[1])];
+    expect(await first.taken).toBe(true);
+    const failed = first.written.catch(() => {});
+    await Promise.race([someoneWaits(), second.taken]);
+    first[how]();
+    await failed;
+    expect(await second.taken).toBe(isLeft);
+    second.end();
+    await second.written;
+    expect(await remaining()).toBe(0);
+  });
+
+  it("of every slot can be taken, and are given back while another transaction takes one", async () => {
+    const { stores, remaining } = await scene(35);
+    const takeAll = () =>
+      stores[0].write(async (transaction) => {
+        for (let count = 0; ; count += 1) if (!(await takeUse(transaction, "key_1"))) return count;
+      });
+    expect(await takeAll()).toBe(35);
+    await stores[1].write((transaction) => giveBackUses(transaction, [{ key_id: "key_1" }, { key_id: null }]));
+    const take = takeOpenly(stores[0]);
+    expect(await take.taken).toBe(true);
+    await stores[1].write((transaction) => giveBackUses(transaction, [{ key_id: "key_1" }, { key_id: "key_1" }]));
+    take.end();
+    await take.written;
+    expect(await remaining()).toBe(2);
+  });
+});

@@ -1,0 +1,274 @@
+/** Fleets that follow their selectors, at their bounds and between replicas; what clients see of them is in test/conformance/api. */
+import { expect, it } from "vitest";
+
+import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
+import { changeMembership, makeFleet } from "../../../../src/service/fleets/changes.ts";
+import { findFleetDetails } from "../../../../src/service/fleets/details-query.ts";
+import { lockFollowing } from "../../../../src/service/fleets/following/queries.ts";
+import { createFollowSelectors } from "../../../../src/service/fleets/following/task.ts";
+import { deriveDetails } from "../../../../src/service/fleets/readiness/derive-details.ts";
+import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
+import type { Store } from "../../../../src/service/kernel/store/store.ts";
+import { requestFleetCheck } from "../../../../src/service/robots/index.ts";
+import { testMachine } from "../../../support/robot/machine.ts";
+import { endpointRow, fleetRow, insertModel, robotRow } from "../../../support/service/rows.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import type { NewStore } from "../../../support/service/stores.ts";
+
+const NOW = "2026-06-01T12:00:00.000Z";
+const ORGANIZATION = "org_1";
+const NEVER = new AbortController().signal;
+const newId = createIds(testMachine.clock, testMachine.random);
+
+interface Site extends AsyncDisposable {
+  readonly store: Store;
+  /** Of another replica; on SQLite, which has one, the same. */
+  readonly second: Store;
+  /** Has both replicas settle the checks at once. */
+  settle(): Promise<void>;
+  addRobots(count: number, site: string): Promise<string[]>;
+  /** As setups of these robots leave them. */
+  move(robotIds: readonly string[], site: string): Promise<void>;
+  check(subjectIds: readonly string[]): Promise<void>;
+  addFleets(count: number, members?: readonly string[]): Promise<string[]>;
+  membersOf(fleetId: string): Promise<string[]>;
+  details(fleetId: string): ReturnType<typeof readDetails>;
+}
+
+async function openSite(newStore: NewStore): Promise<Site> {
+  const resources = new AsyncDisposableStack();
+  const location = await newStore();
+  const store = resources.use(await openStore(location, testMachine));
+  const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
+  const tasks = [store, second].map((each) =>
+    createFollowSelectors({ store: each, newId, machine: testMachine, nudge() {} }, 1000),
+  );
+  await store.write(async (transaction) => {
+    const organization = { id: ORGANIZATION, name: "lab", created_at: NOW };
+    await transaction.insertInto("organizations").values(organization).execute();
+    await insertModel(transaction, { slug: "pi", id: "ckpt_pi", at: NOW });
+  });
+  const check = (subjectIds: readonly string[]) =>
+    store.write(async (transaction) => {
+      for (const id of subjectIds) {
+        const author = { auditId: newId("aud"), actor: "key_1", requestId: "req_1" };
+        await requestFleetCheck(transaction, author, ORGANIZATION, id);
+      }
+    });
+  return {
+    store,
+    second,
+    check,
+    async settle() {
+      // A replica leaves the checks of an organization to the one that has them in hand, until its next run.
+      do {
+        await Promise.all(tasks.map((task) => task.run(NEVER)));
+      } while ((await store.reader.selectFrom("fleet_checks").select("id").limit(1).execute()).length > 0);
+    },
+    async addRobots(count, site) {
+      const ids = Array.from({ length: count }, () => newId("rob"));
+      await store.write(async (transaction) => {
+        for (const id of ids) {
+          const row = robotRow({ id, organization_id: ORGANIZATION, name: id, site });
+          await transaction.insertInto("robots").values(row).execute();
+        }
+      });
+      return ids;
+    },
+    async move(robotIds, site) {
+      await store.write((transaction) =>
+        transaction.updateTable("robots").set({ site }).where("id", "in", robotIds).execute(),
+      );
+      await check(robotIds);
+    },
+    async addFleets(count, members = []) {
+      const ids = Array.from({ length: count }, () => newId("fleet"));
+      await store.write(async (transaction) => {
+        for (const id of ids) {
+          const selector = { site: "plant", region: null, robot_type_id: null, labels: {} };
+          const selection = JSON.stringify({ kind: "selector", selector });
+          const generationId = newId("gen");
+          const row = { id, organization_id: ORGANIZATION, name: id, generation_id: generationId, selection };
+          await transaction
+            .insertInto("fleets")
+            .values(fleetRow({ ...row, follows_since: NOW }))
+            .execute();
+          const generation = {
+            id: generationId,
+            fleet_id: id,
+            subject: "pi",
+            checkpoint_id: "ckpt_pi",
+            created_at: NOW,
+          };
+          await transaction.insertInto("generations").values(generation).execute();
+          for (const robotId of members) {
+            await transaction.insertInto("fleet_members").values({ fleet_id: id, robot_id: robotId }).execute();
+          }
+        }
+      });
+      return ids;
+    },
+    async membersOf(fleetId) {
+      const rows = await store.reader
+        .selectFrom("fleet_members")
+        .select("robot_id")
+        .where("fleet_id", "=", fleetId)
+        .orderBy("robot_id")
+        .execute();
+      return rows.map(({ robot_id: robotId }) => robotId);
+    },
+    details: (fleetId) => readDetails(store, fleetId),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+async function readDetails(store: Store, fleetId: string) {
+  const facts = await findFleetDetails(store.reader, ORGANIZATION, fleetId);
+  if (facts === undefined) throw new Error("The fleet is gone");
+  return deriveDetails(facts, Date.parse(NOW));
+}
+
+const five = (change: string) => Array.from({ length: 5 }, () => change);
+
+describeOnEachStore("fleets that follow their selectors", (newStore) => {
+  it("a full fleet says whom it leaves out, and takes them in as places become free", async () => {
+    await using site = await openSite(newStore);
+    const members = await site.addRobots(999, "plant");
+    const [fleet = ""] = await site.addFleets(1, members);
+    const late = await site.addRobots(3, "plant");
+    await site.check(late);
+    await site.settle();
+    expect(await site.membersOf(fleet)).toEqual([...members, late[0]]);
+    const { needs, membership_changes: changes = [] } = await site.details(fleet);
+    const changesOf = (of: typeof changes) =>
+      of.map(({ robot_id: id, change }) => [late.indexOf(id), change]).toReversed();
+    expect(changesOf(changes)).toEqual([
+      [0, "joined"],
+      [1, "left_out"],
+      [2, "left_out"],
+    ]);
+    expect(needs.at(-1)).toEqual({
+      reason: `The fleet has 1000 robots, the most it may have: ${late[1]} matches its selector and is left out, perhaps among others.`,
+      action: "Create fleets with narrower selectors.",
+    });
+    // Each place that becomes free is taken by who was left out.
+    await site.move(members.slice(0, 1), "lab");
+    await site.settle();
+    expect(await site.membersOf(fleet)).toEqual([...members.slice(1), ...late.slice(0, 2)]);
+    expect((await site.details(fleet)).needs.at(-1)?.reason).toContain(late[2]);
+    await site.move(members.slice(1, 2), "lab");
+    await site.settle();
+    expect(await site.membersOf(fleet)).toEqual([...members.slice(2), ...late]);
+    expect(JSON.stringify((await site.details(fleet)).needs)).not.toContain("left out");
+    // Who is left out and goes elsewhere is left out no longer.
+    const [last = ""] = await site.addRobots(1, "plant");
+    await site.check([last]);
+    await site.settle();
+    expect((await site.details(fleet)).needs.at(-1)?.reason).toContain(last);
+    await site.move([last], "lab");
+    await site.settle();
+    expect(JSON.stringify((await site.details(fleet)).needs)).not.toContain("left out");
+  });
+
+  it("a fleet finds who matches and who does not in one search, and keeps its robots when more match", async () => {
+    await using site = await openSite(newStore);
+    const others = await site.addRobots(5, "lab");
+    const before = await site.addRobots(20, "plant");
+    const members = await site.addRobots(995, "plant");
+    const [fleet = ""] = await site.addFleets(1, [...others, ...members]);
+    await site.check([fleet]);
+    await site.settle();
+    expect(await site.membersOf(fleet)).toEqual([...before.slice(0, 5), ...members]);
+    const { needs, membership_changes: changes = [] } = await site.details(fleet);
+    expect(needs.at(-1)?.reason).toContain(before[5]);
+    expect(changes.map(({ change }) => change).toSorted()).toEqual([...five("joined"), ...five("left")]);
+  });
+
+  it("a new fleet takes in who was set up in a transaction that it could not see", async () => {
+    await using site = await openSite(newStore);
+    const ids = { fleetId: newId("fleet"), generationId: newId("gen") };
+    const author = { auditId: newId("aud"), at: NOW, organizationId: ORGANIZATION, actor: "key_1", requestId: null };
+    const selection = { selector: { site: "plant" }, membership: "follow" };
+    const rest = { peak_active_robots: 1, readiness_mode: "always_ready" };
+    const body = fleetCreateSchema.parse({ name: "f", subject: "pi", selection, ...rest });
+    await site.store.write((transaction) => makeFleet(transaction, ORGANIZATION, body, ids, author));
+    // Its own check was over before the fleet was committed.
+    const robots = await site.addRobots(1, "plant");
+    await site.settle();
+    expect(await site.membersOf(ids.fleetId)).toEqual(robots);
+  });
+
+  it("of two replicas, one changes the members of an organization, and the other does not wait for it", async () => {
+    await using site = await openSite(newStore);
+    const [fleet = ""] = await site.addFleets(1);
+    const found = await site.store.write(async (transaction) => {
+      const mine = await lockFollowing(transaction, ORGANIZATION);
+      // SQLite has one writer.
+      const theirs =
+        site.second === site.store ? null : await site.second.write((own) => lockFollowing(own, ORGANIZATION));
+      return [mine?.map(({ id }) => id), theirs];
+    });
+    expect(found).toEqual([[fleet], null]);
+  });
+
+  it("two hundred fleets take in robots that both replicas move, each once", async () => {
+    await using site = await openSite(newStore);
+    const robots = await site.addRobots(30, "plant");
+    const fleets = await site.addFleets(200);
+    await site.check([...robots, ...robots.toReversed()]);
+    await site.settle();
+    await site.move(robots.slice(0, 10), "lab");
+    await Promise.all([site.settle(), site.move(robots.slice(0, 5), "plant"), site.move(robots.slice(5), "lab")]);
+    await site.settle();
+    for (const fleet of fleets) expect(await site.membersOf(fleet)).toEqual(robots.slice(0, 5));
+    const audited = await site.store.reader
+      .selectFrom("audit_log")
+      .select(["action", "subject_id", "actor", "request_id"])
+      .select(({ fn }) => fn.countAll<number>().as("count"))
+      .where("subject_id", "=", fleets[0] ?? "")
+      .groupBy(["action", "subject_id", "actor", "request_id"])
+      .execute();
+    const count = (wanted: string) => audited.find(({ action }) => action === wanted)?.count ?? 0;
+    expect(count("fleet.join") - count("fleet.leave")).toBe(5);
+    expect(audited[0]).toMatchObject({ actor: "key_1", request_id: "req_1" });
+  });
+
+  it("endpoints that newcomers may need are probed at once", async () => {
+    await using site = await openSite(newStore);
+    const later = "2999-01-01T00:00:00.000Z";
+    const endpoint = endpointRow({ checkpoint_id: "ckpt_pi", region: "r", next_probe_at: later });
+    await site.store.write((transaction) => transaction.insertInto("endpoints").values(endpoint).execute());
+    await site.addFleets(1);
+    const nextProbe = async () =>
+      (await site.store.reader.selectFrom("endpoints").select("next_probe_at").executeTakeFirstOrThrow()).next_probe_at;
+    await site.check(await site.addRobots(1, "lab"));
+    await site.settle();
+    expect(await nextProbe()).toBe(later);
+    await site.check(await site.addRobots(1, "plant"));
+    await site.settle();
+    expect(await nextProbe()).not.toBe(later);
+  });
+
+  it("of an organization, two hundred fleets follow at most", async () => {
+    await using site = await openSite(newStore);
+    const [first = ""] = await site.addFleets(200);
+    const [last = ""] = await site.addFleets(1);
+    const change = (id: string, membership: "follow" | "snapshot") => {
+      const author = { auditId: newId("aud"), at: NOW, organizationId: ORGANIZATION, actor: "key_1", requestId: null };
+      const key = { id, organization_id: ORGANIZATION };
+      return site.store.write((transaction) => changeMembership(transaction, key, membership, author));
+    };
+    expect((await change(last, "snapshot")).state).toBe("changed");
+    expect((await change(last, "follow")).state).toBe("full-of-following");
+    await change(first, "snapshot");
+    expect((await change(last, "follow")).state).toBe("changed");
+  });
+
+  it("where no fleet follows, checks vanish", async () => {
+    await using site = await openSite(newStore);
+    await site.check(await site.addRobots(450, "plant"));
+    await site.settle();
+    expect(await site.store.reader.selectFrom("audit_log").selectAll().execute()).toEqual([]);
+  });
+});

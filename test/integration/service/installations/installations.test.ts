@@ -1,0 +1,298 @@
+import { expect, it, onTestFinished } from "vitest";
+
+import { heartbeatAcceptedSchema } from "../../../../src/api/installations.ts";
+import type { Clock } from "../../../../src/platform/clock.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import type { IdentitySettings } from "../../../../src/service/installations/settings.ts";
+import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
+import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import { startService } from "../../../support/service/service.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A service with one enrolled robot, and a clock that tests turn. */
+async function scene(store: StoreLocation | undefined, identity: Partial<IdentitySettings> = {}) {
+  /** Time stands still but for what a test turns. */
+  const beginMs = systemClock.wallMs();
+  let aheadMs = 0;
+  const clock: Clock = {
+    ...systemClock,
+    wallMs: () => beginMs + aheadMs,
+    monotonicMs: () => aheadMs,
+  };
+  const running = await startService({ store, clock, configuration: { identity } });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  const robot = new RobotComputer(() => running.url);
+  const started = await robot.start();
+  expect((await running.send("POST", "/v1/robots/approve", { user_code: started.user_code })).status).toBe(200);
+  expect(await robot.poll(started)).toMatchObject({ status: "approved" });
+  return {
+    running,
+    robot,
+    turn: (ms: number) => void (aheadMs += ms),
+    installation: async () => (await running.send("GET", "/v1/robots/arm-1/installation")).json(),
+    change: (body: object) => running.send("PATCH", "/v1/robots/arm-1/installation", body),
+    audit: async () => {
+      const { items } = (await (await running.send("GET", "/v1/me/audit")).json()) as { items: { action: string }[] };
+      return items.map(({ action }) => action).filter((action) => action.startsWith("installation."));
+    },
+  };
+}
+
+async function told(answer: Response): Promise<unknown> {
+  const body = (await answer.json()) as { reason?: string };
+  return answer.ok ? answer.status : [answer.status, body.reason];
+}
+
+describeOnEachStore("the credential of a robot", (newStore) => {
+  it("reports, and the terms of the answer count down to fixed moments", async () => {
+    const { robot, turn, installation } = await scene(await newStore());
+    const first = heartbeatAcceptedSchema.parse(await (await robot.heartbeat({ runtime_version: "1.2.3" })).json());
+    turn(HOUR_MS);
+    const answer = await robot.heartbeat({ readiness: "not_ready", reason: "no calibration" });
+    const second = heartbeatAcceptedSchema.parse(await answer.json());
+    const { renew_after_s: before, credential_expires_at: expiresAt } = first;
+    const { renew_after_s: after } = second;
+    expect(second).toMatchObject({
+      credential_expires_at: expiresAt,
+      generation: 1,
+      installation_id: robot.installationId,
+    });
+    expect(before - after).toBeGreaterThanOrEqual(3600);
+    expect(before).toBeGreaterThan(12 * 3600 - 10);
+    expect(before).toBeLessThanOrEqual(0.7 * 24 * 3600);
+    expect(await installation()).toMatchObject({
+      readiness: "not_ready",
+      reason: "no calibration",
+      runtime_version: "1.2.3",
+      state: "active",
+    });
+    turn(22 * HOUR_MS);
+    expect(await (await robot.heartbeat()).json()).toMatchObject({
+      renew_after_s: 0,
+      credential_expires_at: expiresAt,
+    });
+  });
+
+  it.each([
+    ["not_ready without a reason", { readiness: "not_ready" }],
+    ["not_ready with an empty reason", { readiness: "not_ready", reason: "" }],
+    ["ready with a reason", { readiness: "ready", reason: "x" }],
+    ["ready with an empty reason", { readiness: "ready", reason: "" }],
+  ] as const)("%s is a 422 of the body", async (_title, beat) => {
+    const { robot } = await scene(await newStore());
+    const answer = await robot.heartbeat(beat);
+    expect(answer.status).toBe(422);
+    expect(await answer.json()).toMatchObject({
+      detail: [
+        { loc: ["body"], type: "value_error", msg: expect.stringMatching(/^Value error, /), ctx: { error: {} } },
+      ],
+    });
+  });
+
+  it("is good for the robot itself, and for nothing else", async () => {
+    const { robot, running } = await scene(await newStore());
+    const setup = {
+      name: "arm-1",
+      robot_type_id: "t",
+      region: "us-west-2",
+      configuration_digest: `sha256:${"0".repeat(64)}`,
+    };
+    await running.send("POST", "/v1/robots/setup", { ...setup, name: "arm-2" });
+    const ask = async (method: string, path: string, body?: object) => {
+      const answer = await fetch(running.url + path, {
+        method,
+        headers: { authorization: `Bearer ${robot.token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return told(answer);
+    };
+    expect(await ask("POST", "/v1/robots/setup", setup)).toBe(200);
+    expect(await ask("GET", "/v1/robots/arm-1")).toBe(200);
+    expect(await ask("GET", "/v1/robots/arm-1/registration")).toBe(200);
+    expect(await ask("POST", "/v1/robots/setup", { ...setup, name: "arm-2" })).toEqual([403, "scope"]);
+    expect(await ask("POST", "/v1/robots/setup", { ...setup, name: "arm-3" })).toEqual([403, "scope"]);
+    expect(await ask("GET", "/v1/robots/arm-2")).toEqual([404, undefined]);
+    expect(await ask("GET", "/v1/robots/arm-2/registration")).toEqual([404, undefined]);
+    for (const path of [
+      "/v1/robots",
+      "/v1/fleets",
+      "/v1/me/api-keys",
+      "/v1/me/session",
+      "/v1/me/account",
+      "/v1/models/x",
+    ]) {
+      expect([path, await ask("GET", path)]).toEqual([path, [403, "scope"]]);
+    }
+    expect(await ask("POST", "/v1/robots/approve", { user_code: "X" })).toEqual([403, "scope"]);
+  });
+
+  it("rotates: the previous value works until the new one is used", async () => {
+    const { robot } = await scene(await newStore());
+    const old = robot.token;
+    expect(await robot.renew()).toMatchObject({ generation: 2, recovered: false, recoveries_remaining: 5 });
+    expect(await told(await robot.heartbeat({}, old))).toBe(200);
+    expect(await told(await robot.heartbeat())).toBe(200);
+    expect(await told(await robot.heartbeat({}, old))).toEqual([401, "credential_superseded"]);
+  });
+
+  it("rotates: the previous value works for ten minutes", async () => {
+    const { robot, turn } = await scene(await newStore());
+    const old = robot.token;
+    await robot.renew();
+    turn(10 * 60_000);
+    expect(await told(await robot.heartbeat({}, old))).toEqual([401, "credential_superseded"]);
+  });
+
+  it("lost answers give more values of one generation, four of which work", async () => {
+    const { robot } = await scene(await newStore());
+    const old = robot.token;
+    const values = [];
+    for (let count = 0; count < 5; count += 1) {
+      const renewed = await robot.renew(old);
+      expect(renewed.generation).toBe(2);
+      values.push(renewed.installation_token);
+    }
+    const states = [];
+    for (const value of values) states.push(await told(await robot.heartbeat({}, value)));
+    expect(states.filter((state) => state === 200)).toHaveLength(4);
+  });
+
+  it("a nonce is used once, also after a later renewal", async () => {
+    const { robot } = await scene(await newStore());
+    const nonce = "n".repeat(32);
+    expect((await robot.requestRenewal(robot.token, nonce)).status).toBe(200);
+    await robot.renew();
+    expect(await told(await robot.requestRenewal(robot.token, nonce))).toEqual([409, "nonce_used"]);
+  });
+
+  it("renews sixty times an hour", async () => {
+    const { robot, turn } = await scene(await newStore());
+    for (let count = 0; count < 60; count += 1) await robot.renew();
+    const refused = await robot.requestRenewal();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, expect.stringMatching(/^\d+$/)]);
+    turn(HOUR_MS);
+    await robot.renew();
+  });
+
+  it.each([
+    ["another key", (robot: RobotComputer) => ({ public_key: new RobotComputer(robot.url).publicKey })],
+    ["a wrong signature", (robot: RobotComputer) => ({ signature: robot.sign("something else") })],
+    ["no signature", () => ({ signature: "x" })],
+  ])("a renewal with %s proves nothing", async (_title, spoil) => {
+    const { robot } = await scene(await newStore());
+    const body = { public_key: robot.publicKey, nonce: "n".repeat(32), signature: robot.sign("x"), ...spoil(robot) };
+    const answer = await robot.send("POST", "/v1/robot-agent/credential/renew", body);
+    expect(await told(answer)).toEqual([401, "proof_invalid"]);
+  });
+
+  it("two holders of one key are frozen within one renewal and one heartbeat, until an operator thaws them", async () => {
+    const { robot, installation, change, audit } = await scene(await newStore());
+    await robot.heartbeat();
+    const copied = robot.copy();
+    // Both go on; the copy renews last.
+    await robot.renew();
+    await robot.heartbeat();
+    expect(await told(await copied.heartbeat())).toEqual([401, "credential_superseded"]);
+    expect((await copied.renew()).generation).toBe(3);
+    expect(await told(await copied.heartbeat())).toBe(200);
+    expect(await told(await robot.heartbeat())).toEqual([403, "installation_frozen"]);
+    expect(await told(await copied.heartbeat())).toEqual([403, "installation_frozen"]);
+    for (const holder of [robot, copied]) {
+      expect(await told(await holder.requestRenewal())).toEqual([403, "installation_frozen"]);
+    }
+    expect(await installation()).toMatchObject({ state: "frozen" });
+    expect(await audit()).toEqual(["installation.freeze", "installation.renew_out_of_order"]);
+    expect((await change({ frozen: false })).status).toBe(200);
+    expect(await told(await copied.heartbeat())).toBe(200);
+    await robot.renew();
+    expect(await told(await robot.heartbeat())).toBe(200);
+  });
+
+  it("a copied key is only told where the service is configured so", async () => {
+    const { robot, running } = await scene(await newStore(), { copiedKey: "warn" });
+    const copied = robot.copy();
+    await robot.renew();
+    await robot.heartbeat();
+    await copied.renew();
+    await copied.heartbeat();
+    expect(await told(await robot.heartbeat())).toEqual([401, "credential_superseded"]);
+    await robot.renew();
+    expect(running.log()).toContain("installation_copied");
+  });
+
+  it("a file restored from a backup is never taken for a copy", async () => {
+    const { robot, installation } = await scene(await newStore());
+    const restored = robot.token;
+    for (let count = 0; count < 3; count += 1) {
+      await robot.renew();
+      await robot.heartbeat();
+    }
+    robot.token = restored;
+    expect(await told(await robot.heartbeat())).toEqual([401, "credential_superseded"]);
+    for (let count = 0; count < 3; count += 1) {
+      await robot.renew();
+      expect(await told(await robot.heartbeat())).toBe(200);
+    }
+    expect(await installation()).toMatchObject({ state: "active", generation: 7 });
+  });
+
+  it("recovers by itself after 60 days off, five times in a row", async () => {
+    const { robot, turn, audit, change } = await scene(await newStore());
+    for (let left = 4; left >= 0; left -= 1) {
+      turn(60 * DAY_MS);
+      expect(await told(await robot.heartbeat())).toEqual([401, "credential_expired"]);
+      expect(await robot.renew()).toMatchObject({ recovered: true, recoveries_remaining: left });
+      expect(await told(await robot.heartbeat())).toBe(200);
+    }
+    const nonce = "n".repeat(32);
+    expect((await robot.requestRenewal(robot.token, nonce)).status).toBe(200);
+    turn(60 * DAY_MS);
+    // The renewal in time gave the recoveries back.
+    expect((await change({ recoveries_remaining: 0 })).status).toBe(200);
+    // Another refusal does not keep this one out of the audit log.
+    expect(await told(await robot.requestRenewal(robot.token, nonce))).toEqual([409, "nonce_used"]);
+    expect(await told(await robot.requestRenewal())).toEqual([403, "recovery_budget_spent"]);
+    expect(await told(await robot.requestRenewal())).toEqual([403, "recovery_budget_spent"]);
+    expect((await audit()).filter((action) => action === "installation.recovery_refused")).toHaveLength(1);
+  });
+
+  it("cannot recover after 90 days, until an operator allows it", async () => {
+    const { robot, turn, change } = await scene(await newStore());
+    turn(91 * DAY_MS + 1000);
+    expect(await told(await robot.requestRenewal())).toEqual([403, "recovery_window_over"]);
+    expect((await change({ recoveries_remaining: 101 })).status).toBe(422);
+    expect(await (await change({ recoveries_remaining: 2 })).json()).toMatchObject({ recoveries_remaining: 2 });
+    expect(await robot.renew()).toMatchObject({ recovered: true, recoveries_remaining: 1 });
+    turn(HOUR_MS);
+    expect(await robot.renew()).toMatchObject({ recovered: false, recoveries_remaining: 5 });
+  });
+
+  it("is in no view, log or audit entry", async () => {
+    const { robot, running, audit } = await scene(await newStore());
+    const first = robot.token ?? "";
+    await robot.renew();
+    await robot.heartbeat();
+    await audit();
+    const shown = await Promise.all(
+      ["/v1/robots", "/v1/robots/arm-1", "/v1/robots/arm-1/installation", "/v1/me/audit"].map(async (path) =>
+        (await running.send("GET", path)).text(),
+      ),
+    );
+    for (const text of [...shown, running.log()]) {
+      expect(text).not.toContain(first);
+      expect(text).not.toContain(robot.token);
+    }
+  });
+
+  it("existing agents ask for work, and are told to ask again", async () => {
+    const { robot } = await scene(await newStore());
+    const claim = (token: string | null) =>
+      robot.send("POST", "/v1/robot-agent/runs/claim", { lease_duration_s: 60 }, token);
+    expect(await (await claim(robot.token)).json()).toEqual({ run: null, retry_after_s: 10 });
+    expect((await claim("rps_robot_something-else")).status).toBe(200);
+    expect((await claim(null)).status).toBe(401);
+  });
+});

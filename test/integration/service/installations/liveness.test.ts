@@ -1,0 +1,123 @@
+import { expect, it, onTestFinished } from "vitest";
+
+import type { Heartbeat } from "../../../../src/api/installations.ts";
+import { draftCredential, install } from "../../../../src/service/installations/issue.ts";
+import { createLiveness } from "../../../../src/service/installations/liveness.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/settings.ts";
+import { openServiceParts } from "../../../support/service/service-parts.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import type { NewStore } from "../../../support/service/stores.ts";
+
+const READY: Heartbeat = { readiness: "ready" };
+
+/** The liveness of robots that are enrolled, and how often it commits. */
+async function scene(newStore: NewStore, robots: number) {
+  const parts = await openServiceParts(await newStore());
+  onTestFinished(parts[Symbol.asyncDispose]);
+  const { context, store } = parts;
+  const ids: string[] = [];
+  for (let index = 0; index < robots; index += 1) {
+    await parts.register(`arm-${index}`);
+    const id = context.newId("rinst");
+    ids.push(id);
+    await store.write(async (transaction) => {
+      const { id: robotId } = await transaction
+        .selectFrom("robots")
+        .select("id")
+        .where("name", "=", `arm-${index}`)
+        .executeTakeFirstOrThrow();
+      const installation = { id, organizationId: "org_1", robotId, publicKey: `key-${index}`, approvedBy: "key_1" };
+      await install(transaction, installation, draftCredential(context.machine, IDENTITY_SETTINGS), IDENTITY_SETTINGS);
+    });
+  }
+  let commits = 0;
+  const counted: Pick<typeof store, "write"> = {
+    write: (job) => {
+      commits += 1;
+      return store.write(job);
+    },
+  };
+  const liveness = createLiveness(counted, context.machine, IDENTITY_SETTINGS.onlineWindowMs);
+  return {
+    ...parts,
+    ids,
+    liveness,
+    run: () => liveness.task.run(new AbortController().signal),
+    commits: () => commits,
+    stored: async () =>
+      store.reader
+        .selectFrom("installations")
+        .select(["readiness", "reason", "runtime_version", "last_seen_at", "last_address"])
+        .orderBy("id")
+        .execute(),
+  };
+}
+
+describeOnEachStore("heartbeats", (newStore) => {
+  it("of many robots are one commit", async () => {
+    const { ids, liveness, run, commits, stored, at } = await scene(newStore, 20);
+    for (const id of ids) liveness.note(id, READY, "192.0.2.1");
+    await run();
+    expect(commits()).toBe(1);
+    const row = { readiness: "ready", last_seen_at: at(), last_address: "192.0.2.1" };
+    expect(await stored()).toEqual(ids.map(() => expect.objectContaining(row)));
+  });
+
+  it("without news are written every 20 seconds, and nothing is committed in between", async () => {
+    const { ids, liveness, run, commits, stored, at, pass } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    for (let second = 0; second <= 60; second += 10) {
+      liveness.note(id, READY, "192.0.2.1");
+      await run();
+      pass(10_000);
+    }
+    expect(commits()).toBe(4);
+    expect(await stored()).toMatchObject([{ last_seen_at: at(-10_000) }]);
+    expect(liveness.seen(id)?.at).toBe(at(-10_000));
+  });
+
+  it("with news are written at once, and keep what they do not say", async () => {
+    const { ids, liveness, run, commits, stored, pass } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    liveness.note(id, { ...READY, runtime_version: "1.0" }, "192.0.2.1");
+    await run();
+    pass(1000);
+    liveness.note(id, { readiness: "not_ready", reason: "no network" }, "192.0.2.1");
+    await run();
+    expect(commits()).toBe(2);
+    expect(await stored()).toMatchObject([{ readiness: "not_ready", reason: "no network", runtime_version: "1.0" }]);
+  });
+
+  it("wait for the store, and none is lost", async () => {
+    const { ids, liveness, stored, store, context } = await scene(newStore, 2);
+    let isBroken = true;
+    const flaky = createLiveness(
+      { write: (job) => (isBroken ? Promise.reject(new Error("no store")) : store.write(job)) },
+      context.machine,
+      IDENTITY_SETTINGS.onlineWindowMs,
+    );
+    for (const id of ids) flaky.note(id, READY, "192.0.2.1");
+    await expect(flaky.flush()).rejects.toThrow("no store");
+    isBroken = false;
+    await flaky.flush();
+    expect((await stored()).map(({ readiness }) => readiness)).toEqual(["ready", "ready"]);
+    expect(liveness.revision).toBe(0);
+  });
+
+  it("change the revision of cached lists when a robot comes back or says something new, and not otherwise", async () => {
+    const { ids, liveness, pass } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    const revisions: number[] = [];
+    const beat = (heartbeat: Heartbeat) => {
+      liveness.note(id, heartbeat, "192.0.2.1");
+      revisions.push(liveness.revision);
+    };
+    beat(READY);
+    pass(30_000);
+    beat(READY);
+    beat({ readiness: "not_ready", reason: "x" });
+    pass(IDENTITY_SETTINGS.onlineWindowMs + 1);
+    beat({ readiness: "not_ready", reason: "x" });
+    expect(revisions).toEqual([1, 1, 2, 3]);
+  });
+});

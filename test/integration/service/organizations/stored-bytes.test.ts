@@ -1,0 +1,117 @@
+import { expect, it } from "vitest";
+
+import { createStoredBytes } from "../../../../src/service/organizations/stored-bytes.ts";
+import { setupRobot } from "../../../../src/service/robots/operations.ts";
+import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
+import { testMachine } from "../../../support/robot/machine.ts";
+import { openServiceParts } from "../../../support/service/service-parts.ts";
+import type { ServiceParts } from "../../../support/service/service-parts.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const KIBIBYTE = 1024;
+const NEVER = new AbortController().signal;
+
+/** Enters so many audit entries of a kibibyte for each organization, in turn. */
+function enter(
+  { store }: ServiceParts,
+  organizationIds: readonly (string | null)[],
+  count: number,
+  part = "0000",
+): Promise<void> {
+  const entryOf = (index: number, organizationId: string | null) => ({
+    id: `aud_${part}${String(index).padStart(6, "0")}${organizationId ?? ""}`,
+    organization_id: organizationId,
+    at: "2026-01-01T00:00:00.000Z",
+    actor: "key_1",
+    action: "robot.setup",
+    subject_id: "rob_1",
+    details: "x".repeat(KIBIBYTE),
+  });
+  return store.write(async (transaction) => {
+    for (let index = 0; index < count; index += 1) {
+      const entries = organizationIds.map((organizationId) => entryOf(index, organizationId));
+      await transaction.insertInto("audit_log").values(entries).execute();
+    }
+  });
+}
+
+describeOnEachStore("what an organization stores", (newStore) => {
+  it("is counted over many queries, with a pause between two, and what is added in between counts at once", async () => {
+    await using parts = await openServiceParts(await newStore());
+    const sleeps: number[] = [];
+    const clock = { ...testMachine.clock, sleep: async (durationMs: number) => void sleeps.push(durationMs) };
+    const stored = createStoredBytes(parts.store, 2000 * KIBIBYTE, { clock });
+    await enter(parts, ["org_1", null, "org_2"], 1500);
+    // Nobody is full before the first count.
+    expect(stored.isFull("org_1")).toBe(false);
+    await stored.task.run(NEVER);
+    expect([stored.isFull("org_1"), stored.isFull("org_2"), sleeps.length]).toEqual([true, true, 2]);
+    await parts.store.write((transaction) =>
+      transaction
+        .deleteFrom("audit_log")
+        .where("organization_id", "=", "org_2")
+        .where("id", ">", "aud_0000000100")
+        .execute(),
+    );
+    await stored.task.run(NEVER);
+    expect([stored.isFull("org_1"), stored.isFull("org_2")]).toEqual([true, false]);
+    stored.add("org_2", 1900 * KIBIBYTE);
+    expect(stored.isFull("org_2")).toBe(true);
+    // It was not stored after all.
+    await stored.task.run(NEVER);
+    expect(stored.isFull("org_2")).toBe(false);
+  });
+
+  it("of the audit log counts once where no entries are added any more, until all of that age are pruned", async () => {
+    await using parts = await openServiceParts(await newStore());
+    const sleeps: number[] = [];
+    const clock = { ...testMachine.clock, sleep: async (durationMs: number) => void sleeps.push(durationMs) };
+    const stored = createStoredBytes(parts.store, 7200 * KIBIBYTE, { clock });
+    const countAgain = async () => {
+      sleeps.splice(0);
+      await stored.task.run(NEVER);
+      return { isFull: stored.isFull("org_1"), pages: 1 + sleeps.length };
+    };
+    await enter(parts, ["org_1"], 3000, "0000");
+    for (const part of ["0001", "0002", "0003"]) await enter(parts, ["org_1"], 500, part);
+    expect(await countAgain()).toEqual({ isFull: false, pages: 3 });
+    await enter(parts, ["org_1"], 500, "0004");
+    expect(await countAgain()).toEqual({ isFull: false, pages: 1 });
+    await enter(parts, ["org_1"], 500, "0003x");
+    expect(await countAgain()).toEqual({ isFull: true, pages: 1 });
+    await parts.store.write((transaction) =>
+      transaction.deleteFrom("audit_log").where("id", "<", "aud_0001").execute(),
+    );
+    expect(await countAgain()).toEqual({ isFull: false, pages: 1 });
+  });
+
+  it("beyond its limit: no new robots, no larger contracts; what is there registers on, and others are not affected", async () => {
+    await using parts = await openServiceParts(await newStore());
+    const stored = createStoredBytes(parts.store, 61 * KIBIBYTE, testMachine);
+    const met: string[] = [];
+    const note = (limit: string, { party }: { readonly party: string }) => void met.push(`${limit} ${party}`);
+    const setUp = setupRobot({ ...parts.context, storedBytes: stored, limitsMet: { note } }, SERVICE_LIMITS);
+    const register = async (name: string, contractBytes: number, organizationId = "org_1") => {
+      const contract = { description: "x".repeat(contractBytes) };
+      const body = { name, robot_type_id: "arm", region: "here", configuration_digest: DIGEST, contract };
+      const call = parts.call({ body, query: null });
+      const { status } = await setUp({ ...call, principal: { ...call.principal, organizationId } });
+      return status;
+    };
+    for (const name of ["a", "b"]) expect(await register(name, 30 * KIBIBYTE)).toBe(200);
+    expect([await register("b", 30 * KIBIBYTE), met]).toEqual([200, []]);
+    // Its robots with the entries of their registrations are over it by what this process added, and by what the store holds.
+    for (const counts of [false, true]) {
+      if (counts) await stored.task.run(NEVER);
+      expect([await register("c", 1), await register("b", 31 * KIBIBYTE)], String(counts)).toEqual([409, 409]);
+      expect([await register("a", 30 * KIBIBYTE), await register("b", 30 * KIBIBYTE)]).toEqual([200, 200]);
+      expect(await register("c", 1, "org_2")).toBe(200);
+    }
+    expect(met).toEqual(Array.from({ length: 4 }, () => "limits.stored_mib org_1"));
+    // A smaller contract makes room.
+    expect(await register("b", 1)).toBe(200);
+    await stored.task.run(NEVER);
+    expect(await register("c", 1)).toBe(200);
+  });
+});

@@ -1,0 +1,84 @@
+import { expect, it, onTestFinished } from "vitest";
+
+import { identifiedRobotListSchema } from "../../../../src/api/robot-views.ts";
+import type { Clock } from "../../../../src/platform/clock.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import { startService } from "../../../support/service/service.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+
+describeOnEachStore("the status of robots", (newStore) => {
+  it("a list that is kept ends when the first of its robots goes offline, without a commit", async () => {
+    let aheadMs = 0;
+    const running = await startService({ store: await newStore(), clock: clockAhead(() => aheadMs) });
+    onTestFinished(() => running[Symbol.asyncDispose]());
+    const statuses = async () => (await running.robots()).map(({ status }) => status);
+    const [first, second] = await enrolAll(() => running, ["arm-1", "arm-2"]);
+    expect(await statuses()).toEqual(["offline", "offline"]);
+    await first?.heartbeat();
+    expect(await statuses()).toEqual(["online", "offline"]);
+    aheadMs = 60_000;
+    await second?.heartbeat();
+    expect(await statuses()).toEqual(["online", "online"]);
+    aheadMs = 85_000;
+    expect(await statuses()).toEqual(["online", "online"]);
+    aheadMs = 92_000;
+    expect(await statuses()).toEqual(["offline", "online"]);
+    await first?.heartbeat();
+    expect(await statuses()).toEqual(["online", "online"]);
+    aheadMs = 200_000;
+    expect(await statuses()).toEqual(["offline", "offline"]);
+  });
+
+  it("the list of a status goes by what the store has, and by what was heard since", async () => {
+    let aheadMs = 0;
+    const [store, clock] = [await newStore(), clockAhead(() => aheadMs)];
+    let running = await startService({ store, clock });
+    onTestFinished(() => running[Symbol.asyncDispose]());
+    const [first, second, , frozen] = await enrolAll(() => running, ["arm-1", "arm-2", "arm-3", "arm-4"]);
+    for (const each of [first, second, frozen]) await each?.heartbeat();
+    await freeze(frozen);
+    await running[Symbol.asyncDispose]();
+    running = await startService({ store, clock });
+    const namesOf = async (status: string) =>
+      identifiedRobotListSchema
+        .parse(await (await running.send("GET", `/v1/robots?status=${status}`)).json())
+        .map(({ name }) => name);
+    expect(await namesOf("online")).toEqual(["arm-1", "arm-2"]);
+    expect(await namesOf("offline")).toEqual(["arm-3", "arm-4"]);
+    aheadMs = 95_000;
+    await second?.heartbeat();
+    expect(await namesOf("online")).toEqual(["arm-2"]);
+    expect(await namesOf("offline")).toEqual(["arm-1", "arm-3", "arm-4"]);
+  });
+});
+
+function clockAhead(aheadMs: () => number): Clock {
+  return {
+    ...systemClock,
+    wallMs: () => systemClock.wallMs() + aheadMs(),
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs(),
+  };
+}
+
+/** Uses its key on two computers. */
+async function freeze(computer: RobotComputer | undefined): Promise<void> {
+  for (const holder of [computer, computer?.copy()]) {
+    await holder?.renew();
+    await holder?.heartbeat();
+  }
+  expect((await computer?.heartbeat())?.status).toBe(403);
+}
+
+async function enrolAll(running: () => RunningService, names: readonly string[]): Promise<readonly RobotComputer[]> {
+  const computers: RobotComputer[] = [];
+  for (const name of names) {
+    const computer = new RobotComputer(() => running().url);
+    const started = await computer.start({ requested_name: name });
+    await running().send("POST", "/v1/robots/approve", { user_code: started.user_code });
+    expect(await computer.poll(started)).toMatchObject({ status: "approved" });
+    computers.push(computer);
+  }
+  return computers;
+}

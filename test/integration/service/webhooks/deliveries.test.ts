@@ -1,0 +1,279 @@
+import { expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+
+import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/settings.ts";
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import { startService } from "../../../support/service/service.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { openScene } from "../enrolments/scene.ts";
+import {
+  answerWith,
+  createWebhook,
+  deliveriesOf,
+  LOCAL,
+  setUp,
+  startReceiver,
+  verified,
+  webhookOf,
+} from "./receiver.ts";
+
+const SOON = { timeout: PATIENCE_MS, interval: 20 };
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const auditSchema = z.object({
+  items: z.array(z.object({ action: z.string(), subject_id: z.string(), details: z.record(z.string(), z.unknown()) })),
+});
+
+async function serve(store: Parameters<typeof openScene>[0]) {
+  const running = await startService({ store, configuration: { rateLimit: null, webhooks: LOCAL } });
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  return running;
+}
+
+describeOnEachStore("deliveries of webhooks", (newStore) => {
+  it("a robot is registered, changed, and registered again alike: two events, signed", async () => {
+    const [running, receiver] = [await serve(await newStore()), await startReceiver()];
+    const { id, secret } = await createWebhook(running, receiver.url);
+    await setUp(running, "arm-1");
+    await expect.poll(() => receiver.received.length, SOON).toBe(1);
+    await setUp(running, "arm-1", { region: "there", labels: { line: "4" } });
+    await setUp(running, "arm-1", { region: "there", labels: { line: "4" } });
+    await expect.poll(() => receiver.received.length, SOON).toBe(2);
+    const [first, second] = receiver.received.map((one) => verified(one, secret));
+    expect(first).toMatchObject({ type: "robot.registered", data: { name: "arm-1", region: "here" } });
+    expect(second).toMatchObject({
+      type: "robot.changed",
+      data: { name: "arm-1", region: "there", changed: ["region", "labels"] },
+    });
+    const delivered = async () =>
+      (await deliveriesOf(running, id)).map(({ status, last_status: last }) => [status, last]);
+    await expect.poll(delivered, SOON).toEqual([
+      ["delivered", 204],
+      ["delivered", 204],
+    ]);
+    expect((await deliveriesOf(running, id)).map((delivery) => delivery.event_id)).toEqual(
+      receiver.received.map((one) => one.id).toReversed(),
+    );
+    expect(running.log()).not.toContain(secret);
+  });
+
+  it("a computer enrols, and its copied key is frozen: two events", async () => {
+    const [running, receiver] = [await serve(await newStore()), await startReceiver()];
+    const { secret } = await createWebhook(running, receiver.url, ["robot.enrolled", "robot.frozen"]);
+    const robot = new RobotComputer(() => running.url);
+    const started = await robot.start();
+    await running.send("POST", "/v1/robots/approve", { user_code: started.user_code });
+    await robot.poll(started);
+    await expect.poll(() => receiver.received.length, SOON).toBe(1);
+    await robot.heartbeat();
+    const copied = robot.copy();
+    await robot.renew();
+    await robot.heartbeat();
+    await copied.renew();
+    await copied.heartbeat();
+    expect((await robot.heartbeat()).status).toBe(403);
+    await expect.poll(() => receiver.received.length, SOON).toBe(2);
+    const events = receiver.received.map((one) => verified(one, secret));
+    const of = { name: "arm-1", installation_id: robot.installationId };
+    expect(events).toMatchObject([
+      { type: "robot.enrolled", data: { ...of, is_new: true } },
+      { type: "robot.frozen", data: { ...of, address: "127.0.0.1" } },
+    ]);
+  });
+
+  it("a receiver that fails: tried again by the schedule under the same id, given up, and sent again by request", async () => {
+    const receiver = await startReceiver();
+    receiver.answer = answerWith(500);
+    const { running, turn } = await openScene(await newStore(), { webhooks: LOCAL });
+    const { id } = await createWebhook(running, receiver.url);
+    await setUp(running, "arm-1");
+    for (const [index, pauseMs] of [...WEBHOOK_SETTINGS.retryMs, null].entries()) {
+      await expect.poll(() => receiver.received.length, SOON).toBe(index + 1);
+      await expect.poll(async () => (await deliveriesOf(running, id))[0]?.attempts, SOON).toBe(index + 1);
+      const [delivery] = await deliveriesOf(running, id);
+      expect(delivery).toMatchObject({ last_status: 500, last_error: "answered 500" });
+      expect(delivery?.status).toBe(pauseMs === null ? "failed" : "pending");
+      if (pauseMs === null) continue;
+      const waitMs = Date.parse(delivery?.next_attempt_at ?? "") - Date.parse(delivery?.last_attempt_at ?? "");
+      expect(Math.abs(waitMs / pauseMs - 1)).toBeLessThanOrEqual(0.1);
+      turn(waitMs);
+    }
+    expect(new Set(receiver.received.map((one) => one.id)).size).toBe(1);
+    expect((await webhookOf(running, id))?.failing_since).not.toBeNull();
+    receiver.answer = answerWith(200);
+    const [failed] = await deliveriesOf(running, id);
+    await running.send("POST", `/v1/webhooks/${id}/deliveries/${failed?.id}/resend`);
+    await expect.poll(async () => (await deliveriesOf(running, id))[0]?.status, SOON).toBe("delivered");
+    expect(receiver.received.at(-1)?.id).toBe(receiver.received[0]?.id);
+    expect((await webhookOf(running, id))?.failing_since).toBeNull();
+  });
+
+  it.each([
+    ["answers 410", "gone", 410],
+    ["fails for days", "failing", 503],
+  ])("a receiver that %s: the webhook is disabled, and the audit log says so", async (_what, reason, status) => {
+    const receiver = await startReceiver();
+    receiver.answer = answerWith(status);
+    const retryMs = reason === "gone" ? WEBHOOK_SETTINGS.retryMs : [3 * DAY_MS, 3 * DAY_MS];
+    const { running, turn } = await openScene(await newStore(), { webhooks: { ...LOCAL, retryMs } });
+    const { id } = await createWebhook(running, receiver.url);
+    await setUp(running, "arm-1");
+    for (const attempt of reason === "gone" ? [] : [1, 2]) {
+      await expect.poll(async () => (await deliveriesOf(running, id))[0]?.attempts, SOON).toBe(attempt);
+      turn(4 * DAY_MS);
+    }
+    await expect.poll(async () => (await webhookOf(running, id))?.disabled_reason, SOON).toBe(reason);
+    const audited = auditSchema.parse(await (await running.send("GET", "/v1/me/audit")).json());
+    expect(audited.items[0]).toMatchObject({ action: "webhook.disable", subject_id: id, details: { reason } });
+    const before = await deliveriesOf(running, id);
+    await setUp(running, "arm-2");
+    expect(await deliveriesOf(running, id)).toEqual(before);
+    expect((await running.send("POST", `/v1/webhooks/${id}/test`)).status).toBe(409);
+  });
+
+  it("disabled and enabled at once: what was pending is given up, and a full webhook gets new events", async () => {
+    const receiver = await startReceiver();
+    receiver.answer = answerWith(500);
+    const webhooks = { ...LOCAL, pendingMaximum: 1 };
+    const { running, turn } = await openScene(await newStore(), { webhooks });
+    const { id } = await createWebhook(running, receiver.url);
+    await setUp(running, "arm-1");
+    const attempts = async () => (await deliveriesOf(running, id))[0]?.attempts;
+    await expect.poll(attempts, SOON).toBe(1);
+    turn(10_000);
+    // Both are due then: the second attempt, and to note that the webhook is full.
+    await expect.poll(attempts, SOON).toBe(2);
+    await expect.poll(async () => (await webhookOf(running, id))?.full_since, SOON).not.toBeNull();
+    const before = receiver.received.length;
+    receiver.answer = answerWith(204);
+    for (const disabled of [true, false]) await running.send("PATCH", `/v1/webhooks/${id}`, { disabled });
+    await setUp(running, "arm-2");
+    const states = async () =>
+      (await deliveriesOf(running, id)).map(({ status, last_error: error }) => [status, error]);
+    // The clock turns only after the delivery: a request under way would exceed its time limit, and be sent again.
+    await expect.poll(async () => (await states())[0], SOON).toEqual(["delivered", null]);
+    const statesLater = () => {
+      turn(DAY_MS);
+      return states();
+    };
+    await expect.poll(statesLater, SOON).toEqual([
+      ["delivered", null],
+      ["failed", "the webhook was disabled"],
+    ]);
+    expect(receiver.received.length).toBe(before + 1);
+  });
+
+  it("a receiver that answers 410 after the webhook was given another one does not disable it", async () => {
+    const [former, receiver] = [await startReceiver(), await startReceiver()];
+    const asked = Promise.withResolvers<Parameters<typeof former.answer>[0]>();
+    former.answer = asked.resolve;
+    const running = await serve(await newStore());
+    const { id } = await createWebhook(running, former.url);
+    await setUp(running, "arm-1");
+    const response = await asked.promise;
+    await running.send("PATCH", `/v1/webhooks/${id}`, { url: receiver.url });
+    answerWith(410)(response);
+    await expect.poll(async () => (await deliveriesOf(running, id))[0]?.last_status, SOON).toBe(410);
+    expect(await webhookOf(running, id)).toMatchObject({ disabled_at: null, failing_since: null });
+  });
+
+  it("a redirect is a failure, and is not followed", async () => {
+    const [running, receiver, other] = [await serve(await newStore()), await startReceiver(), await startReceiver()];
+    receiver.answer = answerWith(307, { location: other.url });
+    const { id } = await createWebhook(running, receiver.url);
+    await setUp(running, "arm-1");
+    await expect.poll(async () => (await deliveriesOf(running, id))[0]?.last_error, SOON).toBe("answered 307");
+    expect(other.received).toEqual([]);
+  });
+
+  it("a receiver that never ends its answer is not waited for", async () => {
+    const [running, receiver] = [await serve(await newStore()), await startReceiver()];
+    receiver.answer = (response) => {
+      response.writeHead(200);
+      const write = (): void => {
+        while (!response.destroyed && response.write("x".repeat(1024)));
+      };
+      response.on("drain", write);
+      write();
+    };
+    const { id } = await createWebhook(running, receiver.url);
+    await setUp(running, "arm-1");
+    await expect.poll(async () => (await deliveriesOf(running, id))[0]?.status, SOON).toBe("delivered");
+  });
+
+  it("receivers that say nothing delay no other webhook", async () => {
+    const [running, silent, receiver] = [await serve(await newStore()), await startReceiver(), await startReceiver()];
+    silent.answer = () => {};
+    for (let count = 0; count < 3; count += 1) await createWebhook(running, silent.url);
+    const { id } = await createWebhook(running, receiver.url);
+    for (let count = 0; count < 10; count += 1) await setUp(running, `arm-${count}`);
+    await expect.poll(() => receiver.received.length, SOON).toBe(10);
+    const statuses = async () => (await deliveriesOf(running, id)).map(({ status }) => status);
+    await expect.poll(statuses, SOON).toEqual(Array.from({ length: 10 }, () => "delivered"));
+    expect(silent.received.length).toBeLessThanOrEqual(6);
+  });
+
+  it("receivers that fail leave half of an organization's attempts to those that work", async () => {
+    const webhooks = { ...LOCAL, timeoutMs: 250, retryMs: Array.from({ length: 1000 }, () => 10) };
+    const running = await startService({ store: await newStore(), configuration: { rateLimit: null, webhooks } });
+    onTestFinished(() => running[Symbol.asyncDispose]());
+    const [silent, receiver] = [await startReceiver(), await startReceiver()];
+    let open = 0;
+    let most = 0;
+    silent.answer = (response) => {
+      most = Math.max(most, (open += 1));
+      response.on("close", () => (open -= 1));
+    };
+    const dead = await Promise.all(Array.from({ length: 8 }, () => createWebhook(running, silent.url)));
+    await setUp(running, "arm-1");
+    for (const { id } of dead)
+      await expect.poll(async () => (await webhookOf(running, id))?.failing_since, SOON).not.toBeNull();
+    await createWebhook(running, receiver.url);
+    await expect.poll(() => open, SOON).toBeLessThanOrEqual(4);
+    most = open;
+    for (let count = 2; count <= 9; count += 1) await setUp(running, `arm-${count}`);
+    await expect.poll(() => receiver.received.length, SOON).toBe(8);
+    expect(most).toBeLessThanOrEqual(4);
+    const moved = await running.send("PATCH", `/v1/webhooks/${dead[0]?.id}`, { url: receiver.url });
+    expect(await moved.json()).toMatchObject({ failing_since: null });
+  });
+
+  it("a full webhook counts new events instead of getting them, until it has room; others get them", async () => {
+    const receiver = await startReceiver();
+    receiver.answer = answerWith(500);
+    const { running, turn } = await openScene(await newStore(), { webhooks: { ...LOCAL, pendingMaximum: 2 } });
+    const { id } = await createWebhook(running, receiver.url);
+    await setUp(running, "arm-1");
+    await setUp(running, "arm-2");
+    const fullSince = async () => {
+      turn(10_000);
+      return (await webhookOf(running, id))?.full_since;
+    };
+    await expect.poll(fullSince, SOON).not.toBeNull();
+    const other = await createWebhook(running, receiver.url);
+    await createWebhook(running, receiver.url, ["robot.frozen"]);
+    await setUp(running, "arm-3");
+    expect(await deliveriesOf(running, id)).toHaveLength(2);
+    expect((await webhookOf(running, id))?.dropped_events).toBe(1);
+    expect(await deliveriesOf(running, other.id)).toHaveLength(1);
+    expect((await webhookOf(running, other.id))?.dropped_events).toBe(0);
+    expect((await running.send("POST", `/v1/webhooks/${id}/test`)).status).toBe(409);
+    receiver.answer = answerWith(204);
+    await expect.poll(fullSince, SOON).toBeNull();
+    await setUp(running, "arm-4");
+    await expect.poll(async () => (await deliveriesOf(running, id)).length, SOON).toBe(3);
+  });
+
+  it("a deleted webhook and old deliveries leave nothing behind", async () => {
+    const receiver = await startReceiver();
+    const { running, turn } = await openScene(await newStore(), { webhooks: LOCAL });
+    const [kept, deleted] = [await createWebhook(running, receiver.url), await createWebhook(running, receiver.url)];
+    await setUp(running, "arm-1");
+    await expect.poll(() => receiver.received.length, SOON).toBe(2);
+    await running.send("DELETE", `/v1/webhooks/${deleted.id}`);
+    await expect.poll(async () => (await deliveriesOf(running, kept.id))[0]?.status, SOON).toBe("delivered");
+    turn(31 * DAY_MS);
+    await expect.poll(() => deliveriesOf(running, kept.id), SOON).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { Webhook } from "standardwebhooks";
+import { expect, onTestFinished } from "vitest";
+import * as z from "zod";
+
+import { deliveryListSchema, webhookCreatedSchema, webhookListSchema } from "../../../../src/api/webhooks.ts";
+import type { DeliveryView, WebhookView } from "../../../../src/api/webhooks.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+
+/** One request as it arrived. */
+export interface Received {
+  readonly id: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** A receiver on this machine. It answers 204, until it is told otherwise. */
+export interface Receiver {
+  readonly url: string;
+  readonly received: Received[];
+  answer: (response: ServerResponse) => void;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const { headers } = request;
+      received.push({ id: String(headers["webhook-id"]), headers, text: Buffer.concat(parts).toString() });
+      receiver.answer(response);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const receiver: Receiver = { url: `http://127.0.0.1:${port}/hook`, received, answer: answerWith(204) };
+  return receiver;
+}
+
+export function answerWith(status: number, headers: Readonly<Record<string, string>> = {}) {
+  return (response: ServerResponse) => void response.writeHead(status, headers).end();
+}
+
+/** What a service must be told to reach receivers here. */
+export const LOCAL = { allow: ["127.0.0.1"], tickMs: 25 } as const;
+
+type Sender = Pick<RunningService, "send">;
+
+export async function createWebhook({ send }: Sender, url: string, events: readonly string[] | null = null) {
+  return webhookCreatedSchema.parse(await (await send("POST", "/v1/webhooks", { url, events })).json());
+}
+
+export async function webhookOf({ send }: Sender, id: string): Promise<WebhookView | undefined> {
+  const { items } = webhookListSchema.parse(await (await send("GET", "/v1/webhooks")).json());
+  return items.find((webhook) => webhook.id === id);
+}
+
+export async function deliveriesOf({ send }: Sender, id: string): Promise<readonly DeliveryView[]> {
+  return deliveryListSchema.parse(await (await send("GET", `/v1/webhooks/${id}/deliveries`)).json()).items;
+}
+
+/** Registers a robot. */
+export async function setUp({ send }: Sender, name: string, members: object = {}): Promise<void> {
+  const configurationDigest = `sha256:${"0".repeat(64)}`;
+  const body = { name, robot_type_id: "arm", region: "here", configuration_digest: configurationDigest, ...members };
+  expect((await send("POST", "/v1/robots/setup", body)).status).toBe(200);
+}
+
+const eventSchema = z.object({ type: z.string(), timestamp: z.string(), data: z.record(z.string(), z.unknown()) });
+
+/** The event, once the library has verified its signature and that it is of now. */
+export function verified({ headers, text }: Received, secret: string) {
+  const signed = {
+    "webhook-id": String(headers["webhook-id"]),
+    "webhook-timestamp": String(headers["webhook-timestamp"]),
+    "webhook-signature": String(headers["webhook-signature"]),
+  };
+  return eventSchema.parse(new Webhook(secret).verify(text, signed));
+}
+
+/** The same where the service's clock is not that of the system, by which the library judges the time. */
+export function verifiedLater({ id, headers, text }: Received, secret: string) {
+  const at = new Date(Number(headers["webhook-timestamp"]) * 1000);
+  expect(headers["webhook-signature"]).toBe(new Webhook(secret).sign(id, at, text));
+  return eventSchema.parse(JSON.parse(text));
+}

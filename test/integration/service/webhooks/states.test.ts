@@ -1,0 +1,71 @@
+import { expect, it } from "vitest";
+
+import { PATIENCE_MS } from "../../../support/run/patience.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { openScene } from "../enrolments/scene.ts";
+import { createWebhook, deliveriesOf, LOCAL, startReceiver, verifiedLater } from "./receiver.ts";
+
+const SOON = { timeout: PATIENCE_MS, interval: 20 };
+const MINUTE_MS = 60_000;
+/** The tests turn the clock while deliveries are under way: none of them exceeds its time limit by that. */
+const WEBHOOKS = { ...LOCAL, timeoutMs: 24 * 60 * MINUTE_MS };
+
+describeOnEachStore("presence in webhooks", (newStore) => {
+  it("a robot goes offline and comes back: one event each; a pause that is short is none", async () => {
+    const receiver = await startReceiver();
+    const { running, turn, computer, approve } = await openScene(await newStore(), { webhooks: WEBHOOKS });
+    const robot = computer();
+    const started = await robot.start();
+    await approve(started);
+    await robot.poll(started);
+    await robot.heartbeat();
+    const { id, secret } = await createWebhook(running, receiver.url, ["robot.offline", "robot.online"]);
+    const types = async () => {
+      turn(10_000);
+      return (await deliveriesOf(running, id)).map(({ type }) => type);
+    };
+    // What is found first is no event: else each new webhook would be told of every robot.
+    for (let heartbeats = 0; heartbeats < 15; heartbeats += 1) {
+      await robot.heartbeat();
+      expect(await types()).toEqual([]);
+    }
+    await expect.poll(types, SOON).toEqual(["robot.offline"]);
+    await robot.heartbeat();
+    const back = async () => {
+      await robot.heartbeat();
+      return types();
+    };
+    await expect.poll(back, SOON).toEqual(["robot.online", "robot.offline"]);
+    await expect.poll(() => receiver.received.length, SOON).toBe(2);
+    expect(receiver.received.map((one) => verifiedLater(one, secret))).toMatchObject([
+      { type: "robot.offline", data: { name: "arm-1", installation_id: robot.installationId } },
+      { type: "robot.online", data: { name: "arm-1" } },
+    ]);
+  });
+
+  it("a robot that comes and goes: at most one event a minute, and the last one is right", async () => {
+    const receiver = await startReceiver();
+    const { running, turn, computer, approve } = await openScene(await newStore(), { webhooks: WEBHOOKS });
+    const robot = computer();
+    const started = await robot.start();
+    await approve(started);
+    await robot.poll(started);
+    const { id } = await createWebhook(running, receiver.url, ["robot.offline", "robot.online"]);
+    for (let flaps = 0; flaps < 6; flaps += 1) {
+      turn(2.5 * MINUTE_MS);
+      await running.send("GET", "/v1/robots");
+      await robot.heartbeat();
+      turn(15_000);
+      await running.send("GET", "/v1/robots");
+    }
+    const last = async () => {
+      turn(10_000);
+      return (await deliveriesOf(running, id))[0]?.type;
+    };
+    await expect.poll(last, SOON).toBe("robot.offline");
+    const times = (await deliveriesOf(running, id)).map(({ created_at: at }) => Date.parse(at)).toReversed();
+    for (const [index, at] of times.slice(1).entries()) {
+      expect(at - (times[index] ?? 0)).toBeGreaterThanOrEqual(MINUTE_MS);
+    }
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+
+import { judgeRecovery, judgeRotation } from "../../../../src/service/installations/rules.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/settings.ts";
+
+describe("judgeRotation", () => {
+  it.each([
+    ["newest", false, false, "advance"],
+    ["newest", false, true, "advance"],
+    ["previous", false, false, "repeat"],
+    ["previous", false, true, "displace"],
+    ["superseded", false, false, "displace"],
+    ["superseded", false, true, "displace"],
+    ["displaced", false, true, "displace"],
+    ["displaced", true, true, "freeze"],
+    ["displaced", true, false, "freeze"],
+  ] as const)(
+    "a %s value, its displacer used: %s, the newest used: %s → %s",
+    (standing, isCopied, isNewestUsed, rotation) => {
+      expect(judgeRotation({ standing, isCopied }, isNewestUsed)).toBe(rotation);
+    },
+  );
+
+  it.each([true, false])("an unknown value, or none, displaces", (isNewestUsed) => {
+    expect(judgeRotation(null, isNewestUsed)).toBe("displace");
+  });
+});
+
+describe("judgeRecovery", () => {
+  const EXPIRES = "2026-01-02T00:00:00.000Z";
+  const UNTIL = "2026-04-02T00:00:00.000Z";
+  const judge = (remaining: number, now: string) =>
+    judgeRecovery(
+      { credential_expires_at: EXPIRES, recoveries_remaining: remaining, recovery_until: UNTIL },
+      now,
+      IDENTITY_SETTINGS,
+    );
+
+  it.each([
+    ["in time restores the standard", 0, "2026-01-01T23:59:59.999Z", { isRecovered: false, remaining: 5 }],
+    ["in time keeps what an operator gave", 20, "2026-01-01T00:00:00.000Z", { isRecovered: false, remaining: 20 }],
+    ["at the expiry takes one", 5, EXPIRES, { isRecovered: true, remaining: 4 }],
+    ["at the end of the window takes the last", 1, UNTIL, { isRecovered: true, remaining: 0 }],
+  ])("%s", (_title, remaining, now, outcome) => {
+    expect(judge(remaining, now)).toEqual({ state: "allowed", ...outcome });
+  });
+
+  it.each([
+    ["after the window", 5, "2026-04-02T00:00:00.001Z", "window-over"],
+    ["without recoveries left", 0, EXPIRES, "budget-spent"],
+    ["after the window and without recoveries", 0, "2027-01-01T00:00:00.000Z", "window-over"],
+  ])("refuses %s", (_title, remaining, now, state) => {
+    expect(judge(remaining, now)).toEqual({ state });
+  });
+});
