@@ -5,7 +5,6 @@
  * without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync period. All access to the
  * operating system goes through `Machine`, so the same code runs under test/simulation.
  */
-import type { RereadScope } from "../fingerprint/fingerprint.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Log } from "../platform/log/log.ts";
 import type { Machine } from "../platform/machine.ts";
@@ -23,11 +22,14 @@ import { createReconciler } from "./reconciler.ts";
 import type { OwnCredential } from "./registration/connect.ts";
 import type { Registration } from "./registration/record.ts";
 import { createReporter } from "./reporter.ts";
+import type { Requested } from "./requests.ts";
+import { createRequests } from "./requests.ts";
+import { createRereading } from "./rereading.ts";
+import { createStopping } from "./stopping.ts";
 import { delayAfter, stateAfter } from "./step.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 import type { PendingFiles } from "./watching/pending-files.ts";
-import { EMPTY_PLAN, isLocal, isPlanCurrent, planWatches } from "./watching/watch-plan.ts";
-import { createWatcher } from "./watching/watcher.ts";
+import { createWatchedFiles } from "./watching/watched-files.ts";
 
 export interface Agent {
   /** Plans what to watch, after which the agent is ready. No network. */
@@ -84,47 +86,29 @@ export interface AgentOptions {
 const HANGING_MS = 5000;
 /** READY=1 is sent after this time even when the disk hangs: a boot must not wait for a network drive. */
 const PREPARE_LIMIT_MS = 2000;
-/** How often all files are read although their stats did not change; ± 10 %, so that a fleet does not do it at the same time. */
-const REREAD_MS = 24 * 60 * 60_000;
-/** Work under way at a stop gets this long to finish. */
-const STOP_LIMIT_MS = 2000;
 
 export function createAgent(options: AgentOptions): Agent {
   const { machine, log } = options;
   const { clock, files } = machine;
-  const stopping = new AbortController();
+  const stopping = createStopping(clock);
+  const { signal, unlessStopped } = stopping;
   const alarm = createAlarm(clock);
+  const requests = createRequests();
   const startedAt = new Date(clock.wallMs()).toISOString();
   const counts = { attempts: 0, registrations: 0, runs: 0 };
 
   let state: AgentState = "starting";
   const ownCredential: OwnCredential = (serviceUrl) => identity.credential(serviceUrl);
   let connection = options.connect(options.initial, ownCredential);
-  let plan = EMPTY_PLAN;
-  let plannedPaths = "";
-  /** Files changed: links and folders may lead elsewhere now. */
-  let isPlanStale = true;
   let isRunning = false;
   /** Files changed during a run, perhaps after the run had read them. */
   let changedDuringRun = false;
   /** Monotonic time at which the last run asked to be repeated, and of the next resync. */
   let stepDueMs = 0;
   let resyncDueMs = 0;
-  /** Monotonic time of the next reread of all files. */
-  let rereadDueMs = 0;
-  let rereadScope: RereadScope = "inherited";
   let preparing = Promise.resolve();
-  /** A person asked for a run: it reads every file again. */
-  let rereadAll = false;
-  /** A person asked to register, changed or not. */
-  let forced = false;
-  /** A person asked whether the service still has the registration. */
-  let confirming = false;
-  /** A person asked to forget the registration; and whether that was done. */
-  let rebinding = false;
+  /** Whether the last request to forget the registration did so. */
   let isRebound = false;
-  /** Callers that wait for the next run. */
-  const waiting: PromiseWithResolvers<void>[] = [];
 
   const collector = createCollector({
     ...options,
@@ -150,7 +134,7 @@ export function createAgent(options: AgentOptions): Agent {
         registeredDigest: registration?.request.configuration_digest ?? null,
       };
     },
-    onChange: trigger,
+    onChange: lookAgain,
     onReturn() {
       reconciler.hurry();
       alarm.ring();
@@ -168,48 +152,42 @@ export function createAgent(options: AgentOptions): Agent {
     onLost: (verdict) => logLostRegistration(log, verdict),
   });
   const reporter = createReporter({ log, notify: machine.notify });
-  const watcher = createWatcher({
+  const watched = createWatchedFiles({
+    files,
     events: machine.events,
+    paths: () => [...collector.paths(), ...connection.credentialPaths],
     onChange() {
-      isPlanStale = true;
       if (isRunning) changedDuringRun = true;
       // While files settle, the timer starts the next run anyway, so a thousand events cause one run.
       else if (state !== "settling") alarm.ring();
     },
     onGone: () => collector.invalidate(),
-    onMode: () => reporter.mode(watcher.mode()),
+    onMode: reporter.mode,
+  });
+  const rereading = createRereading({
+    machine,
+    collector,
+    signal,
+    onChanged(paths) {
+      log.warn("changed-unseen", { paths });
+      lookAgain();
+    },
   });
 
-  function trigger(): void {
-    isPlanStale = true;
+  function lookAgain(): void {
+    watched.doubt();
     alarm.ring();
   }
 
-  /** For requests of a person. A run under way is not interrupted, so that frequent requests cannot block it. */
-  function look(): void {
-    rereadAll = true;
-    trigger();
-  }
-
-  /** Runs beside the loop: rereads inherited files right after the start, and all files daily. */
-  async function reread(): Promise<void> {
-    const scope = rereadScope;
-    rereadScope = "all";
-    // One at a time: each may hang on its disk, and libuv has few threads.
-    rereadDueMs = Number.POSITIVE_INFINITY;
-    try {
-      const paths = await collector.reread(scope, stopping.signal);
-      rereadDueMs = clock.monotonicMs() + REREAD_MS * (0.9 + 0.2 * machine.random.unit());
-      if (paths.length === 0) return;
-      log.warn("changed-unseen", { paths });
-      trigger();
-    } catch (error) {
-      if (!stopping.signal.aborted) throw error;
-    }
+  /** For a person. A run under way is not interrupted, so that frequent requests cannot block it. */
+  async function ask(what: Partial<Requested> = {}): Promise<void> {
+    const answered = requests.ask(what);
+    lookAgain();
+    await answered;
   }
 
   function status(): StatusDocument {
-    const watching = { ...watcher.mode(), directories: plan.directories.size };
+    const watching = { ...watched.mode, directories: watched.folderCount };
     const daemon = {
       version: options.version,
       process_id: options.processId,
@@ -231,53 +209,31 @@ export function createAgent(options: AgentOptions): Agent {
     });
   }
 
-  function watchedPaths(): readonly string[] {
-    return [...collector.paths(), ...connection.credentialPaths];
-  }
-
-  async function replan(): Promise<void> {
-    isPlanStale = false;
-    const paths = watchedPaths();
-    plannedPaths = paths.join("\n");
-    plan = await planWatches(files, paths);
-  }
-
   async function prepareNow(): Promise<void> {
     // Without waiting for writers: the manifest as it is now tells which files to watch.
     await collector.documents.manifest.refresh(true);
-    await replan();
+    await watched.plan();
   }
 
   /** The resync check: true when a few synchronous stats show that there is nothing to do. */
   function isUnchanged(): boolean {
-    return isLocal(files, plan) && isPlanCurrent(files, plan) && reconciler.isUnchanged();
+    return watched.isCurrent() && reconciler.isUnchanged();
   }
 
   async function reconcile(): Promise<void> {
     counts.runs += 1;
     isRunning = true;
     changedDuringRun = false;
-    if (isPlanStale) await replan();
-    watcher.follow(plan);
-    reporter.mode(watcher.mode());
-    // Requests that arrive during this run are answered by the next one.
-    const answering = waiting.splice(0);
-    if (rereadAll) collector.invalidate();
-    rereadAll = false;
-    if (rebinding) {
-      rebinding = false;
-      isRebound = await reconciler.forgetMoved();
-      forced ||= isRebound;
-    }
-    const isForced = forced;
-    forced = false;
-    const confirm = confirming;
-    confirming = false;
-    const step = await reconciler.reconcile({ forced: isForced, confirm, signal: stopping.signal });
+    await watched.follow();
+    const request = requests.take();
+    if (request.rereadAll) collector.invalidate();
+    if (request.rebind) isRebound = await reconciler.forgetMoved();
+    const forced = request.forced || (request.rebind && isRebound);
+    const step = await reconciler.reconcile({ forced, confirm: request.confirm, signal });
     isRunning = false;
     reportHanging();
     if (changedDuringRun && step.kind !== "unsettled") alarm.ring();
-    if (watchedPaths().join("\n") !== plannedPaths) trigger();
+    if (watched.isOutdated()) lookAgain();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
     if (step.kind === "failed" && step.failure.reason === "http-401") identity.doubt();
@@ -285,13 +241,8 @@ export function createAgent(options: AgentOptions): Agent {
     identity.readinessChanged();
     stepDueMs = clock.monotonicMs() + delayAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
     reporter.status(status());
-    if (step.kind === "unsettled") {
-      waiting.unshift(...answering);
-      forced ||= isForced;
-      confirming ||= confirm;
-    } else {
-      for (const { resolve } of answering) resolve();
-    }
+    if (step.kind === "unsettled") request.postpone({ forced });
+    else request.answer();
   }
 
   /** Reports a hanging disk during the run, which does not end until the disk answers. */
@@ -305,10 +256,10 @@ export function createAgent(options: AgentOptions): Agent {
     }
   }
 
-  async function reportHangingUntil(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await clock.sleep(HANGING_MS, signal).catch(() => {});
-      if (!signal.aborted) reportHanging();
+  async function reportHangingUntil(ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      await clock.sleep(HANGING_MS, ended).catch(() => {});
+      if (!ended.aborted) reportHanging();
     }
   }
 
@@ -316,59 +267,32 @@ export function createAgent(options: AgentOptions): Agent {
     reporter.hanging(options.pending.hanging(HANGING_MS), status());
   }
 
-  /** Waits for the work, but at most `STOP_LIMIT_MS` after a stop: a hanging disk must not delay the exit. */
-  async function unlessStopped(work: Promise<void>): Promise<void> {
-    const { promise: stopped, reject } = Promise.withResolvers<never>();
-    const over = new AbortController();
-    const giveUp = () => {
-      void clock.sleep(STOP_LIMIT_MS, over.signal).then(
-        () => reject(stopping.signal.reason),
-        () => {},
-      );
-    };
-    if (stopping.signal.aborted) giveUp();
-    else stopping.signal.addEventListener("abort", giveUp);
-    try {
-      await Promise.race([work, stopped]);
-    } finally {
-      over.abort();
-      stopping.signal.removeEventListener("abort", giveUp);
-    }
-  }
-
   async function loop(): Promise<void> {
     await unlessStopped(preparing);
     await unlessStopped(identity.begin());
     for (;;) {
-      const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), stopping.signal);
+      const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), signal);
       const nowMs = clock.monotonicMs();
       if (nowMs >= resyncDueMs) {
-        watcher.retry();
+        watched.retry();
         options.onResync?.();
         await unlessStopped(identity.begin());
       }
       const isQuiet = woken === "due" && nowMs < stepDueMs && isUnchanged();
       if (!isQuiet) {
         // A due step only repeats the last run; after any other trigger links and folders may have changed.
-        if (nowMs < stepDueMs) isPlanStale = true;
-        if (woken === "due" && nowMs < stepDueMs) watcher.renew();
+        if (nowMs < stepDueMs) watched.doubt();
+        if (woken === "due" && nowMs < stepDueMs) watched.renew();
         await reconcileWatched();
       }
-      if (nowMs >= rereadDueMs) void reread();
+      rereading.beginIfDue();
       resyncDueMs = clock.monotonicMs() + resyncPeriod();
     }
   }
 
   function resyncPeriod(): number {
     const { poll_s: pollS, resync_s: resyncS } = collector.configuration.watch;
-    return 1000 * (watcher.mode().mode === "polling" ? pollS : resyncS);
-  }
-
-  function answered(): Promise<void> {
-    const answer = Promise.withResolvers<void>();
-    waiting.push(answer);
-    look();
-    return answer.promise;
+    return 1000 * (watched.mode.mode === "polling" ? pollS : resyncS);
   }
 
   return {
@@ -383,30 +307,30 @@ export function createAgent(options: AgentOptions): Agent {
       try {
         await Promise.race([loop(), identity.failure]);
       } catch (error) {
-        if (!stopping.signal.aborted) throw error;
+        if (!signal.aborted) throw error;
       } finally {
-        watcher.close();
-        for (const { resolve } of waiting) resolve();
+        watched.close();
+        requests.end();
         await unlessStopped(identity.stop()).catch(() => {});
         await connection.close();
       }
     },
-    stop: () => stopping.abort(),
+    stop: stopping.stop,
     status,
-    trigger: look,
+    trigger() {
+      requests.askReread();
+      lookAgain();
+    },
     async register() {
-      forced = true;
-      await answered();
+      await ask({ forced: true });
       return status();
     },
     async confirm() {
-      confirming = true;
-      await answered();
+      await ask({ confirm: true });
       return status();
     },
     async rebind() {
-      rebinding = true;
-      await answered();
+      await ask({ rebind: true });
       return isRebound ? status() : null;
     },
     async enrol() {
@@ -414,7 +338,7 @@ export function createAgent(options: AgentOptions): Agent {
       return status();
     },
     async reload() {
-      await answered();
+      await ask();
       const { configuration, manifest } = collector.documents;
       const edits = [...documentFindings(configuration), ...documentFindings(manifest)];
       return { reloaded: edits.every(({ severity }) => severity !== "error"), findings: collector.findings };

@@ -1,0 +1,74 @@
+/** What people ask of a run, beside looking at everything. */
+export interface Requested {
+  /** Register, changed or not. */
+  readonly forced: boolean;
+  /** Ask the service whether it still has the registration. */
+  readonly confirm: boolean;
+  /** Forget the registration if its file was moved away. */
+  readonly rebind: boolean;
+}
+
+/** The requests that one run answers. */
+export interface RunRequests extends Requested {
+  /** Every file is read again. */
+  readonly rereadAll: boolean;
+  /** The run is over: releases the callers. */
+  answer(): void;
+  /** The run has no result, because files are being written: the next run answers instead. */
+  postpone(still: Pick<Requested, "forced">): void;
+}
+
+/** Requests of people between two runs. Those that arrive during a run are answered by the next one, which reads everything. */
+export interface Requests {
+  /** Has every file read again. Resolves after the run that answers, or when the agent stops. */
+  ask(what: Partial<Requested>): Promise<void>;
+  /** The same, for nobody who waits. */
+  askReread(): void;
+  /** Takes what was asked so far. */
+  take(): RunRequests;
+  /** Releases all callers, as the agent stops. */
+  end(): void;
+}
+
+const NOTHING = { forced: false, confirm: false, rebind: false, rereadAll: false };
+
+export function createRequests(): Requests {
+  let asked: Requested & { readonly rereadAll: boolean } = NOTHING;
+  /** Callers of the next run, and all that wait. */
+  let next: (() => void)[] = [];
+  const waiting = new Set<() => void>();
+
+  function release(callers: Iterable<() => void>): void {
+    for (const resolve of callers) {
+      waiting.delete(resolve);
+      resolve();
+    }
+  }
+
+  return {
+    ask(what) {
+      asked = { ...asked, ...what, rereadAll: true };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      next.push(resolve);
+      waiting.add(resolve);
+      return promise;
+    },
+    askReread() {
+      asked = { ...asked, rereadAll: true };
+    },
+    take() {
+      const [taken, answering] = [asked, next];
+      asked = NOTHING;
+      next = [];
+      return {
+        ...taken,
+        answer: () => release(answering),
+        postpone({ forced }) {
+          next = [...answering, ...next];
+          asked = { ...asked, forced: asked.forced || forced, confirm: asked.confirm || taken.confirm };
+        },
+      };
+    },
+    end: () => release(waiting),
+  };
+}
