@@ -7,6 +7,7 @@ import { accessFindings, lookAtKey, withoutRepeats } from "../access/check-acces
 import type { AgentUser } from "../access/agent-user.ts";
 import { findAgentUser } from "../access/agent-user.ts";
 import { resolveFolders } from "../configuration/folders.ts";
+import { MANIFEST_NAME } from "../configuration/keys.ts";
 import { readManifestNow } from "../configuration/open.ts";
 import type { LocatedFinding } from "../findings.ts";
 import { documentFindings, locate } from "../findings.ts";
@@ -37,7 +38,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
   }
   if (opened.kind === "invalid") {
     // The configuration does not tell the path of the manifest; most installations have it in the same folder.
-    const manifest = await readManifestNow(machine, join(dirname(opened.configuration.path), "robot-manifest.yaml"));
+    const manifest = await readManifestNow(machine, join(dirname(opened.configuration.path), MANIFEST_NAME));
     const findings = [...documentFindings(opened.configuration), ...documentFindings(manifest)];
     if (options.json === true) terminal.json({ valid: false, findings, request: null });
     else await showFindings(findings, context);

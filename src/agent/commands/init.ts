@@ -12,7 +12,7 @@ import type { Questions } from "../../platform/questions.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
-import { DEFAULTS } from "../configuration/keys.ts";
+import { DEFAULTS, MANIFEST_NAME } from "../configuration/keys.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
 import { chooseAmong, noEndpointIn } from "../doctor/region.ts";
 import { absolute } from "../init/answer-problems.ts";
@@ -69,7 +69,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const paths: Paths = {
     configuration: options.dir === undefined ? resolve(configPath) : join(directory, "config.yaml"),
     key: options.keyFile === undefined ? join(directory.slice(image?.length), "api-key") : absolute(options.keyFile),
-    manifest: join(directory, DEFAULTS.manifest),
+    manifest: join(directory, MANIFEST_NAME),
   };
   const taken =
     options.force === true ? null : await findExisting(machine.files, [paths.configuration, paths.manifest]);
@@ -260,7 +260,7 @@ async function nextSteps(
 }
 
 function configurationOf({ url, caFile, region }: Answers, { paths, options }: Task) {
-  const { name = DEFAULTS.name } = options;
+  const { name = DEFAULTS.robot.name } = options;
   const answers = { url, region, key_file: paths.key, ca_file: caFile, name, labels: {} };
   const text = configurationText(answers, HINT);
   const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });

@@ -13,7 +13,7 @@ import { keysReader, mappingSchema } from "../../manifest/keys.ts";
 import type { SettingsReading } from "../../manifest/settings.ts";
 import { readSettings } from "../../manifest/settings.ts";
 import type { LOG, RobotConfiguration, ServiceConfiguration, WATCH } from "./keys.ts";
-import { DEFAULTS, KEYS } from "./keys.ts";
+import { KEYS, MANIFEST_NAME } from "./keys.ts";
 
 export interface AgentConfiguration {
   readonly service: ServiceConfiguration;
@@ -66,7 +66,7 @@ export function expandName(template: string, facts: NameFacts): string {
 }
 
 function readRoot({ path }: ConfigurationContext): Reader<AgentConfiguration> {
-  return keysReader(KEYS, ({ service, robot, manifest = join(dirname(path), DEFAULTS.manifest), ...others }) =>
+  return keysReader(KEYS, ({ service, robot, manifest = join(dirname(path), MANIFEST_NAME), ...others }) =>
     service === undefined || robot === undefined ? undefined : { service, robot, manifest, ...others },
   );
 }

@@ -28,22 +28,8 @@ export interface RobotConfiguration extends Readonly<Record<RobotTextName, strin
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export const LOG_FORMATS = ["json", "text"] as const;
 const IDENTITIES = ["key", "enrolled"] as const;
-export const DEFAULTS = {
-  allowInsecure: false,
-  identity: "key",
-  heartbeatS: 30,
-  connectTimeoutS: 10,
-  headersTimeoutS: 15,
-  requestTimeoutS: 30,
-  name: "{hostname}",
-  manifest: "robot-manifest.yaml",
-  settleMs: 500,
-  resyncS: 60,
-  pollS: 5,
-  fileLimitBytes: 1024 ** 3,
-  level: "info",
-  format: "json",
-} as const;
+/** The manifest where the configuration names none: beside the configuration. */
+export const MANIFEST_NAME = "robot-manifest.yaml";
 
 /** A robot counts as online for 90 s after a heartbeat. */
 const HEARTBEAT_BOUNDS = { minimum: 5, maximum: 90 };
@@ -57,7 +43,7 @@ const SERVICE = {
   ),
   identity: withDefault(
     oneOf(...IDENTITIES),
-    DEFAULTS.identity,
+    "key",
     "enrolled: the robot gets a credential of its own, which an operator approves, and uses no API key. key: it uses the API key until it is enrolled.",
   ),
   enrolment_key_file: withDefault(
@@ -65,11 +51,7 @@ const SERVICE = {
     null,
     "File that holds a key for enrolment only, so that no operator has to approve.",
   ),
-  heartbeat_s: withDefault(
-    number(HEARTBEAT_BOUNDS),
-    DEFAULTS.heartbeatS,
-    "Seconds between heartbeats of an enrolled robot.",
-  ),
+  heartbeat_s: withDefault(number(HEARTBEAT_BOUNDS), 30, "Seconds between heartbeats of an enrolled robot."),
   ca_file: withDefault(absolutePath, null, "Certificates (PEM) to trust beside the system's, for a private CA."),
   proxy: withDefault(
     proxyAddress,
@@ -78,15 +60,15 @@ const SERVICE = {
   ),
   allow_insecure: withDefault(
     boolean,
-    DEFAULTS.allowInsecure,
+    false,
     "Allow plain http to another machine. Anyone on the way can then read the API key.",
   ),
-  request_timeout_s: withDefault(TIMEOUT, DEFAULTS.requestTimeoutS, "Seconds for a request as a whole."),
+  request_timeout_s: withDefault(TIMEOUT, 30, "Seconds for a request as a whole."),
 } as const;
 
 const TIMEOUTS = {
-  connect_timeout_s: withDefault(TIMEOUT, DEFAULTS.connectTimeoutS, "Seconds to wait for a connection."),
-  headers_timeout_s: withDefault(TIMEOUT, DEFAULTS.headersTimeoutS, "Seconds to wait for an answer to begin."),
+  connect_timeout_s: withDefault(TIMEOUT, 10, "Seconds to wait for a connection."),
+  headers_timeout_s: withDefault(TIMEOUT, 15, "Seconds to wait for an answer to begin."),
 } as const;
 
 const URL = { url: required(serviceUrl(true), "Base address, https://HOST. Requests add /v1 and on.") };
@@ -98,12 +80,9 @@ const readService = described(
     const url = fields.required("url", serviceUrl(settings.allow_insecure));
     // A part of a request cannot take longer than the whole: shorten the defaults, but not explicit values.
     const { request_timeout_s: requestTimeoutS } = settings;
-    const part = (key: keyof typeof TIMEOUTS, standardS: number) =>
-      fields.optional(key, within(requestTimeoutS)) ?? Math.min(standardS, requestTimeoutS);
-    const parts = {
-      connect_timeout_s: part("connect_timeout_s", DEFAULTS.connectTimeoutS),
-      headers_timeout_s: part("headers_timeout_s", DEFAULTS.headersTimeoutS),
-    };
+    const part = (key: keyof typeof TIMEOUTS) =>
+      fields.optional(key, within(requestTimeoutS)) ?? Math.min(TIMEOUTS[key].standard, requestTimeoutS);
+    const parts = { connect_timeout_s: part("connect_timeout_s"), headers_timeout_s: part("headers_timeout_s") };
     return url === undefined ? undefined : { url, ...settings, ...parts };
   }),
 );
@@ -121,7 +100,7 @@ function within(requestTimeoutS: number): Reader<number> {
 const ROBOT = {
   name: withDefault(
     nameTemplate,
-    DEFAULTS.name,
+    "{hostname}",
     "Unique and stable. {hostname} and {machine_id} are filled in, so that one image serves a fleet.",
   ),
   labels: withDefault(labels, {}, "Your own names and values; fleets are selected by them. Write numbers in quotes."),
@@ -144,46 +123,50 @@ const readRobot = keysReader(ROBOT_KEYS, ({ region, ...robot }): RobotConfigurat
 export const WATCH = {
   settle_ms: withDefault(
     integer({ minimum: 0, maximum: 60_000 }),
-    DEFAULTS.settleMs,
+    500,
     "Milliseconds that files must hold still before they are hashed.",
   ),
   resync_s: withDefault(
     number({ minimum: 5, maximum: 3600 }),
-    DEFAULTS.resyncS,
+    60,
     "Seconds between looks at everything, whatever the events say.",
   ),
   poll_s: withDefault(
     number({ minimum: 1, maximum: 300 }),
-    DEFAULTS.pollS,
+    5,
     "Seconds between looks where the system reports no changes.",
   ),
   file_limit_bytes: withDefault(
     integer({ minimum: 1, maximum: 64 * 1024 ** 3 }),
-    DEFAULTS.fileLimitBytes,
+    1024 ** 3,
     "Larger configuration files are refused.",
   ),
 } as const;
 
 export const LOG = {
-  level: withDefault(oneOf(...LOG_LEVELS), DEFAULTS.level, "Least severe messages that are logged."),
-  format: withDefault(oneOf(...LOG_FORMATS), DEFAULTS.format, "json for machines, text for people."),
+  level: withDefault(oneOf(...LOG_LEVELS), "info", "Least severe messages that are logged."),
+  format: withDefault(oneOf(...LOG_FORMATS), "json", "json for machines, text for people."),
 } as const;
+
+export const DEFAULTS = {
+  service: { ...defaultsOf(SERVICE), ...defaultsOf(TIMEOUTS) },
+  robot: defaultsOf(ROBOT),
+  watch: defaultsOf(WATCH),
+  log: defaultsOf(LOG),
+};
 
 export const KEYS = {
   service: required(readService, "The robot policy service, and the way to it."),
   robot: required(readRobot, "Who this robot is."),
-  manifest: optional(
-    absolutePath,
-    `Absolute path of the robot manifest. Default: ${DEFAULTS.manifest} beside this file.`,
-  ),
+  manifest: optional(absolutePath, `Absolute path of the robot manifest. Default: ${MANIFEST_NAME} beside this file.`),
   watch: withDefault(
     keysReader(WATCH, (watch) => watch),
-    defaultsOf(WATCH),
+    DEFAULTS.watch,
     "How configuration files are watched.",
   ),
   log: withDefault(
     keysReader(LOG, (log) => log),
-    defaultsOf(LOG),
+    DEFAULTS.log,
     "What is logged, and how.",
   ),
 } as const;

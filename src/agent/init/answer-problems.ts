@@ -9,7 +9,7 @@ import { DEFAULTS } from "../configuration/keys.ts";
 import { configurationText } from "./configuration-text.ts";
 import { manifestText } from "./manifest-text.ts";
 
-const NOTHING_KNOWN = { url: null, region: null, ca_file: null, name: DEFAULTS.name, labels: {} };
+const NOTHING_KNOWN = { url: null, region: null, ca_file: null, name: DEFAULTS.robot.name, labels: {} };
 
 export function urlProblem(answer: string): string | null {
   const parsed = parseServiceUrl(answer, false);

@@ -40,14 +40,14 @@ service:
 
   # With "enrolled" the robot gets a credential of its own, approved once by an operator, and uses no API key.
   # With "key" it uses the API key, until somebody runs: robot-policy-agent enroll
-  # identity: ${DEFAULTS.identity}
+  # identity: ${DEFAULTS.service.identity}
 
   # File that holds a key for enrolment only (robot-policy keys create --enroll): with it no operator has to approve.
   # The agent removes the file once the robot is enrolled, so it lies where the agent may write.
   # enrolment_key_file: /var/lib/robot-policy-agent/enrolment-key
 
   # How often an enrolled robot tells the service that it is alive, in seconds.
-  # heartbeat_s: ${DEFAULTS.heartbeatS}
+  # heartbeat_s: ${DEFAULTS.service.heartbeat_s}
 
   # Certificate of your own CA (PEM), if the service has one that the system does not know.
   ${caFile === null ? "# ca_file: /etc/ssl/certs/factory-ca.pem" : `ca_file: ${yamlText(caFile)}`}
@@ -58,9 +58,9 @@ service:
   # Plain http to other machines: the API key then crosses the network unencrypted.
   # allow_insecure: false
 
-  # connect_timeout_s: ${DEFAULTS.connectTimeoutS}
-  # headers_timeout_s: ${DEFAULTS.headersTimeoutS}
-  # request_timeout_s: ${DEFAULTS.requestTimeoutS}
+  # connect_timeout_s: ${DEFAULTS.service.connect_timeout_s}
+  # headers_timeout_s: ${DEFAULTS.service.headers_timeout_s}
+  # request_timeout_s: ${DEFAULTS.service.request_timeout_s}
 
 robot:
   # Unique and stable. {hostname} and {machine_id} are filled in, so that one image serves many robots.
@@ -80,14 +80,14 @@ ${labelLines(labels)}
 # manifest: /etc/robot-policy-agent/robot-manifest.yaml
 
 # watch:
-${switchedOff("settle_ms", DEFAULTS.settleMs, "how long files must hold still before they count")}
-${switchedOff("resync_s", DEFAULTS.resyncS, "how often everything is looked at, events or not")}
-${switchedOff("poll_s", DEFAULTS.pollS, "how often, where the system reports no changes (network drives)")}
-${switchedOff("file_limit_bytes", DEFAULTS.fileLimitBytes, "larger configuration files are refused")}
+${switchedOff("settle_ms", DEFAULTS.watch.settle_ms, "how long files must hold still before they count")}
+${switchedOff("resync_s", DEFAULTS.watch.resync_s, "how often everything is looked at, events or not")}
+${switchedOff("poll_s", DEFAULTS.watch.poll_s, "how often, where the system reports no changes (network drives)")}
+${switchedOff("file_limit_bytes", DEFAULTS.watch.file_limit_bytes, "larger configuration files are refused")}
 
 # log:
-${switchedOff("level", DEFAULTS.level, LOG_LEVELS.join(", ").replace(/, (\w+)$/, " or $1"))}
-${switchedOff("format", DEFAULTS.format, LOG_FORMATS.join(" or "))}
+${switchedOff("level", DEFAULTS.log.level, LOG_LEVELS.join(", ").replace(/, (\w+)$/, " or $1"))}
+${switchedOff("format", DEFAULTS.log.format, LOG_FORMATS.join(" or "))}
 `;
 }
 
