@@ -4,7 +4,7 @@ import type { ValidationError } from "../api/wire/errors.ts";
 import { errorBodySchema, validationErrorSchema } from "../api/wire/errors.ts";
 import { isObject } from "../platform/is-object.ts";
 import { maskWholeKeys } from "../api/wire/service-key.ts";
-import type { CallResult } from "./call-result.ts";
+import type { AnsweredCall } from "./call-result.ts";
 import { printable } from "./printable.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 import type { Secret } from "./secret.ts";
@@ -32,7 +32,7 @@ export interface Reading<T> {
 }
 
 /** Turns an answer into a result, whose texts are short, printable and without the credential. */
-export function readAnswer<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
+export function readAnswer<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   if (answer.status >= 400 && answer.status <= 599) return refused(answer, reading);
   if (answer.status >= 200 && answer.status <= 299) return decoded(answer, reading);
   const undecodable = (detail: string) => ({ kind: "undecodable", status: answer.status, detail }) as const;
@@ -40,7 +40,7 @@ export function readAnswer<T>(answer: HttpAnswer, reading: Reading<T>): CallResu
   return undecodable(`unexpected status ${answer.status}`);
 }
 
-function decoded<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
+function decoded<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   const undecodable = (detail: string) => ({ kind: "undecodable", status: answer.status, detail }) as const;
   if (!answer.complete) {
     return undecodable(`the answer is larger than ${answer.body.byteLength} bytes`);
@@ -53,7 +53,7 @@ function decoded<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
 }
 
 /** Parses the document of a successful answer. */
-export function readDocument<T>(status: number, document: unknown, reading: Reading<T>): CallResult<T> {
+export function readDocument<T>(status: number, document: unknown, reading: Reading<T>): AnsweredCall<T> {
   const parsed = reading.schema.safeParse(document);
   if (parsed.success) return { kind: "ok", status, value: parsed.data };
   const issue = parsed.error.issues[0];
@@ -62,7 +62,7 @@ export function readDocument<T>(status: number, document: unknown, reading: Read
   return { kind: "undecodable", status, detail: clean(detail, reading) };
 }
 
-function refused<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
+function refused<T>(answer: HttpAnswer, reading: Reading<T>): AnsweredCall<T> {
   const body = parseJson(answer.body, reading.secret);
   const value = body.kind === "json" ? body.value : null;
   const validation = readValidationErrors(value, reading.secret);

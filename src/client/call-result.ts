@@ -4,6 +4,19 @@ import type { UnreachableReason } from "./transport/transport.ts";
 
 /** The result of a call. Its texts are one short, printable line without the credential. */
 export type CallResult<T> =
+  | AnsweredCall<T>
+  | Unreachable
+  | { readonly kind: "no-credential"; readonly problem: CredentialProblem };
+
+/** No answer; whether the request arrived is unknown. */
+export interface Unreachable {
+  readonly kind: "unreachable";
+  readonly reason: UnreachableReason;
+  readonly code: string | null;
+  readonly detail: string;
+}
+
+export type AnsweredCall<T> =
   | { readonly kind: "ok"; readonly status: number; readonly value: T }
   | {
       /** The service refused the request (4xx) or failed (5xx). */
@@ -23,12 +36,4 @@ export type CallResult<T> =
       readonly kind: "undecodable";
       readonly status: number;
       readonly detail: string;
-    }
-  | {
-      /** No answer; whether the request arrived is unknown. */
-      readonly kind: "unreachable";
-      readonly reason: UnreachableReason;
-      readonly code: string | null;
-      readonly detail: string;
-    }
-  | { readonly kind: "no-credential"; readonly problem: CredentialProblem };
+    };

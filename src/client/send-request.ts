@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { CallResult } from "./call-result.ts";
+import type { Unreachable } from "./call-result.ts";
 import type { Secret } from "./secret.ts";
 import type { HttpAnswer, HttpRequest, Timeouts, Transport } from "./transport/transport.ts";
 import { DEFAULT_TIMEOUTS, TransportError } from "./transport/transport.ts";
@@ -27,7 +27,7 @@ export interface ServiceRequest {
 
 export type SentRequest =
   | { readonly kind: "answered"; readonly answer: HttpAnswer; readonly wallMs: number }
-  | Extract<CallResult<never>, { kind: "unreachable" }>;
+  | Unreachable;
 
 /**
  * Sends one request with this credential; null for none.
@@ -52,10 +52,7 @@ export async function sendRequest(
 }
 
 /** @throws the error itself if it is a bug. */
-export function unreachable(
-  error: unknown,
-  secret: Secret | null,
-): Extract<CallResult<never>, { kind: "unreachable" }> {
+export function unreachable(error: unknown, secret: Secret | null): Unreachable {
   if (!(error instanceof TransportError)) throw error;
   const detail = secret === null ? error.message : secret.redactFrom(error.message);
   return { kind: "unreachable", reason: error.reason, code: error.code, detail };

@@ -1,24 +1,23 @@
 import { robotListSchema } from "../../api/robot-views.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
-import type { CallResult } from "../../client/call-result.ts";
+import type { AnsweredCall } from "../../client/call-result.ts";
+import { LIST_LIMIT_BYTES } from "../../client/client.ts";
 import type { Credential, CredentialSource } from "../../client/credentials.ts";
 import { refusalText } from "../../client/refusal-text.ts";
 import { Secret } from "../../client/secret.ts";
-import type { HttpAnswer } from "../../client/transport/transport.ts";
-import { TransportError } from "../../client/transport/transport.ts";
+import { sendRequest } from "../../client/send-request.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { RELEASED_AT_MS } from "../../platform/release.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import { openNetwork, timeoutsOf } from "../registration/network.ts";
 import type { Registration } from "../registration/record.ts";
+import { withAccess } from "./asking.ts";
 import type { Examined, Limit, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 import type { TimeService } from "./time-service.ts";
 
-const ANSWER_LIMIT_BYTES = 32 * 1024 * 1024;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -34,7 +33,7 @@ const INSTALL_TIME_SERVICE =
 
 /** The answer to `GET /v1/robots`, sent with the key if there is one. */
 export interface Answer {
-  readonly result: Exclude<CallResult<unknown>, { kind: "unreachable" | "no-credential" }>;
+  readonly result: AnsweredCall<unknown>;
   /** Its Date header in milliseconds, when it came. */
   readonly dated: { readonly serviceMs: number; readonly hereMs: number } | null;
 }
@@ -53,61 +52,26 @@ export async function checkService(
   signal: AbortSignal,
 ): Promise<Examined<Answer>> {
   const { clock } = context.machine;
-  const secret = credential?.secret ?? new Secret("");
   const url = operationUrl(configuration.service.url, "/v1/robots", {});
+  const request = { method: "GET", url, body: null, answerLimitBytes: LIST_LIMIT_BYTES } as const;
+  const secret = credential?.secret ?? null;
   const startedAtMs = clock.monotonicMs();
-  let http: HttpAnswer;
-  try {
-    http = await send(url, context, configuration, credential, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof TransportError)) throw error;
-    const verdict = fail(
-      EXIT.unreachable,
-      secret.redactFrom(error.message),
-      "check the log of the service, and proxies in between",
-    );
-    return { verdict, value: null };
+  const sent = await withAccess(context, configuration.service, (access) =>
+    sendRequest(access, request, secret, signal),
+  );
+  signal.throwIfAborted();
+  if (sent.kind === "unreachable") {
+    const remedy = "check the log of the service, and proxies in between";
+    return { verdict: fail(EXIT.unreachable, sent.detail, remedy), value: null };
   }
   const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
-  const hereMs = clock.wallMs();
-  const result = readAnswer(http, { schema: robotListSchema, url, wallMs: hereMs, secret });
-  // These two kinds have no answer, so they cannot occur here.
-  if (result.kind === "unreachable" || result.kind === "no-credential")
-    throw new Error(`an answer read as ${result.kind}`);
-  const serviceMs = Date.parse(http.headers["date"] ?? "");
+  const { answer, wallMs: hereMs } = sent;
+  const result = readAnswer(answer, { schema: robotListSchema, url, wallMs: hereMs, secret: secret ?? new Secret("") });
+  const serviceMs = Date.parse(answer.headers["date"] ?? "");
   return {
     verdict: judgeAnswer(result, tookMs),
     value: { result, dated: Number.isNaN(serviceMs) ? null : { serviceMs, hereMs } },
   };
-}
-
-async function send(
-  url: string,
-  { machine, environment, version }: CommandContext,
-  { service }: AgentConfiguration,
-  credential: Credential | null,
-  signal: AbortSignal,
-): Promise<HttpAnswer> {
-  const transport = openNetwork(service, environment, machine);
-  const headers = {
-    accept: "application/json",
-    "user-agent": `robot-policy-agent/${version}`,
-    ...(credential === null ? {} : { authorization: `Bearer ${credential.secret.reveal()}` }),
-  };
-  try {
-    const request = {
-      method: "GET",
-      url,
-      headers,
-      body: null,
-      timeouts: timeoutsOf(service),
-      answerLimitBytes: ANSWER_LIMIT_BYTES,
-    } as const;
-    return await transport.send(request, signal);
-  } finally {
-    await transport.close();
-  }
 }
 
 function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {

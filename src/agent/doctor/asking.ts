@@ -1,20 +1,31 @@
 import type { ServiceClient } from "../../client/client.ts";
+import { createClient } from "../../client/client.ts";
 import type { Credential } from "../../client/credentials.ts";
+import type { ServiceAccess } from "../../client/send-request.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { AgentConfiguration } from "../configuration/configuration.ts";
-import { openClient, openNetwork } from "../registration/network.ts";
+import type { ServiceConfiguration } from "../configuration/keys.ts";
+import { accessTo, openNetwork } from "../registration/network.ts";
 
-/** Calls the service, and closes the connections afterwards. */
-export async function askService<T>(
+/** Sends requests to the service, and closes the connections afterwards. */
+export async function withAccess<T>(
   { machine, environment, version }: CommandContext,
-  service: AgentConfiguration["service"],
-  credential: Credential,
-  ask: (client: ServiceClient) => Promise<T>,
+  service: ServiceConfiguration,
+  send: (access: ServiceAccess) => Promise<T>,
 ): Promise<T> {
   const transport = openNetwork(service, environment, machine);
   try {
-    return await ask(openClient(service, { transport, machine, version, credential: async () => credential }));
+    return await send(accessTo(service, { transport, machine, version }));
   } finally {
     await transport.close();
   }
+}
+
+/** Calls the service with this credential. */
+export function askService<T>(
+  context: CommandContext,
+  service: ServiceConfiguration,
+  credential: Credential,
+  ask: (client: ServiceClient) => Promise<T>,
+): Promise<T> {
+  return withAccess(context, service, (access) => ask(createClient({ ...access, credential: async () => credential })));
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import { createClient } from "../../client/client.ts";
 import type { Credential, CredentialProblem } from "../../client/credentials.ts";
 import { loadCredential } from "../../client/credentials.ts";
 import type { Transport } from "../../client/transport/transport.ts";
@@ -9,7 +10,7 @@ import type { ServiceConfiguration } from "../configuration/keys.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { identityCredentialPath, readRobotCredential } from "../identity/identity-files.ts";
 import type { Connection } from "../reconciler.ts";
-import { accessTo, openClient, openNetwork } from "./network.ts";
+import { accessTo, openNetwork } from "./network.ts";
 
 export interface ConnectOptions {
   readonly machine: Machine;
@@ -49,10 +50,10 @@ export function connect(
       machine.files,
     );
   const own = ownCredential ?? (() => storedCredential(configuration.service, machine, folders.stateDirectory));
-  const network = { ...options, transport };
+  const access = accessTo(configuration.service, { ...options, transport });
   return {
-    client: openClient(configuration.service, { ...network, credential: async () => (await own(url)) ?? apiKey() }),
-    access: accessTo(configuration.service, network),
+    client: createClient({ ...access, credential: async () => (await own(url)) ?? apiKey() }),
+    access,
     hasApiKey: async () => (await apiKey()).kind === "credential",
     userId: options.userId,
     serviceUrl: url,
