@@ -5,12 +5,12 @@ import { isIP } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
 import { printable } from "../../client/printable.ts";
-import { readCaFile, trustedCertificates } from "../../client/transport/certificates.ts";
 import { looksLikeClock } from "../../client/transport/clock-error.ts";
 import { openConnection } from "../../client/transport/connection.ts";
 import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
 import { isUnknownIssuer, TransportError } from "../../client/transport/transport.ts";
+import { trustingConnector } from "../../client/transport/trusted-connection.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -40,25 +40,12 @@ const NAME_LIMIT = 100;
  * @throws the signal's reason.
  */
 export async function attemptConnection(route: Route, files: Files, signal: AbortSignal): Promise<Attempt> {
-  const extra = await readAuthorities(route, files);
-  if (!Array.isArray(extra)) return { kind: "failed", error: extra };
-  const connect = async (withSystem: boolean): Promise<Attempt> => {
-    try {
-      const certificates = trustedCertificates(extra, withSystem);
-      return { kind: "connected", socket: await openConnection({ ...route, certificates }, signal) };
-    } catch (error) {
-      if (!(error instanceof TransportError)) throw error;
-      return { kind: "failed", error };
-    }
-  };
-  const attempt = await connect(false);
-  return attempt.kind === "failed" && isUnknownIssuer(attempt.error.code) ? connect(true) : attempt;
-}
-
-async function readAuthorities({ caFile }: Route, files: Files): Promise<string[] | TransportError> {
-  if (caFile === null) return [];
-  const read = await readCaFile(files, caFile);
-  return read.kind === "certificates" ? [...read.certificates] : new TransportError("tls", read.code, read.what);
+  try {
+    return { kind: "connected", socket: await trustingConnector(files, route.caFile)(route, signal) };
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    return { kind: "failed", error };
+  }
 }
 
 export function connectionLimit({ url, proxy }: Route, limitMs: number): Limit {
