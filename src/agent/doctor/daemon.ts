@@ -1,6 +1,7 @@
 import type { Environment } from "../../client/transport/proxy.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
+import { exists } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
@@ -33,10 +34,7 @@ export async function checkDaemon(
 }
 
 export async function unitFacts(folders: Folders, files: Files): Promise<UnitFacts> {
-  const hasConfiguration = await files.stat(folders.configPath).then(
-    () => true,
-    () => false,
-  );
+  const hasConfiguration = await exists(files, folders.configPath);
   return { isOfTheseFolders: hasStandardState(folders), hasConfiguration };
 }
 

@@ -12,10 +12,9 @@ import { planWatches } from "../watching/watch-plan.ts";
 import { isDispensable } from "../watching/watcher.ts";
 import type { Verdict } from "./check.ts";
 import { ok, skip, warn } from "./check.ts";
+import { readKernelValue } from "./kernel-value.ts";
 
 const LIMITS_FOLDER = "/proc/sys/fs/inotify";
-/** Enough for a number and a line feed. */
-const LIMIT_LENGTH = 32;
 
 /**
  * Watches the agent's folders for a moment. Only warns, because without events the agent polls.
@@ -139,27 +138,9 @@ function remedyFor(code: string): string {
   }
 }
 
-async function describeLimits(machine: Machine): Promise<string> {
-  const [watches, instances] = await Promise.all([
-    readLimit(machine, "max_user_watches"),
-    readLimit(machine, "max_user_instances"),
-  ]);
-  return `limits: ${watches} watches, ${instances} instances`;
-}
-
-async function readLimit({ files }: Machine, name: string): Promise<string> {
-  try {
-    // Files of /proc say that they are empty; only reading tells.
-    const file = await files.openForReading(`${LIMITS_FOLDER}/${name}`);
-    try {
-      const buffer = new Uint8Array(LIMIT_LENGTH);
-      const length = await file.read(buffer, 0);
-      return Buffer.from(buffer.subarray(0, length)).toString("latin1").trim();
-    } finally {
-      await file.close();
-    }
-  } catch {
-    // A container may hide the limits, which are only shown.
-    return "unknown";
-  }
+async function describeLimits({ files }: Machine): Promise<string> {
+  const [watches, instances] = await Promise.all(
+    ["max_user_watches", "max_user_instances"].map((name) => readKernelValue(files, `${LIMITS_FOLDER}/${name}`)),
+  );
+  return `limits: ${watches ?? "unknown"} watches, ${instances ?? "unknown"} instances`;
 }

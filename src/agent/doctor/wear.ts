@@ -1,8 +1,7 @@
-import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
+import { readKernelValue } from "./kernel-value.ts";
 
 const BLOCK_DEVICES = "/sys/block";
-const VALUE_LIMIT_BYTES = 64;
 /** JEDEC eMMC 5.0, DEVICE_LIFE_TIME_EST: 0x0A is 90 to 100 % used, 0x0B is exceeded. */
 const NEARLY_WORN = 0x0a;
 
@@ -10,14 +9,9 @@ const NEARLY_WORN = 0x0a;
 export async function findWornDisk(files: Files, folder: string = BLOCK_DEVICES): Promise<string | null> {
   const names = await files.list(folder).catch(() => []);
   for (const name of names.filter((each) => /^mmcblk\d+$/.test(each)).toSorted()) {
-    const used = await readText(files, `${folder}/${name}/device/life_time`);
-    const estimates = used.split(/\s+/).map(Number);
+    const used = await readKernelValue(files, `${folder}/${name}/device/life_time`);
+    const estimates = (used ?? "").split(/\s+/).map(Number);
     if (estimates.some((estimate) => estimate >= NEARLY_WORN)) return name;
   }
   return null;
-}
-
-async function readText(files: Files, path: string): Promise<string> {
-  const bytes = await readBounded(files, path, VALUE_LIMIT_BYTES).catch(() => "too-large" as const);
-  return bytes === "too-large" ? "" : Buffer.from(bytes).toString("latin1").trim();
 }
