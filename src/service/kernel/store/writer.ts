@@ -1,6 +1,7 @@
 import type { Transaction } from "kysely";
 
 import { nextTurn } from "../traffic/event-loop.ts";
+import { FairLines } from "../traffic/fair-lines.ts";
 import { currentRequester, runForNobody } from "../traffic/requester.ts";
 import type { Tables } from "./tables.ts";
 import { StoreBusyError } from "./unavailable.ts";
@@ -16,8 +17,11 @@ export interface PendingWrite {
 
 /** How a database runs writes. Its promises never reject. */
 export interface WriteRunner {
-  /** Runs writes in one commit and settles them; resolves with those that must run alone instead. */
-  together(batch: readonly PendingWrite[]): Promise<readonly PendingWrite[]>;
+  /**
+   * Runs writes in one commit and settles them; resolves with those that must run alone instead. A write is taken from `batch` when it is
+   * its turn, so that one that arrives while others run is still part of their commit; what is not taken waits for the next one.
+   */
+  together(batch: Iterable<PendingWrite>): Promise<readonly PendingWrite[]>;
   /** Runs and settles one write. */
   alone(write: PendingWrite): Promise<void>;
   /** How many commits may run at the same time. */
@@ -35,7 +39,7 @@ const ANOTHER_BATCH = 32;
 /** How often a commit is postponed because more writes have arrived. */
 const POSTPONED_MAXIMUM = 8;
 
-/** Runs waiting writes in one commit, because the commit is what costs. */
+/** Runs waiting writes in one commit, round-robin over requesters, because the commit is what costs. */
 export interface Writer {
   /** @throws StoreBusyError when too many wait. */
   write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
@@ -55,7 +59,7 @@ export async function commitAll(
 }
 
 export function createWriter(runner: WriteRunner): Writer {
-  const pending: PendingWrite[] = [];
+  const pending = new FairLines<PendingWrite>();
   const batches = new Set<Promise<void>>();
   const alone = new Set<Promise<void>>();
   /** Number of `batches` that will still take pending writes. */
@@ -71,21 +75,32 @@ export function createWriter(runner: WriteRunner): Writer {
     let before = 0;
     for (
       let round = 0;
-      round < POSTPONED_MAXIMUM && pending.length > before && pending.length < BATCH_MAXIMUM;
+      round < POSTPONED_MAXIMUM && pending.size > before && pending.size < BATCH_MAXIMUM;
       round += 1
     ) {
-      before = pending.length;
+      before = pending.size;
       // Twice, because requests may begin later in the turn in which this resumes.
       await nextTurn();
       await nextTurn();
     }
   }
 
+  /** Not a generator, which an error in a loop over it would close: what is left may be taken after that. */
+  function batch(): Iterable<PendingWrite> {
+    let left = BATCH_MAXIMUM;
+    const next = (): IteratorResult<PendingWrite, undefined> => {
+      const write = left > 0 ? pending.take()?.item : undefined;
+      left -= 1;
+      return write === undefined ? { done: true, value: undefined } : { done: false, value: write };
+    };
+    return { [Symbol.iterator]: () => ({ next }) };
+  }
+
   async function drain(): Promise<void> {
     await gather();
-    while (pending.length > 0) {
+    while (pending.size > 0) {
       // Not awaited: a write that runs alone may wait for a lock, and must not delay the other writes.
-      for (const write of await runner.together(pending.splice(0, BATCH_MAXIMUM))) track(alone, runner.alone(write));
+      for (const write of await runner.together(batch())) track(alone, runner.alone(write));
     }
     // No await since the last check of `pending`: a write that arrives from now on starts a new drain.
     draining -= 1;
@@ -93,7 +108,7 @@ export function createWriter(runner: WriteRunner): Writer {
 
   function start(): void {
     // A later commit holds more writes, so another one begins only when many wait.
-    const isWorthIt = draining === 0 || pending.length >= ANOTHER_BATCH;
+    const isWorthIt = draining === 0 || pending.size >= ANOTHER_BATCH;
     if (!isWorthIt || draining >= runner.batches) return;
     draining += 1;
     track(batches, runForNobody(drain));
@@ -101,13 +116,13 @@ export function createWriter(runner: WriteRunner): Writer {
 
   return {
     write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
-      if (pending.length >= PENDING_WRITES_MAXIMUM) {
+      if (pending.size >= PENDING_WRITES_MAXIMUM) {
         return Promise.reject(new StoreBusyError("Too many writes wait"));
       }
-      const { beginWork } = currentRequester();
+      const { id, beginWork } = currentRequester();
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       let outcome: (() => void) | undefined;
-      pending.push({
+      pending.add(id, {
         async run(transaction) {
           using _running = beginWork();
           const value = await job(transaction);

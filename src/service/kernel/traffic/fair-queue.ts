@@ -1,3 +1,5 @@
+import { FairLines } from "./fair-lines.ts";
+
 /** How many jobs may wait and run: of one requester, and of all together. */
 export interface FairQueueLimits {
   /** Waiting jobs of one requester. */
@@ -17,11 +19,9 @@ export interface FairQueue {
 
 /** Runs jobs round-robin over their requesters, so that one with many jobs does not delay the others. */
 export function createFairQueue({ own, all, ownAtOnce = 1, allAtOnce = 1 }: FairQueueLimits): FairQueue {
-  /** Waiting jobs by requester; the requester that waits longest comes first. */
-  const lines = new Map<string, (() => void)[]>();
+  const waiting = new FairLines<() => void>();
   /** Number of running jobs by requester. */
   const running = new Map<string, number>();
-  let waitingCount = 0;
   let runningCount = 0;
 
   function hasRoom(requester: string): boolean {
@@ -29,12 +29,9 @@ export function createFairQueue({ own, all, ownAtOnce = 1, allAtOnce = 1 }: Fair
   }
 
   function wait(requester: string): Promise<void> | null {
-    const line = lines.get(requester) ?? [];
-    if (line.length >= own || waitingCount >= all) return null;
-    waitingCount += 1;
-    lines.set(requester, line);
+    if (waiting.sizeOf(requester) >= own || waiting.size >= all) return null;
     return new Promise((resolve) => {
-      line.push(resolve);
+      waiting.add(requester, resolve);
     });
   }
 
@@ -52,17 +49,10 @@ export function createFairQueue({ own, all, ownAtOnce = 1, allAtOnce = 1 }: Fair
   }
 
   function startNext(): void {
-    for (const [requester, line] of lines) {
-      if (!hasRoom(requester)) continue;
-      lines.delete(requester);
-      const first = line.shift();
-      if (line.length > 0) lines.set(requester, line);
-      if (first === undefined) continue;
-      waitingCount -= 1;
-      begin(requester);
-      first();
-      return;
-    }
+    const next = waiting.take(hasRoom);
+    if (next === undefined) return;
+    begin(next.requester);
+    next.item();
   }
 
   return {

@@ -13,7 +13,7 @@ import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.t
 import { RecordingDialect } from "../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { createWriter } from "../../../../src/service/kernel/store/writer.ts";
-import type { WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
+import type { PendingWrite, WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
 import type { Process } from "../../scheduler.ts";
 import type { Connections, ServiceDisk } from "./service-disk.ts";
 import { SlowDialect } from "./slow-dialect.ts";
@@ -74,8 +74,7 @@ export function createDatabase(disk: ServiceDisk): Database {
       async together(batch) {
         await takeTurn(process);
         try {
-          const late = batch.map((write) => ({ ...write, commit: () => void pause().then(write.commit) }));
-          return await runner.together(late);
+          return await runner.together(committedLate(batch, pause));
         } finally {
           commits += 1;
           if (process.alive) next();
@@ -131,4 +130,8 @@ export function createDatabase(disk: ServiceDisk): Database {
       };
     },
   };
+}
+
+function* committedLate(batch: Iterable<PendingWrite>, pause: () => Promise<unknown>): Generator<PendingWrite> {
+  for (const write of batch) yield { ...write, commit: () => void pause().then(write.commit) };
 }

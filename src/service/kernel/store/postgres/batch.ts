@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
+import type { Clock } from "../../../../platform/clock.ts";
 import { createBackoff } from "../../../../platform/retry.ts";
 import type { ServiceMachine } from "../../machine.ts";
 import { createTimeSlices } from "../../traffic/event-loop.ts";
@@ -11,6 +12,11 @@ import type { PendingWrite, WriteRunner } from "../writer.ts";
 
 /** How long a write in a shared commit may wait for a locked row. */
 export const BATCH_LOCK_TIMEOUT_MS = 100;
+/**
+ * How long a commit takes writes. Each is some round trips to the server: 64 writes of one organization would otherwise delay those of
+ * others by 150 ms, first until a commit begins and then until their own one ends.
+ */
+const BATCH_MS = 20;
 /** How long a write that runs alone may wait for a locked row. */
 const LOCK_TIMEOUT_MS = 5000;
 /** How often a write with serialization failures or deadlocks is tried. */
@@ -29,7 +35,7 @@ type BatchMachine = Pick<ServiceMachine, "clock" | "random">;
 export function postgresRunner(database: Kysely<Tables>, batches: number, machine: BatchMachine): WriteRunner {
   const yieldWhenDue = createTimeSlices(machine.clock);
   return {
-    together: (batch) => runTogether(database, batch, yieldWhenDue),
+    together: (batch) => runTogether(database, batch, machine.clock, yieldWhenDue),
     alone: (write) => runAlone(database, write, machine),
     batches,
   };
@@ -37,23 +43,30 @@ export function postgresRunner(database: Kysely<Tables>, batches: number, machin
 
 async function runTogether(
   database: Kysely<Tables>,
-  batch: readonly PendingWrite[],
+  batch: Iterable<PendingWrite>,
+  clock: Pick<Clock, "monotonicMs">,
   yieldWhenDue: () => Promise<void> | undefined,
 ): Promise<readonly PendingWrite[]> {
+  const begun: PendingWrite[] = [];
   try {
     await database.transaction().execute(async (transaction) => {
-      for (const write of batch) await write.run(transaction);
+      const endMs = clock.monotonicMs() + BATCH_MS;
+      for (const write of batch) {
+        begun.push(write);
+        await write.run(transaction);
+        if (clock.monotonicMs() >= endMs) break;
+      }
     });
   } catch (error) {
     const cause = unavailable(error);
     const isBlocked = isConflict(error) || isLockTimeout(error);
     // The server reported the error before or instead of the commit: nothing was committed, and each write may run again.
-    const isFaultOfOne = isOverLimit(error) || !(cause instanceof StoreUnavailableError);
-    if (isBlocked || (batch.length > 1 && isFaultOfOne)) return batch;
-    for (const write of batch) write.fail(cause);
+    const isFaultOfOne = begun.length > 0 && (isOverLimit(error) || !(cause instanceof StoreUnavailableError));
+    if (isBlocked || (begun.length > 1 && isFaultOfOne)) return begun;
+    for (const write of isFaultOfOne ? begun : [...begun, ...batch]) write.fail(cause);
     return [];
   }
-  await commitAll(batch, yieldWhenDue);
+  await commitAll(begun, yieldWhenDue);
   return [];
 }
 

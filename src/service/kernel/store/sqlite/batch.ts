@@ -12,26 +12,28 @@ import type { PendingWrite, WriteRunner } from "../writer.ts";
 export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monotonicMs">): WriteRunner {
   const yieldWhenDue = createTimeSlices(clock);
 
-  /** @returns whether every write is settled; if not, none of them was committed. */
-  async function runBare(batch: readonly PendingWrite[]): Promise<boolean> {
+  /** @returns the writes to run again, because none of them was committed. */
+  async function runBare(batch: Iterable<PendingWrite>): Promise<readonly PendingWrite[]> {
+    const begun: PendingWrite[] = [];
     let hasBegun = false;
     try {
       await database.transaction().execute(async (transaction) => {
         hasBegun = true;
         for (const write of batch) {
+          begun.push(write);
           await write.run(transaction);
           await yieldWhenDue();
         }
       });
     } catch (error) {
       // When it is unknown whether the commit happened, the writes must not run again.
-      if (hasBegun && !(error instanceof StoreUnavailableError)) return false;
+      if (hasBegun && !(error instanceof StoreUnavailableError)) return [...begun, ...batch];
       // Another process held the lock for the whole time that a write may wait, so there is no second attempt.
-      for (const write of batch) write.fail(unavailable(error));
-      return true;
+      for (const write of [...begun, ...batch]) write.fail(unavailable(error));
+      return [];
     }
-    await commitAll(batch, yieldWhenDue);
-    return true;
+    await commitAll(begun, yieldWhenDue);
+    return [];
   }
 
   async function runInSavepoints(batch: readonly PendingWrite[]): Promise<void> {
@@ -54,7 +56,8 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
   return {
     async together(batch) {
       // Savepoints would be a third of the queries of a setup, and only failed writes, which are rare, need them.
-      if (!(await runBare(batch))) await runInSavepoints(batch);
+      const again = await runBare(batch);
+      if (again.length > 0) await runInSavepoints(again);
       return [];
     },
     alone: (write) => runInSavepoints([write]),

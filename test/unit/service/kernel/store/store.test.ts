@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
+import { postgresRunner } from "../../../../../src/service/kernel/store/postgres/batch.ts";
 import { fromPostgresText, toPostgresText } from "../../../../../src/service/kernel/store/postgres/text.ts";
 import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
 import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
@@ -18,6 +19,7 @@ import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
 import { BATCH_MAXIMUM, createWriter } from "../../../../../src/service/kernel/store/writer.ts";
 import type { WriteRunner } from "../../../../../src/service/kernel/store/writer.ts";
+import { runForRequester } from "../../../../../src/service/kernel/traffic/requester.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { watchedFiles } from "../../../../support/robot/watched-files.ts";
@@ -190,6 +192,15 @@ describe("a lock that another process holds", () => {
   });
 });
 
+class CountingDatabase extends DatabaseSync {
+  commits = 0;
+
+  override exec(text: string): void {
+    if (text === "commit") this.commits += 1;
+    super.exec(text);
+  }
+}
+
 describe("createWriter", () => {
   /** A writer on no database, what each of its commits held, and what to call to ask for a write. */
   function scene() {
@@ -197,8 +208,9 @@ describe("createWriter", () => {
     const asked: string[] = [];
     const runner: WriteRunner = {
       async together(batch) {
-        commits.push(asked.splice(0, batch.length));
-        for (const write of batch) write.fail(new Error("there is no database"));
+        const writes = [...batch];
+        commits.push(asked.splice(0, writes.length));
+        for (const write of writes) write.fail(new Error("there is no database"));
         return [];
       },
       alone: () => Promise.resolve(),
@@ -267,24 +279,52 @@ describe("createWriter", () => {
     await database.destroy();
   });
 
+  it("takes what arrives while writes of a commit run into that commit, round-robin over organizations", async () => {
+    const database = new CountingDatabase(":memory:");
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    const run: string[] = [];
+    const kysely = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+    const writer = createWriter(sqliteRunner(kysely, testMachine.clock));
+    const write = (name: string) =>
+      runForRequester(name.slice(0, 1), () =>
+        writer.write(async () => {
+          run.push(name);
+          await arrived;
+        }),
+      );
+    const writes = ["a1", "a2", "a3", "a4"].map(write);
+    await expect.poll(() => run).toEqual(["a1"]);
+    writes.push(...["b1", "c1", "b2"].map(write));
+    arrive();
+    await Promise.all(writes);
+    expect(run).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
+    expect(database.commits).toBe(1);
+    await kysely.destroy();
+  });
+
+  it("on PostgreSQL a commit takes no more writes once it has lasted a while", async () => {
+    const database = new CountingDatabase(":memory:");
+    let elapsedMs = 0;
+    const kysely = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+    const machine = { ...testMachine, clock: { ...testMachine.clock, monotonicMs: () => elapsedMs } };
+    const writer = createWriter(postgresRunner(kysely, 1, machine));
+    await Promise.all(Array.from({ length: 64 }, () => writer.write(async () => void (elapsedMs += 3))));
+    expect(database.commits).toBe(Math.ceil(64 / 7));
+    await kysely.destroy();
+  });
+
   it("takes writes that wait into one commit, and no more than its bound", async () => {
-    let commits = 0;
-    class CountingDatabase extends DatabaseSync {
-      override exec(text: string): void {
-        if (text === "commit") commits += 1;
-        super.exec(text);
-      }
-    }
-    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new CountingDatabase(":memory:")) });
+    const counting = new CountingDatabase(":memory:");
+    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(counting) });
     await migrate(database, "2026");
-    commits = 0;
+    const migrations = counting.commits;
     const writer = createWriter(sqliteRunner(database, testMachine.clock));
     const insert = (id: string) =>
       writer.write((transaction) =>
         transaction.insertInto("organizations").values({ id, name: id, created_at: "2026" }).execute(),
       );
     await Promise.all(Array.from({ length: BATCH_MAXIMUM + 1 }, (_, index) => insert(`org_${index}`)));
-    expect(commits).toBe(2);
+    expect(counting.commits - migrations).toBe(2);
     await database.destroy();
   });
 });
