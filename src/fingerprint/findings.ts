@@ -27,37 +27,20 @@ export async function systemErrorFinding(files: Files, path: string, code: strin
     case "ENOENT":
       return missing(files, path);
     case "ENOTDIR":
-      return error(
-        "file_missing",
-        path,
-        `Cannot find ${path}: a part of its path is not a directory; correct the path in the manifest`,
-      );
+      return cannotFind(path, "a part of its path is not a directory; correct the path in the manifest");
     case "EACCES":
     case "EPERM":
-      return error(
-        "file_unreadable",
+      return cannotRead(
         path,
-        `Cannot read ${path}: permission denied; on a robot, sudo robot-policy-agent grant --dry-run shows the missing permission`,
+        "permission denied; on a robot, sudo robot-policy-agent grant --dry-run shows the missing permission",
       );
     case "ELOOP":
-      return error(
-        "file_unreadable",
-        path,
-        `Cannot read ${path}: its symbolic links form a loop; point the link to a file`,
-      );
+      return cannotRead(path, "its symbolic links form a loop; point the link to a file");
     case "EMFILE":
     case "ENFILE":
-      return error(
-        "file_unreadable",
-        path,
-        `Cannot read ${path}: too many files are open (${code}); raise LimitNOFILE or close other programs`,
-      );
+      return cannotRead(path, `too many files are open (${code}); raise LimitNOFILE or close other programs`);
     default:
-      return error(
-        "file_unreadable",
-        path,
-        `Cannot read ${path}: ${code}; check the disk or the network drive that holds it`,
-      );
+      return cannotRead(path, `${code}; check the disk or the network drive that holds it`);
   }
 }
 
@@ -65,74 +48,52 @@ export async function systemErrorFinding(files: Files, path: string, code: strin
 export function unsuitable(path: string, stat: FileStat, limitBytes: number): PathFinding | undefined {
   switch (stat.kind) {
     case "directory":
-      return error(
-        "file_not_regular",
-        path,
-        `Cannot hash ${path}: it is a directory; list the files in it that matter, one by one`,
-      );
+      return cannotHash("file_not_regular", path, "it is a directory; list the files in it that matter, one by one");
     case "link":
     case "other":
-      return error(
-        "file_not_regular",
-        path,
-        `Cannot hash ${path}: it is a FIFO, socket or device; list a regular file`,
-      );
+      return cannotHash("file_not_regular", path, "it is a FIFO, socket or device; list a regular file");
     case "file":
-      break;
+      return stat.sizeBytes <= limitBytes ? undefined : tooLarge(path, `${stat.sizeBytes} bytes`, limitBytes);
   }
-  return stat.sizeBytes <= limitBytes ? undefined : tooLarge(path, `${stat.sizeBytes} bytes`, limitBytes);
 }
 
 export function tooLarge(path: string, size: string, limitBytes: number): PathFinding {
   const remedy = "list only files that configure the robot, or raise the limit in the agent's configuration";
-  return error("file_too_large", path, `Cannot hash ${path}: ${size}, the limit is ${limitBytes}; ${remedy}`);
+  return cannotHash("file_too_large", path, `${size}, the limit is ${limitBytes}; ${remedy}`);
 }
 
 export function unstable(path: string): PathFinding {
-  return error(
-    "file_unstable",
-    path,
-    `Cannot hash ${path}: it kept changing while it was read; stop the program that writes it, or remove it from the manifest`,
-  );
+  const why = "it kept changing while it was read; stop the program that writes it, or remove it from the manifest";
+  return cannotHash("file_unstable", path, why);
 }
 
 /** For a file that is written all the time. It is hashed anyway, so that changes of the other files are registered. */
 export function restless(path: string): PathFinding {
-  return {
-    id: "file_restless",
-    severity: "warning",
-    path,
-    message: `${path} changes all the time and was hashed as it was at one moment, so each hash gives a different digest; stop the program that writes it, or list a file that only a calibration changes`,
-  };
+  const what =
+    "changes all the time and was hashed as it was at one moment, so each hash gives a different digest; stop the program that writes it, or list a file that only a calibration changes";
+  return { id: "file_restless", severity: "warning", path, message: `${path} ${what}` };
 }
 
 /** For a file that does not change, but that a program still has open for writing after `HELD_OPEN_LIMIT_MS`. */
 export function heldOpen(path: string, processId: number): PathFinding {
-  return {
-    id: "file_held_open",
-    severity: "warning",
-    path,
-    message: `${path} was hashed while process ${processId} has it open for writing, so the content may be incomplete; let that program close the file, or list a file that only a calibration changes`,
-  };
+  const what = `was hashed while process ${processId} has it open for writing, so the content may be incomplete; let that program close the file, or list a file that only a calibration changes`;
+  return { id: "file_held_open", severity: "warning", path, message: `${path} ${what}` };
 }
 
 export function unparseable(path: string, isEmpty: boolean): PathFinding {
   const what = isEmpty ? "is empty" : "does not parse in the format of its file name";
-  return {
-    id: "file_unparseable",
-    severity: "warning",
-    path,
-    message: `${path} ${what} and was hashed anyway; check that the program that writes it finished`,
-  };
+  const message = `${path} ${what} and was hashed anyway; check that the program that writes it finished`;
+  return { id: "file_unparseable", severity: "warning", path, message };
 }
 
 async function missing(files: Files, path: string): Promise<PathFinding> {
   const target = await linkTarget(files, path);
-  const message =
+  return cannotFind(
+    path,
     target === undefined
-      ? `Cannot find ${path}: create it, or correct the path in the manifest`
-      : `Cannot find ${path}: it is a symbolic link to ${target}, which does not exist; create that file or correct the link`;
-  return error("file_missing", path, message);
+      ? "create it, or correct the path in the manifest"
+      : `it is a symbolic link to ${target}, which does not exist; create that file or correct the link`,
+  );
 }
 
 async function linkTarget(files: Files, path: string): Promise<string | undefined> {
@@ -144,6 +105,14 @@ async function linkTarget(files: Files, path: string): Promise<string | undefine
   }
 }
 
-function error(id: PathFinding["id"], path: string, message: string): PathFinding {
-  return { id, severity: "error", path, message };
+function cannotFind(path: string, why: string): PathFinding {
+  return { id: "file_missing", severity: "error", path, message: `Cannot find ${path}: ${why}` };
+}
+
+function cannotRead(path: string, why: string): PathFinding {
+  return { id: "file_unreadable", severity: "error", path, message: `Cannot read ${path}: ${why}` };
+}
+
+function cannotHash(id: PathFinding["id"], path: string, why: string): PathFinding {
+  return { id, severity: "error", path, message: `Cannot hash ${path}: ${why}` };
 }
