@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Fingerprinter, RereadScope } from "../fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../fingerprint/fingerprint.ts";
 import type { Snapshot } from "../fingerprint/snapshot.ts";
+import type { Unsettled } from "../fingerprint/waiting.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Machine } from "../platform/machine.ts";
@@ -14,13 +15,6 @@ import { documentFindings, fileFindings, locate } from "./findings.ts";
 import type { ApprovedRobot } from "./identity/records.ts";
 import type { Registration } from "./registration/record.ts";
 import { buildRobotSetup, checkName, configurationFiles, listedFiles, robotName } from "./robot-setup.ts";
-
-/** Files are being written: collect again after `waitMs`. */
-export interface Unsettled {
-  readonly kind: "unsettled";
-  readonly waitMs: number;
-  readonly paths: readonly string[];
-}
 
 /** What should be registered, and the machine on which it was collected. */
 export interface Collection {

@@ -6,24 +6,25 @@
  * cannot be hashed becomes a finding with the path and the remedy. `digest.ts` defines the digest, `explain.ts` explains it.
  */
 import type { Clock } from "../platform/clock.ts";
-import type { FileStat, Files } from "../platform/files/files.ts";
+import type { Files } from "../platform/files/files.ts";
 import { configurationDigest } from "./digest.ts";
 import type { FileFinding, PathFinding } from "./findings.ts";
 import { heldOpen, restless, systemErrorFinding, unparseable, unstable, unsuitable } from "./findings.ts";
-import { HELD_OPEN_LIMIT_MS, createHeldOpen } from "./held-open.ts";
+import { createHeldOpen } from "./held-open.ts";
 import type { CollectOptions, Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMismatched } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";
 import { createSettling, stillMs } from "./settling.ts";
-import { RACY_MS, createObservations, sameView, viewNow } from "./observations.ts";
+import { createObservations, sameView, viewNow } from "./observations.ts";
 import type { ConfigurationFile, FileFingerprint, Snapshot } from "./snapshot.ts";
 import { createStatCache } from "./stat-cache.ts";
+import type { Unsettled } from "./waiting.ts";
+import { createWaiting } from "./waiting.ts";
 
 export type Collected =
   | { readonly kind: "snapshot"; readonly snapshot: Snapshot; readonly warnings: readonly FileFinding[] }
-  /** Files are being written: collect again after `waitMs`. */
-  | { readonly kind: "unsettled"; readonly waitMs: number; readonly paths: readonly string[] }
+  | Unsettled
   /** There is no digest; the last registration stands. */
   | { readonly kind: "refused"; readonly findings: readonly FileFinding[] };
 
@@ -75,65 +76,9 @@ export function createFingerprinter(
   const settling = createSettling(clock, limits);
   const holders = createHeldOpen(machine);
   const cache = createStatCache();
-  const state = { disk, observations, cache, limitBytes: limits.fileLimitBytes };
+  const memory = { disk, observations, cache, limitBytes: limits.fileLimitBytes };
+  const waiting = createWaiting({ memory, settling, holders, limits });
   let last: readonly FileFingerprint[] | undefined;
-
-  const isSuitable = (path: string, stat: FileStat) => unsuitable(path, stat, limits.fileLimitBytes) === undefined;
-
-  /**
-   * Looks for programs that have changed files open for writing: when a change is first seen (most writers have closed the file by
-   * then), and again once the file has settled.
-   */
-  async function lookForWriters(paths: readonly string[], cut: Cut, signal: AbortSignal | undefined): Promise<void> {
-    const targets = new Map<string, FileStat>();
-    for (const path of paths) {
-      const view = observations.view(path);
-      if (view?.kind !== "seen" || !isSuitable(path, view.stat)) continue;
-      const quietMs = observations.quietMs(path);
-      if (quietMs < stillMs(limits) && settling.isUnsettled(path)) continue;
-      const isChanged = hashOf(state, cut, path) === undefined && holders.isUnknown(path, view.stat);
-      const isHeld = holders.holder(path) !== undefined;
-      if (isHeld || (isChanged && quietMs < HELD_OPEN_LIMIT_MS)) targets.set(path, view.stat);
-    }
-    if (targets.size === 0) return;
-    await holders.look(targets);
-    // A file that changed since may have been closed by its writer before the search; it is not settled.
-    await observations.look(paths, signal);
-  }
-
-  /** Files that are still being written; undefined when all have settled or their grace is over. */
-  function stillChanging(paths: readonly string[], cut: Cut): Collected | undefined {
-    return unsettled(paths, (path) => {
-      const view = observations.view(path);
-      if (view?.kind === "hidden") settling.clear(path);
-      const isKnown = hashOf(state, cut, path) !== undefined;
-      const isHopeless = view?.kind === "seen" && !isSuitable(path, view.stat);
-      if (isKnown || isHopeless) return 0;
-      const settleWaitMs = settling.settleWaitMs(path, observations.quietMs(path));
-      if (settleWaitMs > 0 || view?.kind !== "seen") return settleWaitMs;
-      return holders.waitMs(path, view.stat);
-    });
-  }
-
-  /** Files that have settled but look incomplete. */
-  function stillIncomplete(paths: readonly string[], cut: Cut): Collected | undefined {
-    return unsettled(paths, (path) => {
-      const hashed = hashOf(state, cut, path);
-      if (hashed?.suspect === true) return settling.incompleteWaitMs(path, hashed.sha256, observations.quietMs(path));
-      settling.clear(path);
-      return 0;
-    });
-  }
-
-  /** How long to pause before reading, so that a later write gets a different timestamp than the last one (see `RACY_MS`). */
-  function racyPauseMs(paths: readonly string[], cut: Cut): number {
-    const pauses = paths.map((path) => {
-      const view = observations.view(path);
-      if (view?.kind !== "seen" || !isSuitable(path, view.stat)) return 0;
-      return hashOf(state, cut, path) === undefined ? RACY_MS + 1 - observations.quietMs(path) : 0;
-    });
-    return Math.ceil(Math.max(0, ...pauses));
-  }
 
   const isStatUnchanged = ({ path, stat }: FileFingerprint) => sameView(viewNow(disk, path), { kind: "seen", stat });
 
@@ -151,7 +96,7 @@ export function createFingerprinter(
   function conclude(files: readonly ConfigurationFile[], cut: Cut): Collected {
     const warnings: PathFinding[] = [];
     const fingerprints = files.map(({ label, path }): FileFingerprint => {
-      const hashed = hashOf(state, cut, path);
+      const hashed = hashOf(memory, cut, path);
       if (hashed === undefined) throw new Error(`${path} has no hash in its own snapshot`);
       const { sha256, bytes, stat, trusted, suspect } = hashed;
       if (suspect) warnings.push(unparseable(path, bytes === 0));
@@ -183,40 +128,41 @@ export function createFingerprinter(
     async collect(files, options) {
       const { settle, signal } = options;
       const paths = [...new Set(files.map(({ path }) => path))];
-      for (const memory of [observations, settling, holders, cache]) memory.retain(new Set(paths));
+      for (const each of [observations, settling, holders, cache]) each.retain(new Set(paths));
       const cut = createCut();
-      const wait = (waiting: typeof stillChanging) => (settle ? waiting(paths, cut) : undefined);
+      const stillChanging = () => (settle ? waiting.stillChanging(paths, cut) : undefined);
+      const stillIncomplete = () => (settle ? waiting.stillIncomplete(paths, cut) : undefined);
 
       settling.resume(observations.unwatchedMs());
       await observations.look(paths, signal);
-      if (settle) await lookForWriters(paths, cut, signal);
+      if (settle) await waiting.lookForWriters(paths, cut, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        if (paths.some((path) => hashOf(state, cut, path) === undefined)) cache.dropInherited();
-        const unsettledFiles = wait(stillChanging);
+        if (paths.some((path) => hashOf(memory, cut, path) === undefined)) cache.dropInherited();
+        const unsettledFiles = stillChanging();
         if (unsettledFiles !== undefined) return unsettledFiles;
 
-        const pauseMs = racyPauseMs(paths, cut);
+        const pauseMs = waiting.racyPauseMs(paths, cut);
         if (pauseMs === 0) {
-          const reading = await readMissing(state, cut, paths, options);
+          const reading = await readMissing(memory, cut, paths, options);
           const pathFindings = [...(await unreadableFindings(paths)), ...reading.pathFindings];
           if (pathFindings.length > 0) {
             for (const path of paths) settling.restart(path);
             return { kind: "refused", findings: atIndex(pathFindings, files) };
           }
-          if (!reading.hasRead) return wait(stillIncomplete) ?? conclude(files, cut);
+          if (!reading.hasRead) return stillIncomplete() ?? conclude(files, cut);
         } else {
           await clock.sleep(pauseMs, signal);
         }
         // Every hash is older than this look. If every stat is still the same, all files had the hashed content at this moment.
         await observations.look(paths, signal);
       }
-      const unsettledFiles = wait(stillChanging);
+      const unsettledFiles = stillChanging();
       if (unsettledFiles !== undefined) return unsettledFiles;
       // A file that is written all the time must not keep changes of the other files from being registered.
       const isWritten = (path: string) => observations.quietMs(path) < stillMs(limits);
-      const { pathFindings } = await readMissing(state, cut, paths, options, isWritten);
+      const { pathFindings } = await readMissing(memory, cut, paths, options, isWritten);
       await observations.look(paths, signal);
-      const moved = paths.filter((path) => hashOf(state, cut, path) === undefined);
+      const moved = paths.filter((path) => hashOf(memory, cut, path) === undefined);
       if (moved.length === 0) return conclude(files, cut);
       for (const path of moved) settling.restart(path);
       return {
@@ -249,16 +195,6 @@ export function createFingerprinter(
       if (mismatched.length > 0) last = undefined;
       return mismatched;
     },
-  };
-}
-
-function unsettled(paths: readonly string[], waitMs: (path: string) => number): Collected | undefined {
-  const waits = paths.map((path) => ({ path, waitMs: Math.ceil(waitMs(path)) })).filter((wait) => wait.waitMs > 0);
-  if (waits.length === 0) return undefined;
-  return {
-    kind: "unsettled",
-    waitMs: Math.max(...waits.map((wait) => wait.waitMs)),
-    paths: waits.map(({ path }) => path),
   };
 }
 

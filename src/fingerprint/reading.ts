@@ -1,7 +1,7 @@
-import type { Files } from "../platform/files/files.ts";
+import type { FileStat, Files } from "../platform/files/files.ts";
 import type { PathFinding } from "./findings.ts";
 import { systemErrorFinding, tooLarge, unsuitable } from "./findings.ts";
-import type { HashRequest, HashResult } from "./hashing.ts";
+import type { HashRequest, HashResult } from "./hash-file.ts";
 import { hashFiles } from "./hashing.ts";
 import { isParsable, parses } from "./parses.ts";
 import type { Observations } from "./observations.ts";
@@ -29,7 +29,7 @@ export function createCut(): Cut {
 }
 
 /** What is kept between collects. */
-interface Memory {
+export interface Memory {
   readonly disk: Files;
   readonly observations: Observations;
   readonly cache: StatCache;
@@ -43,6 +43,13 @@ export function hashOf({ observations, cache }: Memory, cut: Cut, path: string):
   const fresh = cut.hashes.get(path);
   if (fresh !== undefined && (fresh.ofOneMoment || sameStat(fresh.stat, view.stat))) return fresh;
   return cache.trusted(path, view.stat);
+}
+
+/** The last seen stat of a file that can be hashed. */
+export function suitableStat({ observations, limitBytes }: Memory, path: string): FileStat | undefined {
+  const view = observations.view(path);
+  if (view?.kind !== "seen" || unsuitable(path, view.stat, limitBytes) !== undefined) return undefined;
+  return view.stat;
 }
 
 /**
@@ -92,16 +99,10 @@ export async function readMissing(
 }
 
 function requestFor(memory: Memory, cut: Cut, path: string, ofOneMoment: boolean): HashRequest | undefined {
-  const view = memory.observations.view(path);
-  if (view?.kind !== "seen" || unsuitable(path, view.stat, memory.limitBytes) !== undefined) return undefined;
-  if (hashOf(memory, cut, path) !== undefined) return undefined;
-  return {
-    path,
-    expected: view.stat,
-    keep: isParsable(path, view.stat.sizeBytes),
-    limitBytes: memory.limitBytes,
-    ofOneMoment,
-  };
+  const expected = suitableStat(memory, path);
+  if (expected === undefined || hashOf(memory, cut, path) !== undefined) return undefined;
+  const keep = isParsable(path, expected.sizeBytes);
+  return { path, expected, keep, limitBytes: memory.limitBytes, ofOneMoment };
 }
 
 function judge(

@@ -1,5 +1,6 @@
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import type { Collection, Unsettled } from "../collector.ts";
+import type { Unsettled } from "../../fingerprint/waiting.ts";
+import type { Collection } from "../collector.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";

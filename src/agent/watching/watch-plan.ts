@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 
 import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, LINK_LIMIT } from "../../platform/files/files.ts";
 import type { Mounts } from "../../platform/files/mounts.ts";
 import { readMounts } from "../../platform/files/mounts.ts";
 
@@ -30,8 +30,6 @@ export interface PlannedDirectory {
   readonly reportsChanges: boolean;
 }
 
-/** The kernel's limit on links in one path walk (path_resolution(7)). */
-const LINK_LIMIT = 40;
 const STICKY = 0o1000;
 
 /**
