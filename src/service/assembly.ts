@@ -37,6 +37,7 @@ import { reapplyModels } from "./models/apply-at-start.ts";
 import { createStoredBytes } from "./organizations/stored-bytes.ts";
 import { prepareStore } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
+import { createHistoryBudget } from "./robots/history/budget.ts";
 import { createRefusals } from "./robots/refusals/refusals.ts";
 import { createHttpServer } from "./server.ts";
 import { createTasks } from "./tasks.ts";
@@ -123,11 +124,12 @@ export async function assemble(
   const refusals = createRefusals(context);
   resources.defer(() => flushAtEnd(refusals, machine));
   const storedBytes = createStoredBytes(store, limits.storedBytes, machine);
+  const history = createHistoryBudget(limits.historyBytesPerDay, storedBytes, machine.clock);
   const listener = createListener(limits, pair, limitsMet);
   const receivers = createReceivers(configuration.webhooks.allow);
   const sender = createSender(receivers, configuration.webhooks.timeoutMs);
   const tasks = [
-    ...createTasks(context, { ...configuration, health, sender }, resources),
+    ...createTasks({ ...context, history }, { ...configuration, health, sender }, resources),
     lastUsed.task,
     liveness.task,
     createReportPresence({ ...context, liveness, identity }),
@@ -163,6 +165,7 @@ export async function assemble(
       gate,
       refusals,
       storedBytes,
+      history,
       traffic: createTraffic(limits, limitsMet, machine.clock),
     },
     {

@@ -37,10 +37,11 @@ import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/oper
 import { endOwnSession, getSession } from "./logins/session-operations.ts";
 import { getModel, listCatalogModels } from "./models/operations.ts";
 import type { StoredBytes } from "./organizations/index.ts";
+import type { HistoryBudget } from "./robots/index.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";
+import type { RobotLimits } from "./robots/limits.ts";
 import { createRoom } from "./robots/new-robots.ts";
 import { setupRobot } from "./robots/operations.ts";
-import type { SetupLimits } from "./robots/operations.ts";
 import { listOrganizationRefusals } from "./robots/refusals/operations.ts";
 import type { Refusals } from "./robots/refusals/refusals.ts";
 import { noteRefusedSetup } from "./robots/refusals/refused-setup.ts";
@@ -69,12 +70,13 @@ import type { WebhooksContext } from "./webhooks/operations.ts";
 export interface OperationsContext extends MountContext, MeteringContext, InstallationContext, WebhooksContext {
   readonly refusals: Pick<Refusals, "note">;
   readonly storedBytes: StoredBytes;
+  readonly history: HistoryBudget;
 }
 
 /** Mounts every operation of the contract with its handler. */
-export function mountOperations(app: FastifyInstance, context: OperationsContext, limits: SetupLimits): void {
-  const room = createRoom(context, limits.robots);
-  mountWithBody(app, context, operations.setupRobot, setupRobot(context, limits, room), (request, refused) =>
+export function mountOperations(app: FastifyInstance, context: OperationsContext, robots: RobotLimits): void {
+  const room = createRoom(context, robots);
+  mountWithBody(app, context, operations.setupRobot, setupRobot(context, room), (request, refused) =>
     noteRefusedSetup(context.refusals, request, refused),
   );
   mountWithQuery(app, context, operations.listRobots, listOrganizationRobots(context));

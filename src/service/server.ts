@@ -122,7 +122,7 @@ export function createHttpServer(context: OperationsContext, options: HttpOption
   mountHealth(app, context, draining.signal);
   mountDescription(app, options, context.machine.clock);
   mountRefusals();
-  mountOperations(app, context, limits);
+  mountOperations(app, context, limits.robots);
   if (files !== null)
     mountConsole(app, context, {
       files,

@@ -8,6 +8,7 @@ import { createPruneEnrolments } from "./enrolments/tasks.ts";
 import { createFollowSelectors } from "./fleets/following/task.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
 import { createReconcileFleets } from "./fleets/tasks.ts";
+import type { HistoryBudget } from "./robots/index.ts";
 import type { Task } from "./kernel/tasks/task.ts";
 import { createPruneLogins } from "./logins/tasks.ts";
 import type { MeteringContext } from "./usage/clock.ts";
@@ -27,7 +28,7 @@ export interface TaskOptions {
 
 /** Creates the background tasks of the service. `resources` receives what must be closed after the tasks have ended. */
 export function createTasks(
-  context: MeteringContext,
+  context: MeteringContext & { readonly history: HistoryBudget },
   { readiness, health, webhooks, sender, auditRetentionDays }: TaskOptions,
   resources: AsyncDisposableStack,
 ): readonly Task[] {

@@ -12,6 +12,7 @@ export type { Enrolled, EnrolledRobot } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
 export { requestFleetCheck } from "./fleet-checks.ts";
+export type { HistoryBudget } from "./history/budget.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./identified-robots.ts";
 export type { IdentifiedRow } from "./identified-robots.ts";
 export { findFullLimit, findFullOrganization, hasAddedAll } from "./new-robots.ts";

@@ -14,13 +14,11 @@ import { audit } from "../kernel/store/audit.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { requestFleetCheck } from "./fleet-checks.ts";
-import { createHistoryBudget } from "./history/budget.ts";
-import type { HistoryBudget, HistoryLimits } from "./history/budget.ts";
+import type { HistoryBudget } from "./history/budget.ts";
 import { changedSince, registrationDetails, registrationHash } from "./history/queries.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "./identified-robots.ts";
 import type { IdentifiedRow } from "./identified-robots.ts";
-import type { RobotLimits } from "./limits.ts";
-import { createRoom, findFullLimit, hasAddedAll } from "./new-robots.ts";
+import { findFullLimit, hasAddedAll } from "./new-robots.ts";
 import type { Room } from "./new-robots.ts";
 import { findContractBytes, registrationOf, upsertRobot } from "./queries.ts";
 import type { Registered, Registration, RobotIdentity } from "./queries.ts";
@@ -30,8 +28,6 @@ import { announce } from "../webhooks/index.ts";
 
 const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names", {}, "scope");
 
-/** Size of an audit entry besides its details: ids, times and index entries. */
-const ENTRY_BYTES = 400;
 const TOO_MUCH_HISTORY = refuse(
   "RateLimited",
   "Robots registered so often today that no more registrations are entered in the audit log; try again later",
@@ -45,19 +41,14 @@ const EVENT: Readonly<Record<Registered["change"], string>> = {
 };
 
 /** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only existing robots may set up. */
-export function setupRobot(
-  context: SetupContext,
-  limits: SetupLimits,
-  room: Room = createRoom(context, limits.robots),
-): Handler<RobotSetupRequest> {
+export function setupRobot(context: SetupContext, room: Room): Handler<RobotSetupRequest> {
   const { newId, machine } = context;
-  const history = createHistoryBudget(limits.historyBytesPerDay, machine.clock);
   // Not async: a waiting call would keep its parsed body in memory, which can be fifty times the size of what was sent.
   return (call) => {
     const now = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, now);
     return register(
-      { ...context, room, history },
+      { ...context, room },
       {
         principal: call.principal,
         write: call.write,
@@ -72,19 +63,14 @@ export function setupRobot(
 }
 
 interface SetupContext extends Pick<OperationContext, "store" | "newId" | "machine" | "nudge" | "limitsMet"> {
-  readonly storedBytes: Omit<StoredBytes, "task">;
+  readonly storedBytes: Pick<StoredBytes, "add">;
+  readonly history: HistoryBudget;
   readonly liveness: Pick<Liveness, "seen">;
   readonly identity: IdentitySettings;
 }
 
-export interface SetupLimits {
-  readonly robots: RobotLimits;
-  readonly historyBytesPerDay: HistoryLimits;
-}
-
 interface RegisterContext extends SetupContext {
   readonly room: Room;
-  readonly history: HistoryBudget;
 }
 
 interface RegisterWish {
@@ -196,9 +182,7 @@ async function register(
     return refuse("Conflict", robot.detail);
   }
   if (robot.isEntered) {
-    const detailBytes = Buffer.byteLength(JSON.stringify(details));
-    history.spend(principal, ENTRY_BYTES + detailBytes);
-    storedBytes.add(organizationId, detailBytes);
+    history.spend(principal, Buffer.byteLength(JSON.stringify(details)));
   }
   if (robot.change === "added") {
     storedBytes.add(organizationId, contractBytes + Buffer.byteLength(registration.labels));

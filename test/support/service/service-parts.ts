@@ -17,6 +17,10 @@ import type { Requirements } from "../../../src/service/models/requirements.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
 import { createStoredBytes } from "../../../src/service/organizations/stored-bytes.ts";
 import type { StoredBytes } from "../../../src/service/organizations/stored-bytes.ts";
+import { createHistoryBudget } from "../../../src/service/robots/history/budget.ts";
+import type { HistoryBudget } from "../../../src/service/robots/index.ts";
+import { createRoom } from "../../../src/service/robots/new-robots.ts";
+import type { Room } from "../../../src/service/robots/new-robots.ts";
 import { setupRobot } from "../../../src/service/robots/operations.ts";
 import { createUsageClock } from "../../../src/service/usage/clock.ts";
 import type { MeteringContext } from "../../../src/service/usage/clock.ts";
@@ -43,10 +47,12 @@ export const PRINCIPAL: Principal = {
 export interface ServiceParts extends AsyncDisposable {
   readonly context: MeteringContext & {
     readonly storedBytes: StoredBytes;
+    readonly history: HistoryBudget;
     readonly liveness: Liveness;
     readonly identity: IdentitySettings;
   };
   readonly store: Store;
+  readonly room: Room;
   /** ISO 8601, of the clock as it is now or by so much later. */
   at(laterMs?: number): string;
   /** Lets time pass. */
@@ -75,6 +81,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   const clock = { ...testMachine.clock, wallMs: () => BEGIN_MS + passedMs, monotonicMs: () => passedMs };
   const machine = { ...testMachine, clock };
   const store = resources.use(await openStore(location ?? { kind: "sqlite", dataDirectory }, testMachine));
+  const storedBytes = createStoredBytes(store, SERVICE_LIMITS.storedBytes, machine);
   const context: ServiceParts["context"] = {
     store,
     newId: createIds(clock, machine.random),
@@ -83,7 +90,8 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     limitsMet: { note() {} },
     usageClock: createUsageClock(machine),
     nudge: () => void (nudges += 1),
-    storedBytes: createStoredBytes(store, SERVICE_LIMITS.storedBytes, machine),
+    storedBytes,
+    history: createHistoryBudget(SERVICE_LIMITS.historyBytesPerDay, storedBytes, clock),
     liveness: createLiveness(store, machine, IDENTITY_SETTINGS.onlineWindowMs),
     identity: IDENTITY_SETTINGS,
   };
@@ -97,12 +105,14 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     address: "10.0.0.4",
     ...parts,
   });
-  const setUp = setupRobot(context, SERVICE_LIMITS);
+  const room = createRoom(context, SERVICE_LIMITS.robots);
+  const setUp = setupRobot(context, room);
   const organizations = ["org_1", "org_2"].map((id) => ({ id, name: id, created_at: at() }));
   await store.write((transaction) => transaction.insertInto("organizations").values(organizations).execute());
   return {
     context,
     store,
+    room,
     at,
     pass: (durationMs) => void (passedMs += durationMs),
     nudges: () => nudges,

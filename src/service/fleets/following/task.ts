@@ -3,11 +3,12 @@ import type { Transaction } from "kysely";
 import { bringProbesForward } from "../../endpoints/index.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
 import { auditAll } from "../../kernel/store/audit.ts";
-import type { AuditAction } from "../../kernel/store/audit.ts";
+import type { AuditAction, AuditEntry, Authorship } from "../../kernel/store/audit.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { createFailingItems } from "../../kernel/tasks/failing-items.ts";
 import type { Task } from "../../kernel/tasks/task.ts";
 import { requestFleetCheck } from "../../robots/index.ts";
+import type { HistoryBudget } from "../../robots/index.ts";
 import {
   addMembers,
   CHECKS_AT_A_TIME,
@@ -51,9 +52,16 @@ interface Moved {
   readonly moves: readonly Move[];
 }
 
+type Entry = AuditEntry & { readonly author: Authorship };
+
+interface FollowContext extends Pick<OperationContext, "store" | "newId" | "machine" | "nudge"> {
+  /** Whoever registers a robot in a loop pays for the entries of the fleets that it joins and leaves. */
+  readonly history: Pick<HistoryBudget, "spend">;
+}
+
 /** Has robots join and leave the fleets that follow their selectors, as checks ask for it. */
 export function createFollowSelectors(
-  { store, newId, machine, nudge }: Pick<OperationContext, "store" | "newId" | "machine" | "nudge">,
+  { store, newId, machine, nudge, history }: FollowContext,
   intervalMs: number,
 ): Task {
   const failing = createFailingItems(NAME, machine.log);
@@ -88,17 +96,22 @@ export function createFollowSelectors(
 
   /** @returns false if another replica does the same. */
   async function run(organizationId: string, part: Part): Promise<boolean> {
-    const moved = await store.write(async (transaction) => {
+    const compared = await store.write(async (transaction) => {
       const fleets = await lockFollowing(transaction, organizationId);
       return fleets === null ? null : compare(transaction, organizationId, fleets, part);
     });
-    for (const { fleet, moves } of moved ?? []) {
+    if (compared === null) return false;
+    const { moved, entries } = compared;
+    for (const { author, details } of entries) {
+      history.spend({ organizationId, keyId: author.actor }, Buffer.byteLength(JSON.stringify(details)));
+    }
+    for (const { fleet, moves } of moved) {
       const count = (wanted: Move["change"]) => moves.filter(({ change }) => change === wanted).length;
       const counts = { joined: count("joined"), left: count("left"), left_out: count("left_out") };
       machine.log.info("fleet_members_changed", { fleet_id: fleet.id, ...counts });
     }
-    if (moved !== null && moved.length > 0) nudge();
-    return moved !== null;
+    if (moved.length > 0) nudge();
+    return true;
   }
 
   async function compare(
@@ -106,15 +119,15 @@ export function createFollowSelectors(
     organizationId: string,
     fleets: readonly Following[],
     { checks, found, searched }: Part,
-  ): Promise<readonly Moved[]> {
+  ): Promise<{ readonly moved: readonly Moved[]; readonly entries: readonly Entry[] }> {
     const taken = await takeChecks(transaction, checks);
     if (searched !== null) await setLeftOut(transaction, searched, null);
     const causes = found ?? new Map(taken.map((check) => [check.subject_id, check]));
     const ids = [...causes.keys()];
-    if (ids.length === 0) return [];
+    if (ids.length === 0) return { moved: [], entries: [] };
     const robots = await loadCandidates(transaction, organizationId, ids);
     const moved = await movesOfAll(transaction, fleets, robots);
-    await apply(transaction, organizationId, moved, causes);
+    const entries = await apply(transaction, organizationId, moved, causes);
     for (const fleet of fleets) {
       if (fleet.leftOutId === null || fleet.id === searched) continue;
       const cause = causes.get(freedBy(fleet, robots, moved) ?? "");
@@ -122,7 +135,7 @@ export function createFollowSelectors(
       const author = { auditId: newId("aud"), actor: cause.actor, requestId: cause.request_id };
       await requestFleetCheck(transaction, author, organizationId, fleet.id);
     }
-    return moved;
+    return { moved, entries };
   }
 
   async function apply(
@@ -130,7 +143,7 @@ export function createFollowSelectors(
     organizationId: string,
     moved: readonly Moved[],
     causes: ReadonlyMap<string, Check>,
-  ): Promise<void> {
+  ): Promise<readonly Entry[]> {
     const now = new Date(machine.clock.wallMs()).toISOString();
     const all = moved.flatMap(({ fleet, moves }) => moves.map((move) => ({ ...move, fleetId: fleet.id })));
     const rowsOf = (wanted: Move["change"]) =>
@@ -143,7 +156,7 @@ export function createFollowSelectors(
     for (const [fleetId, [first]] of Map.groupBy(rowsOf("left_out"), ({ fleet_id: fleetId }) => fleetId)) {
       if (first !== undefined) await setLeftOut(transaction, fleetId, first.robot_id);
     }
-    const entries = all.flatMap(({ fleetId, robot, change, reason }) => {
+    const entries = all.flatMap(({ fleetId, robot, change, reason }): Entry[] => {
       const cause = causes.get(robot.id);
       // Robots that a search leaves out were told when they were left out first.
       if (cause === undefined || (change === "left_out" && cause.subject_id !== robot.id)) return [];
@@ -153,11 +166,12 @@ export function createFollowSelectors(
       return [{ author, action: ACTIONS[change], subjectId: fleetId, details }];
     });
     await auditAll(transaction, entries);
-    if (joined.length === 0) return;
+    if (joined.length === 0) return entries;
     const filled = [...new Set(joined.map(({ fleet_id: fleetId }) => fleetId))];
     for (const checkpointId of await checkpointsOf(transaction, filled)) {
       await bringProbesForward(transaction, checkpointId, now);
     }
+    return entries;
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { TokenBuckets } from "../../kernel/traffic/token-buckets.ts";
+import type { StoredBytes } from "../../organizations/index.ts";
 
 /** Bytes that robots' history may grow by per day, for one key and for one organization. */
 export interface HistoryLimits {
@@ -13,6 +14,9 @@ const DAY_S = 86_400;
 /** At half a kilobyte per registration, enough for 10,000 robots with one key that each register a hundred times a day. */
 export const HISTORY_LIMITS: HistoryLimits = { key: 512 * MEBIBYTE, organization: 1024 * MEBIBYTE };
 
+/** Size of an audit entry besides its details: ids, times and index entries. */
+const ENTRY_BYTES = 400;
+
 /** Keys and organizations that are tracked; one that is evicted starts with a full budget. */
 const BUCKETS_MAXIMUM = 10_000;
 
@@ -23,12 +27,12 @@ export type HistoryLeft =
 
 /**
  * Keeps a client that registers in a loop from filling the disk: each registration adds an entry to the audit log, which is kept for
- * a year. Counted per process, as rate limits are.
+ * a year, and each fleet that the robot joins or leaves by it adds another. Counted per process, as rate limits are.
  */
 export interface HistoryBudget {
   left(owner: HistoryOwner): HistoryLeft;
-  /** Records bytes that were added to the audit log. */
-  spend(owner: HistoryOwner, bytes: number): void;
+  /** Records an entry that was added to the audit log. */
+  spend(owner: HistoryOwner, detailBytes: number): void;
 }
 
 interface HistoryOwner {
@@ -36,7 +40,11 @@ interface HistoryOwner {
   readonly keyId: string;
 }
 
-export function createHistoryBudget(limits: HistoryLimits, clock: Pick<Clock, "monotonicMs">): HistoryBudget {
+export function createHistoryBudget(
+  limits: HistoryLimits,
+  storedBytes: Pick<StoredBytes, "add">,
+  clock: Pick<Clock, "monotonicMs">,
+): HistoryBudget {
   const ofDay = (bytes: number) => new TokenBuckets({ burst: bytes, per_second: bytes / DAY_S }, BUCKETS_MAXIMUM);
   const [keys, organizations] = [ofDay(limits.key), ofDay(limits.organization)];
   return {
@@ -49,10 +57,11 @@ export function createHistoryBudget(limits: HistoryLimits, clock: Pick<Clock, "m
       const isLittle = key < limits.key / 2 || organization < limits.organization / 2;
       return { state: isLittle ? "little" : "plenty" };
     },
-    spend({ keyId, organizationId }, bytes) {
+    spend({ keyId, organizationId }, detailBytes) {
       const nowMs = clock.monotonicMs();
-      keys.spend(keyId, bytes, nowMs);
-      organizations.spend(organizationId, bytes, nowMs);
+      keys.spend(keyId, ENTRY_BYTES + detailBytes, nowMs);
+      organizations.spend(organizationId, ENTRY_BYTES + detailBytes, nowMs);
+      storedBytes.add(organizationId, detailBytes);
     },
   };
 }

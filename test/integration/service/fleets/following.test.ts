@@ -21,10 +21,18 @@ const ORGANIZATION = "org_1";
 const NEVER = new AbortController().signal;
 const newId = createIds(testMachine.clock, testMachine.random);
 
+/** What the history budget was told. */
+interface Spent {
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly bytes: number;
+}
+
 interface Site extends AsyncDisposable {
   readonly store: Store;
   /** Of another replica; on SQLite, which has one, the same. */
   readonly second: Store;
+  readonly spent: readonly Spent[];
   /** Has both replicas settle the checks at once. */
   settle(): Promise<void>;
   addRobots(count: number, site: string): Promise<string[]>;
@@ -41,8 +49,10 @@ async function openSite(newStore: NewStore): Promise<Site> {
   const location = await newStore();
   const store = resources.use(await openStore(location, testMachine));
   const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
+  const spent: Spent[] = [];
+  const history = { spend: (owner: Omit<Spent, "bytes">, bytes: number) => void spent.push({ ...owner, bytes }) };
   const tasks = [store, second].map((each) =>
-    createFollowSelectors({ store: each, newId, machine: testMachine, nudge() {} }, 1000),
+    createFollowSelectors({ store: each, newId, machine: testMachine, nudge() {}, history }, 1000),
   );
   await store.write(async (transaction) => {
     const organization = { id: ORGANIZATION, name: "lab", created_at: NOW };
@@ -59,6 +69,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
   return {
     store,
     second,
+    spent,
     check,
     async settle() {
       // A replica leaves the checks of an organization to the one that has them in hand, until its next run.
@@ -183,6 +194,21 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
     const { needs, membership_changes: changes = [] } = await site.details(fleet);
     expect(needs.at(-1)?.reason).toContain(before[5]);
     expect(changes.map(({ change }) => change).toSorted()).toEqual([...five("joined"), ...five("left")]);
+  });
+
+  it("a robot that goes back and forth: its key pays for each entry of each fleet", async () => {
+    await using site = await openSite(newStore);
+    await site.addFleets(3);
+    const [robot = ""] = await site.addRobots(1, "lab");
+    for (const place of ["plant", "lab"]) {
+      await site.move([robot], place);
+      await site.settle();
+    }
+    const entries = await site.store.reader.selectFrom("audit_log").select("details").execute();
+    expect(entries).toHaveLength(6);
+    const bytes = entries.map(({ details }) => Buffer.byteLength(details)).toSorted((a, b) => a - b);
+    const spent = site.spent.toSorted((a, b) => a.bytes - b.bytes);
+    expect(spent).toEqual(bytes.map((size) => ({ organizationId: ORGANIZATION, keyId: "key_1", bytes: size })));
   });
 
   it("a new fleet takes in who was set up in a transaction that it could not see", async () => {

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 
 import { createStoredBytes } from "../../../../src/service/organizations/stored-bytes.ts";
+import { createHistoryBudget } from "../../../../src/service/robots/history/budget.ts";
+import { createRoom } from "../../../../src/service/robots/new-robots.ts";
 import { setupRobot } from "../../../../src/service/robots/operations.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
@@ -91,7 +93,9 @@ describeOnEachStore("what an organization stores", (newStore) => {
     const stored = createStoredBytes(parts.store, 61 * KIBIBYTE, testMachine);
     const met: string[] = [];
     const note = (limit: string, { party }: { readonly party: string }) => void met.push(`${limit} ${party}`);
-    const setUp = setupRobot({ ...parts.context, storedBytes: stored, limitsMet: { note } }, SERVICE_LIMITS);
+    const history = createHistoryBudget(SERVICE_LIMITS.historyBytesPerDay, stored, testMachine.clock);
+    const context = { ...parts.context, storedBytes: stored, history, limitsMet: { note } };
+    const setUp = setupRobot(context, createRoom(context, SERVICE_LIMITS.robots));
     const register = async (name: string, contractBytes: number, organizationId = "org_1") => {
       const contract = { description: "x".repeat(contractBytes) };
       const body = { name, robot_type_id: "arm", region: "here", configuration_digest: DIGEST, contract };

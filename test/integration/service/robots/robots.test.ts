@@ -16,6 +16,8 @@ import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { readRobotHistory } from "../../../../src/service/robots/history/queries.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
 import { createStoredBytes } from "../../../../src/service/organizations/stored-bytes.ts";
+import { createHistoryBudget } from "../../../../src/service/robots/history/budget.ts";
+import { createRoom } from "../../../../src/service/robots/new-robots.ts";
 import { setupRobot } from "../../../../src/service/robots/operations.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
@@ -126,24 +128,20 @@ describeOnEachStore("robots", (newStore) => {
     const rows = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
     const [full = "", other = ""] = rows.map(({ id }) => id);
     // Two replicas, each of which counts by itself.
-    const [first, second] = [3, 3].map((maximum) =>
-      setupRobot(
-        {
-          store,
-          newId,
-          machine: testMachine,
-          nudge() {},
-          limitsMet: { note() {} },
-          storedBytes: createStoredBytes(store, SERVICE_LIMITS.storedBytes, testMachine),
-          liveness: { seen: () => undefined },
-          identity: IDENTITY_SETTINGS,
-        },
-        {
-          ...SERVICE_LIMITS,
-          robots: { ...SERVICE_LIMITS.robots, organization: maximum },
-        },
-      ),
-    );
+    const storedBytes = createStoredBytes(store, SERVICE_LIMITS.storedBytes, testMachine);
+    const context = {
+      store,
+      newId,
+      machine: testMachine,
+      nudge() {},
+      limitsMet: { note() {} },
+      storedBytes,
+      history: createHistoryBudget(SERVICE_LIMITS.historyBytesPerDay, storedBytes, testMachine.clock),
+      liveness: { seen: () => undefined },
+      identity: IDENTITY_SETTINGS,
+    };
+    const robots = { ...SERVICE_LIMITS.robots, organization: 3 };
+    const [first, second] = [1, 2].map(() => setupRobot(context, createRoom(context, robots)));
     const status = async (handler: typeof first, organizationId: string, name: string) => {
       const principal = { ...PRINCIPAL, organizationId };
       const write: typeof store.write = (job) => store.write(job);

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import type { RobotSetup } from "../../../../src/api/robots.ts";
-import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
+import { createHistoryBudget } from "../../../../src/service/robots/history/budget.ts";
 import { setupRobot } from "../../../../src/service/robots/operations.ts";
 import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
 import type { ServiceParts } from "../../../support/service/service-parts.ts";
@@ -35,7 +35,7 @@ it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
 describe("the history of robots when a key registers in a loop", () => {
   const entries = ({ store }: ServiceParts) =>
     store.reader.selectFrom("audit_log").select(["id", "previous_id"]).orderBy("id").execute();
-  const LIMITS = { ...SERVICE_LIMITS, historyBytesPerDay: { key: 8000, organization: 12_000 } };
+  const LIMITS = { key: 8000, organization: 12_000 };
   const HALF_A_DAY_MS = 12 * 3_600_000;
 
   async function scene() {
@@ -43,7 +43,9 @@ describe("the history of robots when a key registers in a loop", () => {
     onTestFinished(() => parts[Symbol.asyncDispose]());
     const met: (readonly [limit: string, party: string])[] = [];
     const note = (limit: string, { party }: { readonly party: string }) => void met.push([limit, party]);
-    const setUp = setupRobot({ ...parts.context, limitsMet: { note } }, LIMITS);
+    const { storedBytes, machine } = parts.context;
+    const history = createHistoryBudget(LIMITS, storedBytes, machine.clock);
+    const setUp = setupRobot({ ...parts.context, history, limitsMet: { note } }, parts.room);
     const register = async (digit: number, keyId = "key_1") => {
       parts.pass(1000);
       const configurationDigest = `sha256:${String(digit).repeat(64)}`;
@@ -90,7 +92,7 @@ describe("the history of robots when a key registers in a loop", () => {
 it("a robot whose audit entry cannot be written is not registered", async () => {
   await using parts = await openServiceParts();
   const newId: typeof parts.context.newId = (prefix) => (prefix === "aud" ? "aud_1" : parts.context.newId(prefix));
-  const setUp = setupRobot({ ...parts.context, newId }, SERVICE_LIMITS);
+  const setUp = setupRobot({ ...parts.context, newId }, parts.room);
   const call = (name: string) =>
     parts.call({
       body: { name, robot_type_id: "arm", region: "here", configuration_digest: DIGEST },
