@@ -1,5 +1,6 @@
 import { ALLOWED_KEY_DAYS, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
 import type { AllowedKeysCreate, AllowedKeyView } from "../../api/allowed-keys.ts";
+import type { Principal } from "../kernel/auth/authenticate.ts";
 import { keyFingerprint, readPublicKey } from "../kernel/auth/ed25519.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
@@ -23,9 +24,8 @@ const TOO_MANY = refuse(
 /** `POST /v1/robot-allowed-keys`: a key that is there already is allowed once more. */
 export function allowRobotKeys({ newId, machine }: OperationContext): Handler<AllowedKeysCreate> {
   return async (call) => {
-    const { organizationId, credentialId, keyId, robots } = call.principal;
-    // Whoever may add only some robots, or so many, would add others by the list.
-    if (robots.names !== null || robots.maximum !== null) return NOT_OF_KEY;
+    const { organizationId, credentialId, keyId } = call.principal;
+    if (isBound(call.principal)) return NOT_OF_KEY;
     const { keys, expires_at: expiresAt } = call.body;
     const fingerprints = keys.map(fingerprintOf);
     const wrong = fingerprints.flatMap((fingerprint, index) => (fingerprint === null ? [index] : []));
@@ -76,6 +76,7 @@ export const listAllowedRobotKeys = listHandler("akey", listAllowed, allowedKeyV
 export function removeAllowedRobotKey({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
     const { organizationId } = call.principal;
+    if (isBound(call.principal)) return NOT_OF_KEY;
     const id = call.path["allowed_key_id"] ?? "";
     const at = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, at);
@@ -90,6 +91,11 @@ export function removeAllowedRobotKey({ newId, machine }: OperationContext): Han
     logChange(machine, "robot_key_allowed_no_more", author, { allowed_key_id: id });
     return answerJson(JSON.stringify({ id, removed_at: at }));
   };
+}
+
+/** Whether the key may add only some robots, or so many: by the list it would add others, or keep others out. */
+function isBound({ robots }: Principal): boolean {
+  return robots.names !== null || robots.maximum !== null;
 }
 
 function fingerprintOf(written: string): string | null {

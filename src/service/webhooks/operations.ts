@@ -75,7 +75,7 @@ export function getOrganizationWebhook({ store }: WebhooksContext): Handler<null
   };
 }
 
-/** `PATCH /v1/webhooks/{webhook_id}`: an event that was entered before goes to the new URL, too. */
+/** `PATCH /v1/webhooks/{webhook_id}`: an event that was entered before goes to the new URL, too. What changes nothing is not audited. */
 export function changeOrganizationWebhook({ newId, machine, receivers }: WebhooksContext): Handler<WebhookChange> {
   return async (call) => {
     const { url = null, events, disabled = null } = call.body;
@@ -88,24 +88,27 @@ export function changeOrganizationWebhook({ newId, machine, receivers }: Webhook
       const webhook = await lockWebhook(transaction, call.principal.organizationId, id);
       if (webhook === undefined) return null;
       const isDisabled = webhook.disabled_at !== null;
+      const newUrl = url === null ? webhook.url : new URL(url).href;
+      const newEvents = events === undefined ? webhook.events : printEvents(events);
       const change = {
         // Failures of the old receiver say nothing about the new one.
-        ...(url === null ? {} : { url: new URL(url).href, failing_since: null }),
-        ...(events === undefined ? {} : { events: printEvents(events) }),
+        ...(newUrl === webhook.url ? {} : { url: newUrl, failing_since: null }),
+        ...(newEvents === webhook.events ? {} : { events: newEvents }),
         ...(disabled === true && !isDisabled ? { disabled_at: at, disabled_reason: "requested" as const } : {}),
         ...(disabled === false && isDisabled ? ENABLED : {}),
       };
+      if (Object.keys(change).length === 0) return { row: webhook, isChanged: false };
       const row = { ...webhook, ...change };
       // Before it is enabled, because the task that gives up comes later.
       if (disabled === false && isDisabled) await giveUpPending(transaction, id);
-      if (Object.keys(change).length > 0) await updateWebhook(transaction, id, change);
+      await updateWebhook(transaction, id, change);
       const details = { host: hostOf(row), events: row.events, is_disabled: row.disabled_at !== null };
       await audit(transaction, author, { action: "webhook.change", subjectId: id, details });
-      return row;
+      return { row, isChanged: true };
     });
     if (changed === null) return UNKNOWN_WEBHOOK;
-    logChange(machine, "webhook_changed", author, { webhook_id: id });
-    return answerJson(JSON.stringify(webhookView(changed)));
+    if (changed.isChanged) logChange(machine, "webhook_changed", author, { webhook_id: id });
+    return answerJson(JSON.stringify(webhookView(changed.row)));
   };
 }
 

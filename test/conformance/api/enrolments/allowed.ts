@@ -140,6 +140,10 @@ export function allowedKeysConformance({ target, it }: Tests): void {
         body: { label: "bound", scopes: ["robots:setup", "robots:write"], max_robots: 1 },
       });
       await client.as(bound).refused("Forbidden", "allowKeys", send([good]));
+      await client.call("allowKeys", send([good]));
+      const [entry] = (await client.call("listAllowedKeys")).items;
+      await client.as(bound).refused("Forbidden", "removeAllowedKey", { path: { allowed_key_id: entry?.id ?? "" } });
+      expect((await client.call("listAllowedKeys")).items).toEqual([entry]);
     });
   });
 }
