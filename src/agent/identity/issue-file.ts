@@ -15,8 +15,9 @@ export interface Issue extends AsyncDisposable {
 /** Removed at the end. */
 export async function showIssue(files: Files): Promise<Issue> {
   return {
-    async show({ user_code: code, key_fingerprint: fingerprint }) {
-      const text = `This robot waits for approval: code ${code ?? "?"}, key ${fingerprint ?? "?"}\n`;
+    async show({ user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt }) {
+      // The end is shown because the file stays when the power fails.
+      const text = `This robot waits for approval until ${expiresAt ?? "?"}: code ${code ?? "?"}, key ${fingerprint ?? "?"}\n`;
       try {
         await files.makeDirectory(ISSUE_FOLDER, 0o755);
         await replaceDurably(files, ISSUE_PATH, Buffer.from(text), 0o644);

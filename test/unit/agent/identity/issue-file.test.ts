@@ -47,7 +47,7 @@ test("enroll --issue: code and key are above the login while it waits, the newes
     const names = await readdir(folder);
     expect(names).toEqual(["robot-policy-agent.issue"]);
     expect(await readFile(join(folder, names[0] ?? ""), "utf8")).toMatchInlineSnapshot(`
-      "This robot waits for approval: code BBBB-3333, key SHA256:abc
+      "This robot waits for approval until ?: code BBBB-3333, key SHA256:abc
       "
     `);
   }
