@@ -2,6 +2,7 @@
 import type { ExitCode, Problem } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
+import { approvalFix, credentialFix, OTHER_MACHINE_FIX, OTHER_NAME_FIX, unreachableFix } from "./remedies.ts";
 import type { AgentState, IdentityStatus, StatusDocument } from "./status.ts";
 
 interface StateRow {
@@ -26,207 +27,157 @@ export interface StateFacts {
 }
 
 export const STATES: Readonly<Record<AgentState, StateRow>> = {
-  starting: { exit: EXIT.ok, level: null, showsFailure: false, summary: () => "Starting", problem: null },
-  settling: {
-    exit: EXIT.ok,
-    level: null,
-    showsFailure: false,
-    summary: () => "Waiting for writes to configuration files to finish",
-    problem: null,
-  },
-  registering: {
-    exit: EXIT.ok,
-    level: null,
-    showsFailure: true,
-    summary: ({ robotName }) => `Registering ${robotName}`,
-    problem: null,
-  },
+  starting: passing(() => "Starting"),
+  settling: passing(() => "Waiting for writes to configuration files to finish"),
+  registering: { ...passing(({ robotName }) => `Registering ${robotName}`), showsFailure: true },
   registered: {
-    exit: EXIT.ok,
-    level: "info",
-    showsFailure: false,
-    summary: ({ robotName, findings }) => {
+    ...passing(({ robotName, findings }) => {
       const error = findings.find(({ severity }) => severity === "error");
       return error === undefined
         ? `Registered as ${robotName}`
         : `Registered as ${robotName}, but an edit is invalid: ${placeOf(error)}`;
-    },
-    problem: null,
-  },
-  "rate-capped": {
-    exit: EXIT.ok,
+    }),
     level: "info",
-    showsFailure: false,
-    summary: () => "Files change often; the next registration is delayed",
-    problem: null,
   },
-  unreachable: {
-    exit: EXIT.unreachable,
-    level: "warn",
-    showsFailure: true,
-    summary: (facts) => `Service unreachable, retrying${because(facts)}`,
-    problem: (status) => atService(status, "service-unreachable", unreachableFix(status.failure?.reason)),
-  },
-  unauthorized: {
-    exit: EXIT.unauthorized,
-    level: "warn",
-    showsFailure: true,
-    summary: (facts) => `Key not accepted${because(facts)}`,
-    problem: (status) => {
-      const key =
-        status.failure?.reason === "http-403" ? "a key that may register robots (scope robots:setup)" : "a valid key";
-      const fix = `ask whoever runs the service for ${key}, then: sudo robot-policy-agent set-key`;
-      if (status.identity?.state === "enrolled")
-        return atService(
-          status,
-          "unauthorized",
-          "if it continues, enrol this robot again: sudo robot-policy-agent enroll",
-        );
-      return atService(status, "unauthorized", fix);
-    },
-  },
-  rejected: {
-    exit: EXIT.rejected,
-    level: "warn",
-    showsFailure: true,
-    summary: (facts) => `Registration refused by the service${because(facts)}`,
-    problem: (status) =>
-      atService(status, "rejected", "correct the findings; the agent registers again when an input changes"),
-  },
-  misconfigured: {
-    exit: EXIT.rejected,
-    level: "warn",
-    showsFailure: true,
-    summary: (facts) => `Not a robot policy service? Check service.url${because(facts)}`,
-    problem: (status) => ({
+  "rate-capped": { ...passing(() => "Files change often; the next registration is delayed"), level: "info" },
+  unreachable: failed(
+    EXIT.unreachable,
+    (facts) => `Service unreachable, retrying${because(facts)}`,
+    (status) => atService(status, "service-unreachable", unreachableFix(status.failure?.reason)),
+  ),
+  unauthorized: failed(
+    EXIT.unauthorized,
+    (facts) => `Key not accepted${because(facts)}`,
+    (status) => atService(status, "unauthorized", credentialFix(status)),
+  ),
+  rejected: failed(
+    EXIT.rejected,
+    (facts) => `Registration refused by the service${because(facts)}`,
+    (status) => atService(status, "rejected", "correct the findings; the agent registers again when an input changes"),
+  ),
+  misconfigured: failed(
+    EXIT.rejected,
+    (facts) => `Not a robot policy service? Check service.url${because(facts)}`,
+    (status) => ({
       ...atService(status, "misconfigured", "check service.url in the configuration"),
       what: `this does not look like a robot policy service: ${detailOf(status)}`,
     }),
-  },
-  conflict: {
-    exit: EXIT.conflict,
-    level: "warn",
-    showsFailure: true,
-    summary: (facts) => `The service reports a conflict${because(facts)}`,
-    problem: (status) =>
+  ),
+  conflict: failed(
+    EXIT.conflict,
+    (facts) => `The service reports a conflict${because(facts)}`,
+    (status) =>
       atService(
         status,
         "conflict",
         "another robot may have this name; choose another robot.name, or remove the other robot",
       ),
-  },
-  invalid: {
-    exit: EXIT.invalid,
-    level: "warn",
-    showsFailure: false,
-    summary: ({ findings }) => {
+  ),
+  invalid: refused(
+    EXIT.invalid,
+    ({ findings }) => {
       const error = findings.find(({ severity }) => severity === "error");
       return error === undefined ? "Nothing valid to register" : `Not registering: ${placeOf(error)}`;
     },
-    problem: ({ registration }) => ({
+    ({ registration }) => ({
       code: "invalid",
-      what:
-        registration === null
-          ? "nothing is registered while an input is invalid"
-          : "nothing is registered while an input is invalid; the last registration stays",
+      what: `nothing is registered while an input is invalid${registration === null ? "" : "; the last registration stays"}`,
       fix: "correct the findings above, then: robot-policy-agent check",
     }),
-  },
+  ),
   draft: {
-    exit: EXIT.invalid,
+    ...refused(
+      EXIT.invalid,
+      () => "The manifest is a draft; set status: ready to register",
+      () => ({
+        code: "draft",
+        what: "the manifest is a draft, and drafts are not registered",
+        fix: "set status: ready in the manifest",
+      }),
+    ),
     level: "info",
-    showsFailure: false,
-    summary: () => "The manifest is a draft; set status: ready to register",
-    problem: () => ({
-      code: "draft",
-      what: "the manifest is a draft, and drafts are not registered",
-      fix: "set status: ready in the manifest",
-    }),
   },
-  "other-machine": {
-    exit: EXIT.conflict,
-    level: "warn",
-    showsFailure: false,
-    summary: () => "The state belongs to another machine (a copied image?); run: robot-policy-agent rebind",
-    problem: () => ({
+  "other-machine": refused(
+    EXIT.conflict,
+    () => "The state belongs to another machine (a copied image?); run: robot-policy-agent rebind",
+    () => ({
       code: "other-machine",
       what: "the state was written on another machine, as in a copied image; nothing was sent",
       fix: OTHER_MACHINE_FIX,
     }),
-  },
-  "other-name": {
-    exit: EXIT.conflict,
-    level: "warn",
-    showsFailure: false,
-    summary: ({ robotName }) =>
+  ),
+  "other-name": refused(
+    EXIT.conflict,
+    ({ robotName }) =>
       `Registered under another name than ${robotName}; set the name back, or for a new robot run: robot-policy-agent rebind`,
-    problem: ({ robot }) => ({
+    ({ robot }) => ({
       code: "other-name",
       what: `this robot is registered as ${robot.view?.name ?? "another name"}, but its name is now ${robot.name}; nothing was sent`,
       fix: OTHER_NAME_FIX,
     }),
-  },
-  "waiting-for-approval": {
-    exit: EXIT.unauthorized,
-    level: "warn",
-    showsFailure: false,
-    summary: ({ identity }) => {
+  ),
+  "waiting-for-approval": refused(
+    EXIT.unauthorized,
+    ({ identity }) => {
       const { user_code: code = null, key_fingerprint: fingerprint = null, problem = null } = identity ?? {};
       if (code !== null) return `Waiting for approval of the code ${code}, key ${fingerprint ?? "unknown"}`;
       return problem === null ? "Asking the service to enrol this robot" : `Not enrolled yet, retrying: ${problem}`;
     },
-    problem: (status) => atIdentity(status, "waiting-for-approval", approvalFix(status.identity?.user_code ?? null)),
-  },
-  unenrolled: {
-    exit: EXIT.unauthorized,
-    level: "warn",
-    showsFailure: false,
-    summary: (facts) => `The service does not accept this robot's credential any more${because(identityFacts(facts))}`,
-    problem: (status) => atIdentity(status, "unenrolled", "to enrol it again: sudo robot-policy-agent enroll"),
-  },
-  frozen: {
-    exit: EXIT.unauthorized,
-    level: "warn",
-    showsFailure: false,
-    summary: (facts) =>
-      `Frozen by the service: two computers used this robot's credential${because(identityFacts(facts))}`,
-    problem: (status) =>
+    (status) => atIdentity(status, "waiting-for-approval", approvalFix(status.identity?.user_code ?? null)),
+  ),
+  unenrolled: refused(
+    EXIT.unauthorized,
+    (facts) => `The service does not accept this robot's credential any more${because(identityFacts(facts))}`,
+    (status) => atIdentity(status, "unenrolled", "to enrol it again: sudo robot-policy-agent enroll"),
+  ),
+  frozen: refused(
+    EXIT.unauthorized,
+    (facts) => `Frozen by the service: two computers used this robot's credential${because(identityFacts(facts))}`,
+    (status) =>
       atIdentity(
         status,
         "frozen",
         "if this is the right computer, enrol it again: sudo robot-policy-agent enroll; after a false alarm an operator thaws it, and the agent goes on by itself",
       ),
-  },
-  lapsed: {
-    exit: EXIT.unauthorized,
-    level: "warn",
-    showsFailure: false,
-    summary: (facts) => `The credential lapsed and may not be renewed${because(identityFacts(facts))}`,
-    problem: (status) =>
+  ),
+  lapsed: refused(
+    EXIT.unauthorized,
+    (facts) => `The credential lapsed and may not be renewed${because(identityFacts(facts))}`,
+    (status) =>
       atIdentity(
         status,
         "lapsed",
         "an operator allows more recoveries, and the agent goes on by itself; or enrol it again: sudo robot-policy-agent enroll",
       ),
-  },
+  ),
   stopped: {
-    exit: EXIT.failed,
+    ...refused(
+      EXIT.failed,
+      () => "The agent is not running",
+      () => ({
+        code: "not-running",
+        what: "the agent is not running; changes are not noticed",
+        fix: "start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service",
+      }),
+    ),
     level: "info",
-    showsFailure: false,
-    summary: () => "The agent is not running",
-    problem: () => ({
-      code: "not-running",
-      what: "the agent is not running; changes are not noticed",
-      fix: "start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service",
-    }),
   },
 };
 
-/** The remedies for a state of another machine, and for a name that differs from the registered one. */
-export const OTHER_MACHINE_FIX =
-  "to register this machine as a new robot: robot-policy-agent rebind; after a new main board in the same robot: robot-policy-agent rebind --same-robot";
-export const OTHER_NAME_FIX =
-  "set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind";
+/** Nothing is wrong, and there is nothing to do. */
+function passing(summary: StateRow["summary"]): StateRow {
+  return { exit: EXIT.ok, level: null, showsFailure: false, summary, problem: null };
+}
+
+/** Nothing is sent until a person acts. */
+function refused(exit: ExitCode, summary: StateRow["summary"], problem: NonNullable<StateRow["problem"]>): StateRow {
+  return { exit, level: "warn", showsFailure: false, summary, problem };
+}
+
+/** The last attempt failed. */
+function failed(exit: ExitCode, summary: StateRow["summary"], problem: NonNullable<StateRow["problem"]>): StateRow {
+  return { ...refused(exit, summary, problem), showsFailure: true };
+}
 
 /** The exit code for a status, for `status` and for one-shot commands. */
 export function exitCodeOf({ state, healthy }: Pick<StatusDocument, "state" | "healthy">): ExitCode {
@@ -259,13 +210,6 @@ function atIdentity(status: StatusDocument, code: string, fix: string): Problem 
   return { code, what, where: status.service.url ?? "the service", fix };
 }
 
-/** Who may approve, and how. */
-export function approvalFix(code: string | null): string {
-  return code === null
-    ? "find the cause with: robot-policy-agent doctor"
-    : `somebody who may change robots (scope robots:write) approves it in the console, or with: robot-policy robots approve ${code}`;
-}
-
 function because({ detail }: Pick<StateFacts, "detail">): string {
   return detail === null ? "" : `: ${detail}`;
 }
@@ -276,11 +220,4 @@ function detailOf({ failure, summary }: StatusDocument): string {
 
 function atService(status: StatusDocument, code: string, fix: string): Problem {
   return { code, what: detailOf(status), where: status.service.url ?? "the service", fix };
-}
-
-/** A service that answers 5xx is reachable; only its operator can fix it. */
-function unreachableFix(reason = ""): string {
-  return reason.startsWith("http-5")
-    ? "wait, the running agent retries by itself; if it continues, tell the operator of the service"
-    : "find the cause with: robot-policy-agent doctor";
 }

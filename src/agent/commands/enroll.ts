@@ -8,7 +8,7 @@ import type { Enroller } from "../identity/enroller.ts";
 import { enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
 import { startForTheFirstTime } from "../identity/first-start.ts";
 import { discardApiKey } from "../identity/migrate.ts";
-import { approvalFix } from "../states.ts";
+import { approvalFix } from "../remedies.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { setup } from "./setup.ts";

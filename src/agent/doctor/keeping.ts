@@ -13,7 +13,7 @@ import { openState } from "../configuration/open.ts";
 import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/registration.ts";
 import { robotName } from "../robot-setup.ts";
-import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../states.ts";
+import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
 import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 import { findWornDisk } from "./wear.ts";

@@ -1,0 +1,28 @@
+/** What a person does about a state, where the sentence is long or said in several places. */
+import type { StatusDocument } from "./status.ts";
+
+export const OTHER_MACHINE_FIX =
+  "to register this machine as a new robot: robot-policy-agent rebind; after a new main board in the same robot: robot-policy-agent rebind --same-robot";
+export const OTHER_NAME_FIX =
+  "set robot.name (or the hostname) back, or register a new robot: robot-policy-agent rebind";
+
+/** Who may approve, and how. */
+export function approvalFix(code: string | null): string {
+  return code === null
+    ? "find the cause with: robot-policy-agent doctor"
+    : `somebody who may change robots (scope robots:write) approves it in the console, or with: robot-policy robots approve ${code}`;
+}
+
+/** For a key or a credential that the service does not accept. */
+export function credentialFix({ failure, identity }: Pick<StatusDocument, "failure" | "identity">): string {
+  if (identity?.state === "enrolled") return "if it continues, enrol this robot again: sudo robot-policy-agent enroll";
+  const key = failure?.reason === "http-403" ? "a key that may register robots (scope robots:setup)" : "a valid key";
+  return `ask whoever runs the service for ${key}, then: sudo robot-policy-agent set-key`;
+}
+
+/** A service that answers 5xx is reachable; only its operator can fix it. */
+export function unreachableFix(reason = ""): string {
+  return reason.startsWith("http-5")
+    ? "wait, the running agent retries by itself; if it continues, tell the operator of the service"
+    : "find the cause with: robot-policy-agent doctor";
+}
