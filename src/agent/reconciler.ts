@@ -1,9 +1,6 @@
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
-import type { ServiceClient } from "../client/client.ts";
-import type { ServiceAccess } from "../client/send-request.ts";
 import type { Snapshot } from "../fingerprint/snapshot.ts";
-import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import type { Collector } from "./collector.ts";
@@ -15,10 +12,11 @@ import type { Outcome } from "./outcome.ts";
 import { judge } from "./outcome.ts";
 import type { Confirmation, Verdict } from "./registration/confirmation.ts";
 import { askWhetherHeld, createConfirmations } from "./registration/confirmation.ts";
+import type { Connection } from "./registration/connect.ts";
 import { createCredentialVersions } from "./registration/credential-version.ts";
+import { keepRegistration } from "./registration/kept-registration.ts";
 import { createRateCap } from "./registration/rate-cap.ts";
 import type { Registration } from "./registration/record.ts";
-import { isSaved, saveRegistration } from "./registration/registration.ts";
 import type { Step } from "./step.ts";
 
 /** One run of the agent: collect, decide, act, record; and the state kept between runs. */
@@ -70,22 +68,6 @@ export interface OwnIdentity {
   readonly version: string;
 }
 
-export interface Connection {
-  readonly client: ServiceClient;
-  /** For requests about the robot's identity. */
-  readonly access: ServiceAccess;
-  readonly serviceUrl: string;
-  /** The user that this program runs as. */
-  readonly userId: number;
-  /** Whether there is an API key that could be used. */
-  hasApiKey(): Promise<boolean>;
-  /** Files that may contain the key; watched so that a new key is noticed. */
-  readonly credentialPaths: readonly string[];
-  /** Loads the code for a request that is likely soon. */
-  prepare(): void;
-  close(): Promise<void>;
-}
-
 /** Short enough to find a restarted service quickly; the cap keeps the load low on one that is down for long. */
 export const REGISTRATION_BACKOFF = { firstMs: 1000, capMs: 5 * 60_000 } as const;
 
@@ -99,15 +81,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const rateCap = createRateCap();
   const confirmations = createConfirmations(machine);
   const credentials = createCredentialVersions(machine);
-  let { registration } = options;
+  const kept = keepRegistration(files, options.stateDirectory, options.registration);
   let failure: Outcome | null = null;
   let credentialVersion = "";
   /** The wanted body is one that the service refused. */
   let isRefusalInForce = false;
-  let unsaved = false;
-  /** `in_doubt` as it is on disk. After a refusal it stays true there: that costs one request after a restart, but saves two writes per retry. */
-  let isDoubtSaved = options.registration?.in_doubt ?? false;
-  let stateProblem: string | null = null;
   /** Monotonic time of the last `hurry`. */
   let returnedMs = Number.NEGATIVE_INFINITY;
 
@@ -115,12 +93,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     options.onRegistering(body);
     const { client, serviceUrl } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
-    const wasInDoubt = registration?.in_doubt ?? true;
+    const before = kept.current;
     const sentMs = clock.monotonicMs();
-    const result = await client.setupRobot(body, signal, markInDoubt());
+    const result = await client.setupRobot(body, signal, kept.doubtDurably());
     signal.throwIfAborted();
     const nowMs = clock.monotonicMs();
-    const unitRandom = () => machine.random.unit();
     const attempt = judge(result, {
       body,
       serviceUrl,
@@ -128,13 +105,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       nowMs,
       wallMs: clock.wallMs(),
       backoff,
-      unitRandom,
+      unitRandom: () => machine.random.unit(),
     });
     if (attempt.kind === "failed") {
       if (attempt.failure.state !== "unreachable") {
         // Refusals count for the rate cap, so that flapping files do not flood the service. Unreachable services have the backoff.
         rateCap.take(body.configuration_digest, nowMs);
-        if (!wasInDoubt && registration !== null) registration = { ...registration, in_doubt: false };
+        if (before?.in_doubt === false) kept.setDoubt(false);
       }
       failure = attempt.failure;
       // It was sent into the outage that is over meanwhile.
@@ -144,9 +121,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     backoff.reset();
     failure = null;
     rateCap.take(body.configuration_digest, nowMs);
-    if (isNewRobot(registration, serviceUrl, attempt.robot))
+    if (isNewRobot(before, serviceUrl, attempt.robot))
       options.onLost({ kind: "lost", detail: `the service had no robot ${body.name} any more` });
-    registration = {
+    const registration = {
       service_url: serviceUrl,
       machine: machineId,
       request: body,
@@ -156,8 +133,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       registered_at: new Date(clock.wallMs()).toISOString(),
     };
     confirmations.registered();
-    unsaved = true;
-    await save(registration);
+    await kept.accept(registration);
     return { kind: "registered", registration };
   }
 
@@ -173,33 +149,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     signal.throwIfAborted();
     confirmations.take(verdict);
     if (verdict.kind === "held" || verdict.kind === "unanswered") return { kind: "unchanged" };
-    registration = { ...registered, in_doubt: true };
+    kept.setDoubt(true);
     options.onLost(verdict);
     return "doubtful";
-  }
-
-  /**
-   * Records on disk, before a request is sent, that the service may soon have another registration than the last known one, even if the
-   * answer is lost or the power fails. Retries do not write again, nor does a disk that just refused a write.
-   */
-  async function markInDoubt(): Promise<void> {
-    if (registration === null) return;
-    registration = { ...registration, in_doubt: true };
-    if (isDoubtSaved || unsaved) return;
-    unsaved = true;
-    await save(registration);
-  }
-
-  /** A full or read-only disk does not prevent registration; the state is written at a later run. */
-  async function save(unwritten: Registration): Promise<void> {
-    try {
-      await saveRegistration(files, options.stateDirectory, unwritten);
-      unsaved = false;
-      isDoubtSaved = unwritten.in_doubt;
-      stateProblem = null;
-    } catch (error) {
-      stateProblem = `${options.stateDirectory} cannot be written (${errorCode(error) ?? "unknown error"})`;
-    }
   }
 
   async function look(request: ReconcileRequest): Promise<Step | "doubtful"> {
@@ -211,10 +163,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       prepare();
       return collected;
     }
-    if (unsaved && registration !== null) await save(registration);
+    await kept.saveAgain();
     credentialVersion = `${await credentials.look(credentialPaths)} ${options.identity?.version ?? ""}`;
 
     const { wanted, machineId } = collected;
+    const registration = kept.current;
     const nowMs = clock.monotonicMs();
     const decision = decide({
       wanted,
@@ -262,25 +215,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       returnedMs = clock.monotonicMs();
       if (failure !== null) failure = hurried(failure);
     },
-    async forgetMoved() {
-      if (await isSaved(files, options.stateDirectory)) return false;
-      registration = null;
-      unsaved = false;
-      isDoubtSaved = false;
-      return true;
-    },
-    isUnchanged() {
-      if (unsaved) return false;
-      return credentials.isUnchanged(options.connection().credentialPaths) && collector.isUnchanged();
-    },
+    forgetMoved: kept.forgetMoved,
+    isUnchanged: () =>
+      !kept.isUnsaved && credentials.isUnchanged(options.connection().credentialPaths) && collector.isUnchanged(),
     get registration() {
-      return registration;
+      return kept.current;
     },
     get failure() {
       return failure;
     },
     get stateProblem() {
-      return stateProblem;
+      return kept.problem;
     },
     get findings() {
       const { configuration, manifest } = collector.documents;

@@ -1,16 +1,34 @@
 import { join } from "node:path";
 
+import type { ServiceClient } from "../../client/client.ts";
 import { createClient } from "../../client/client.ts";
 import type { Credential, CredentialProblem } from "../../client/credentials.ts";
 import { loadCredential } from "../../client/credentials.ts";
+import type { ServiceAccess } from "../../client/send-request.ts";
 import type { Transport } from "../../client/transport/transport.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { identityCredentialPath, readRobotCredential } from "../identity/identity-files.ts";
-import type { Connection } from "../reconciler.ts";
 import { accessTo, openNetwork } from "./network.ts";
+
+/** The way to the service of a configuration. */
+export interface Connection {
+  readonly client: ServiceClient;
+  /** For requests about the robot's identity. */
+  readonly access: ServiceAccess;
+  readonly serviceUrl: string;
+  /** The user that this program runs as. */
+  readonly userId: number;
+  /** Whether there is an API key that could be used. */
+  hasApiKey(): Promise<boolean>;
+  /** Files that may contain the key; watched so that a new key is noticed. */
+  readonly credentialPaths: readonly string[];
+  /** Loads the code for a request that is likely soon. */
+  prepare(): void;
+  close(): Promise<void>;
+}
 
 export interface ConnectOptions {
   readonly machine: Machine;

@@ -12,9 +12,9 @@ import type { AgentConfiguration } from "../../../src/agent/configuration/config
 import type { DocumentInput } from "../../../src/agent/configuration/document-input.ts";
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
 import { openConfiguration, openManifest } from "../../../src/agent/configuration/open.ts";
-import type { Connection, ReconcileRequest, Reconciler, ReconcilerOptions } from "../../../src/agent/reconciler.ts";
+import type { ReconcileRequest, Reconciler, ReconcilerOptions } from "../../../src/agent/reconciler.ts";
 import { createReconciler } from "../../../src/agent/reconciler.ts";
-import type { OwnCredential } from "../../../src/agent/registration/connect.ts";
+import type { Connection, OwnCredential } from "../../../src/agent/registration/connect.ts";
 import { connect } from "../../../src/agent/registration/connect.ts";
 import { trackFiles } from "../../../src/agent/watching/pending-files.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";
