@@ -21,13 +21,13 @@ export function describeCommands({ common, commands }: ProgramTable<never, never
   ];
 }
 
-function synopsis(program: string, { name, flags, argument = "" }: Row): readonly string[] {
+function synopsis(program: string, { name, flags = [], argument = "" }: Row): readonly string[] {
   const words = flags.map(({ flag, required }) => (required === true ? flagText(flag) : `[${flagText(flag)}]`));
   const after = argument === "" ? [] : [argumentText(argument)];
   return [`.SY ${literal(program)}`, [bold(name), ...words, ...after].join(" "), ".YS"];
 }
 
-function describeCommand({ name, summary, flags, argument = "", choices = [], examples }: Row): readonly string[] {
+function describeCommand({ name, summary, flags = [], argument = "", choices = [], examples }: Row): readonly string[] {
   const after = argument === "" ? "" : ` ${argumentText(argument)}`;
   return [
     `.SS ${bold(name)}${after}`,

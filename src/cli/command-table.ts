@@ -18,7 +18,8 @@ export interface CommandRow<Flags, Context> {
   /** The word, or a flag such as `--setup` where the command is one. */
   readonly name: string;
   readonly summary: string;
-  readonly flags: readonly FlagRow[];
+  /** Its own, beside those of every command. */
+  readonly flags?: readonly FlagRow[];
   /** Other words for the last one of the name: `ls` for `robots list`. Help shows the first. */
   readonly aliases?: readonly string[];
   /** `ID` for a required argument, `[ID]` for an optional one; several with blanks between: `METHOD PATH`. */
@@ -44,7 +45,7 @@ export type LoadedCommand<Flags, Context> = (
 
 /** A command's own flags, and those of every command, of which its own replace some. */
 export function flagsOf(
-  { flags }: Pick<CommandRow<never, never>, "flags">,
+  { flags = [] }: Pick<CommandRow<never, never>, "flags">,
   common: readonly FlagRow[],
 ): readonly FlagRow[] {
   return [...flags, ...common.filter(({ flag }) => !flags.some((own) => own.flag === flag))];

@@ -9,7 +9,6 @@ export function completionRow(
   return {
     name: "completion",
     summary: "print the completion script of a shell",
-    flags: [],
     argument: "SHELL",
     choices: ["bash", "zsh", "fish"],
     examples: [

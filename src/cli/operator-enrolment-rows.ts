@@ -89,7 +89,6 @@ export const enrolmentRows: readonly OperatorRow[] = [
     summary: "show the computer that is enrolled as this robot, and its credential",
     argument: "ROBOT",
     names: ["robots"],
-    flags: [],
     examples: ["robot-policy robots installation arm-7"],
     load: async () => (await import("../operator/robots/installation.ts")).robotsInstallation,
   },

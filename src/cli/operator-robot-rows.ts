@@ -133,7 +133,6 @@ export const fleetRows: readonly OperatorRow[] = [
     summary: "show a fleet, by name or id, and why it is not ready",
     argument: "FLEET",
     names: ["fleets"],
-    flags: [],
     examples: ["robot-policy fleets show packing"],
     load: async () => (await import("../operator/fleets/show.ts")).fleetsShow,
   },

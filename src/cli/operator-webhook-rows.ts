@@ -31,7 +31,6 @@ export const webhookRows: readonly OperatorRow[] = [
     summary: "show a webhook, by its id, URL or host",
     argument: "WEBHOOK",
     names: ["webhooks"],
-    flags: [],
     examples: ["robot-policy webhooks show hooks.example.com"],
     load: async () => (await import("../operator/webhooks/webhooks.ts")).webhooksShow,
   },

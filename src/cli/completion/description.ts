@@ -50,7 +50,7 @@ const VERSION: FlagRow = { flag: "--version", summary: "print the version" };
 
 export function describeCompletion(table: ProgramTable<never, never>): Completion {
   const own = table.commands.filter(({ name }) => name.startsWith("--"));
-  const flags = own.flatMap(({ name, summary, flags }) => [{ flag: name, summary }, ...flags]);
+  const flags = own.flatMap(({ name, summary, flags = [] }) => [{ flag: name, summary }, ...flags]);
   const rows = table.commands.filter((row) => !own.includes(row));
   const names = new Set(rows.filter(({ name }) => name.includes(" ")).map(({ name }) => firstWord(name)));
   const describe = (row: (typeof rows)[number]) => describeCommand(row, table.common);
