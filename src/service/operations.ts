@@ -31,7 +31,7 @@ import type { InstallationContext } from "./installations/copies.ts";
 import { changeInstallation, claimRun, getInstallation, heartbeat } from "./installations/operations.ts";
 import { renewCredential } from "./installations/renewal.ts";
 import { mount, mountOpen, mountPublic, mountWithBody, mountWithQuery } from "./kernel/http/mount.ts";
-import type { MountContext } from "./kernel/http/mount.ts";
+import type { MountContext } from "./kernel/http/route.ts";
 import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./keys/operations.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./logins/operations.ts";
 import { endOwnSession, getSession } from "./logins/session-operations.ts";

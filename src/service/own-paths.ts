@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { Clock } from "../platform/clock.ts";
 import { createFresh } from "./kernel/fresh.ts";
 import { answerJson, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
-import type { MountContext } from "./kernel/http/mount.ts";
+import type { MountContext } from "./kernel/http/route.ts";
 import { send } from "./kernel/http/send.ts";
 import type { Metrics } from "./kernel/metrics.ts";
 import { openApiDocument } from "./openapi/openapi.ts";

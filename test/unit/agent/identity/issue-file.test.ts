@@ -27,7 +27,7 @@ function waitingFor(code: string): IdentityStatus {
     state: "waiting-for-approval",
     key_fingerprint: "SHA256:abc",
     user_code: code,
-    code_expires_at: null,
+    code_expires_at: "2026-11-23T12:10:00.000Z",
     robot: null,
     installation_id: null,
     credential_expires_at: null,
@@ -47,7 +47,7 @@ test("enroll --issue: code and key are above the login while it waits, the newes
     const names = await readdir(folder);
     expect(names).toEqual(["robot-policy-agent.issue"]);
     expect(await readFile(join(folder, names[0] ?? ""), "utf8")).toMatchInlineSnapshot(`
-      "This robot waits for approval until ?: code BBBB-3333, key SHA256:abc
+      "This robot waits for approval until 2026-11-23T12:10:00.000Z: code BBBB-3333, key SHA256:abc
       "
     `);
   }

@@ -9,7 +9,7 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { answerJson } from "../../../../src/service/kernel/http/answers.ts";
 import type { AnyAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import type { Gate } from "../../../../src/service/kernel/http/gate.ts";
-import { route } from "../../../../src/service/kernel/http/mount.ts";
+import { route } from "../../../../src/service/kernel/http/route.ts";
 import { StoreBusyError, StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
 import type { Limit } from "../../../../src/service/kernel/traffic/limit.ts";
 import type { HttpLimits } from "../../../../src/service/kernel/traffic/limits.ts";
