@@ -1,5 +1,5 @@
 import type { TableLayout } from "../platform/terminal.ts";
-import { cutToWidth, padToWidth, textWidth } from "./text-width.ts";
+import { cutToWidth, padToWidth, textWidth } from "../platform/text/text-width.ts";
 
 const GAP = "  ";
 /** The minimum width of a cut column. */

@@ -4,7 +4,7 @@ import { maskProblem } from "../manifest/secrets.ts";
 import type { Problem, TableLayout, Terminal } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
 import { layOutTable } from "./table.ts";
-import { cutToWidth, textWidth, wrapToWidth } from "./text-width.ts";
+import { cutToWidth, textWidth, wrapToWidth } from "../platform/text/text-width.ts";
 
 export interface TerminalOptions {
   readonly stdout: Output;

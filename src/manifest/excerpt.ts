@@ -1,3 +1,4 @@
+import { characterWidth } from "../platform/text/text-width.ts";
 import type { Finding } from "./finding.ts";
 import { maskLine } from "./secrets.ts";
 import { escapeInvisible } from "./shown.ts";
@@ -77,16 +78,8 @@ function drawCells(source: string): readonly Cell[] {
   return Array.from(source, (character) => {
     if (character === "\t") return { text: "  ", width: 2 };
     const text = escapeInvisible(character);
-    return { text, width: text === character ? columnsOf(character) : text.length };
+    return { text, width: text === character ? characterWidth(character) : text.length };
   });
-}
-
-/** Terminal columns of a printable character: 2 for wide East Asian characters and emoji, 0 for combining characters. */
-function columnsOf(character: string): number {
-  if (/^\p{Mark}$/u.test(character)) return 0;
-  const isWide =
-    /^[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\uff01-\uff60]$/u;
-  return isWide.test(character) ? 2 : 1;
 }
 
 /** As many cells around `target` as fit, two thirds of them before it. */

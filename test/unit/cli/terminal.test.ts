@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { ProgramTerminal } from "../../../src/cli/terminal.ts";
-import { textWidth } from "../../../src/cli/text-width.ts";
+import { textWidth } from "../../../src/platform/text/text-width.ts";
 
 interface Screen {
   readonly terminal: ProgramTerminal;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { cutToWidth, padToWidth, textWidth, wrapToWidth } from "../../../src/cli/text-width.ts";
+import { cutToWidth, padToWidth, textWidth, wrapToWidth } from "../../../../src/platform/text/text-width.ts";
 
 describe("textWidth", () => {
   test.each([
