@@ -3,15 +3,7 @@ import { sameStat } from "./observations.ts";
 import type { FileFingerprint } from "./snapshot.ts";
 
 /** The hash of a file, and how far it can be relied on. */
-export interface Hashed {
-  readonly sha256: string;
-  readonly bytes: number;
-  /** The stat of the file when it was hashed. */
-  readonly stat: FileStat;
-  /** True when a file with this stat is known to have these bytes, so that it need not be read again. */
-  readonly trusted: boolean;
-  /** Empty, or not valid in the format of its file name: perhaps half-written. */
-  readonly suspect: boolean;
+export interface Hashed extends Omit<FileFingerprint, "label" | "path"> {
   /** Read by an earlier process: enough to see that nothing changed, not enough to register a new digest. */
   readonly inherited: boolean;
   /** The file changes all the time; this is its content at one moment. */
