@@ -1,5 +1,6 @@
-import type { Access, AccessJudge, Obstacle } from "../../access/access.ts";
-import { hasProc, judgeAs, judgeAsSelf } from "../../access/access.ts";
+import type { Access, Obstacle } from "../../access/access.ts";
+import type { AccessJudge } from "../../access/judge.ts";
+import { hasProc, judgeAs, judgeAsSelf } from "../../access/judge.ts";
 import type { Account } from "../../access/account.ts";
 import { accountName, findServiceAccount } from "../../access/account.ts";
 import type { FoundUnit } from "../../access/unit.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 
-import { hasProc } from "../../access/access.ts";
+import { hasProc } from "../../access/judge.ts";
 import { findServiceAccount } from "../../access/account.ts";
 import { readServiceUnit } from "../../access/unit.ts";
 import type { Files } from "../../platform/files/files.ts";

@@ -10,8 +10,8 @@
  */
 import { dirname } from "node:path";
 
-import type { Rights } from "../../access/access.ts";
-import { judgeHandles } from "../../access/access.ts";
+import type { Rights } from "../../access/judge.ts";
+import { judgeHandles } from "../../access/judge.ts";
 import type { Account } from "../../access/account.ts";
 import { accountName, readGroups, readUsers } from "../../access/account.ts";
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";

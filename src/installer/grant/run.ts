@@ -1,5 +1,6 @@
 import type { Access } from "../../access/access.ts";
-import { explainAccess, judgeAs } from "../../access/access.ts";
+import { explainAccess } from "../../access/access.ts";
+import { judgeAs } from "../../access/judge.ts";
 import type { Account } from "../../access/account.ts";
 import type { FoundUnit } from "../../access/unit.ts";
 import type { Terminal } from "../../platform/terminal.ts";

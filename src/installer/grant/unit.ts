@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 
-import { explainAccess, judgeAs } from "../../access/access.ts";
+import { explainAccess } from "../../access/access.ts";
+import { judgeAs } from "../../access/judge.ts";
 import type { Account } from "../../access/account.ts";
 import { accountName, lookUpAccount, readGroups, readUsers } from "../../access/account.ts";
 import type { FoundUnit } from "../../access/unit.ts";
