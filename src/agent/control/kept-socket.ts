@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
-import type { ControlledAgent } from "./socket.ts";
+import type { ControlledAgent } from "./answers.ts";
 import { serveControlSocket } from "./socket.ts";
 
 /** A control socket that can be opened later. The agent works without it; commands that need the socket do not. */
