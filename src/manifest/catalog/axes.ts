@@ -1,6 +1,6 @@
-import type { Vectors } from "../custom/normalize.ts";
-import { vectorsOf } from "../custom/normalize.ts";
 import { baseGroup } from "../custom/robot.ts";
+import type { Vectors } from "../custom/vectors.ts";
+import { vectorsOf } from "../custom/vectors.ts";
 import type { CatalogRow, CatalogType } from "./catalog.ts";
 
 /** One line of the list that `catalog` shows. */
