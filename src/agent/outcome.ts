@@ -2,7 +2,7 @@ import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
-import type { CredentialProblem } from "../client/credentials.ts";
+import type { CredentialProblem } from "../client/credential.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
 import type { Backoff } from "../platform/retry.ts";

@@ -1,5 +1,5 @@
 import type { ValidationError } from "../api/wire/errors.ts";
-import type { CredentialProblem } from "./credentials.ts";
+import type { CredentialProblem } from "./credential.ts";
 import type { UnreachableReason } from "./transport/transport.ts";
 
 /** The result of a call. Its texts are one short, printable line without the credential. */

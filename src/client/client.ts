@@ -3,7 +3,7 @@
  *
  * This file has the operations that a robot computer uses, operation-client.ts all operations, for a terminal. Calls return failures as
  * values and never retry: the caller decides that (platform/retry.ts). The credential is loaded before each request, so that a replaced key
- * file is used at once (credentials.ts).
+ * file is used at once (load-credential.ts).
  *
  * transport/transport.ts is the interface to the network. transport/undici-transport.ts implements it, with proxies (transport/proxy.ts),
  * private certificate authorities (transport/certificates.ts) and time limits (transport/limits.ts), which the first request loads.
@@ -14,7 +14,7 @@ import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import { operationUrl } from "./address.ts";
 import type { CallResult } from "./call-result.ts";
-import type { Credential, CredentialProblem } from "./credentials.ts";
+import type { Credential, CredentialProblem } from "./credential.ts";
 import type { HeldRegistration } from "./held-registration.ts";
 import { sendRequest, unreachable } from "./send-request.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";

@@ -9,7 +9,7 @@ import { operationUrl } from "./address.ts";
 import { readAnswer, readDocument } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
 import { LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "./client.ts";
-import type { CredentialProblem } from "./credentials.ts";
+import type { CredentialProblem } from "./credential.ts";
 import { isTooDeep } from "./depth.ts";
 import { readNextCursor } from "./next-cursor.ts";
 import { Secret } from "./secret.ts";

@@ -1,4 +1,4 @@
-import { parseKey } from "../client/credentials.ts";
+import { parseKey } from "../client/credential.ts";
 import type { Content } from "./disk/content.ts";
 import type { Disk } from "./disk/disk.ts";
 import { isDiskError } from "./disk/disk.ts";

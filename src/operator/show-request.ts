@@ -1,4 +1,4 @@
-import type { CredentialProblem } from "../client/credentials.ts";
+import type { CredentialProblem } from "../client/credential.ts";
 import type { Secret } from "../client/secret.ts";
 import type { ServiceRequest } from "../client/send-request.ts";
 import { requestHeaders } from "../client/send-request.ts";

@@ -1,7 +1,7 @@
 import { explainAccess } from "../../access/access.ts";
 import { SERVICE_NAME } from "../../access/unit.ts";
-import type { Credential, CredentialProblem } from "../../client/credentials.ts";
-import { loadCredential } from "../../client/credentials.ts";
+import type { Credential, CredentialProblem } from "../../client/credential.ts";
+import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Collector } from "../collector.ts";

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 
-import type { Credential, CredentialProblem } from "../../client/credentials.ts";
-import { parseKey } from "../../client/credentials.ts";
+import type { Credential, CredentialProblem } from "../../client/credential.ts";
+import { parseKey } from "../../client/credential.ts";
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";

@@ -3,7 +3,7 @@ import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
 import type { AnsweredCall } from "../../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../../client/client.ts";
-import type { Credential, CredentialSource } from "../../client/credentials.ts";
+import type { Credential, CredentialSource } from "../../client/credential.ts";
 import { refusalText } from "../../client/refusal-text.ts";
 import { Secret } from "../../client/secret.ts";
 import { sendRequest } from "../../client/send-request.ts";

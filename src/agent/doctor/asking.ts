@@ -1,6 +1,6 @@
 import type { ServiceClient } from "../../client/client.ts";
 import { createClient } from "../../client/client.ts";
-import type { Credential } from "../../client/credentials.ts";
+import type { Credential } from "../../client/credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";

@@ -1,5 +1,5 @@
 import { explainAccess } from "../../access/access.ts";
-import type { Credential } from "../../client/credentials.ts";
+import type { Credential } from "../../client/credential.ts";
 import { unsuitable, systemErrorFinding } from "../../fingerprint/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { errorCode } from "../../platform/files/files.ts";

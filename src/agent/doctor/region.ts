@@ -1,4 +1,4 @@
-import type { Credential } from "../../client/credentials.ts";
+import type { Credential } from "../../client/credential.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { REGION_FORM } from "../../manifest/registered-text.ts";
 import { serviceKeyOffset } from "../../api/wire/service-key.ts";

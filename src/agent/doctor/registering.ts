@@ -1,5 +1,5 @@
 import type { ServiceClient } from "../../client/client.ts";
-import type { Credential } from "../../client/credentials.ts";
+import type { Credential } from "../../client/credential.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";

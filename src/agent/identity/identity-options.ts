@@ -1,4 +1,4 @@
-import type { Credential, CredentialProblem } from "../../client/credentials.ts";
+import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import type { IdentityClient } from "../../client/identity-client.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";

@@ -5,7 +5,7 @@
  * Each turn does what is due. All times are monotonic or relative, so a wrong wall clock delays nothing. A credential is on the disk before
  * its first use, because that use ends the enrolment and the previous value.
  */
-import type { Credential, CredentialProblem } from "../../client/credentials.ts";
+import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { createAlarm } from "../alarm.ts";
 import type { IdentityStatus } from "../status.ts";

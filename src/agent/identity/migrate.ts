@@ -1,4 +1,4 @@
-import { loadCredential } from "../../client/credentials.ts";
+import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";

@@ -1,5 +1,5 @@
 import { createIdentityClient } from "../../client/identity-client.ts";
-import { loadCredential } from "../../client/credentials.ts";
+import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Identity } from "./identity.ts";
 import { createIdentityLoop } from "./identity.ts";

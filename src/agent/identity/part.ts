@@ -4,7 +4,7 @@
  */
 import { loadLate } from "../../client/transport/load-late.ts";
 import { TransportError } from "../../client/transport/transport.ts";
-import type { Credential, CredentialProblem } from "../../client/credentials.ts";
+import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";

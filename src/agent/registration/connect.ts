@@ -2,8 +2,8 @@ import { join } from "node:path";
 
 import type { ServiceClient } from "../../client/client.ts";
 import { createClient } from "../../client/client.ts";
-import type { Credential, CredentialProblem } from "../../client/credentials.ts";
-import { loadCredential } from "../../client/credentials.ts";
+import type { Credential, CredentialProblem } from "../../client/credential.ts";
+import { loadCredential } from "../../client/load-credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { Transport } from "../../client/transport/transport.ts";
 import type { Machine } from "../../platform/machine.ts";

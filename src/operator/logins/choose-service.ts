@@ -1,5 +1,5 @@
-import type { CredentialProblem } from "../../client/credentials.ts";
-import { KEY_VARIABLE, loadCredential } from "../../client/credentials.ts";
+import type { CredentialProblem } from "../../client/credential.ts";
+import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";

@@ -6,8 +6,8 @@ import { inspect } from "node:util";
 
 import { beforeEach, expect, test } from "vitest";
 
-import type { Credential, CredentialProblem } from "../../../src/client/credentials.ts";
-import { loadCredential } from "../../../src/client/credentials.ts";
+import type { Credential, CredentialProblem } from "../../../src/client/credential.ts";
+import { loadCredential } from "../../../src/client/load-credential.ts";
 import type { Files } from "../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { testFolder } from "../../support/folder.ts";
