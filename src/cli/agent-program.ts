@@ -1,4 +1,4 @@
-import type { InitContext } from "../agent/commands/init.ts";
+import type { InitContext } from "../agent/init/task.ts";
 import { READY_CATALOG } from "../manifest/catalog/ids.ts";
 import type { ProgramTable } from "./command-table.ts";
 import { completionRow } from "./completion-row.ts";

@@ -1,4 +1,3 @@
-import { access, constants } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
@@ -6,54 +5,22 @@ import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { readConfiguration } from "../configuration/configuration.ts";
-import { DEFAULTS, MANIFEST_NAME } from "../configuration/keys.ts";
 import { imageAround, resolveFolders } from "../configuration/folders.ts";
-import { chooseAmong, noEndpointIn } from "../doctor/region.ts";
+import { MANIFEST_NAME } from "../configuration/keys.ts";
 import { absolute } from "../init/answer-problems.ts";
-import { configurationText } from "../init/configuration-text.ts";
-import type { Answers } from "../init/interview.ts";
-import { askAnotherRegion, interview } from "../init/interview.ts";
+import { interview } from "../init/interview.ts";
 import { extendedManifestText, manifestText } from "../init/manifest-text.ts";
 import type { Paths } from "../init/next-steps.ts";
 import { isFile, stepsHere, stepsInImage } from "../init/next-steps.ts";
-import type { ServiceTest } from "../init/service-test.ts";
-import { testService } from "../init/service-test.ts";
-import type { CommonOptions } from "./context.ts";
-import type { SetKeyContext } from "./set-key.ts";
-import { KEY_LIMIT, setKey } from "./set-key.ts";
+import { findExisting, findUnwritable, unwritable } from "../init/places.ts";
+import type { Answers } from "../init/questions.ts";
+import type { InitContext, InitOptions, Task } from "../init/task.ts";
+import { configurationOf, FILE_MODE, HINT } from "../init/task.ts";
+import { NOT_TRIED, offerRegions, tryKey, tryService } from "../init/try-service.ts";
 
-export interface InitOptions extends CommonOptions {
-  readonly type?: string;
-  readonly url?: string;
-  readonly caFile?: string;
-  readonly region?: string;
-  readonly keyFile?: string;
-  readonly name?: string;
-  /** Configuration files, in digest order. */
-  readonly file?: readonly string[];
-  /** The folder for both files. */
-  readonly dir?: string;
-  readonly force?: boolean;
-  /** Write a manifest that extends the type. */
-  readonly extend?: boolean;
-  /** False to skip the test of the service. */
-  readonly test?: boolean;
-}
-
-export interface InitContext extends SetKeyContext {
-  /** null when input is not a terminal. */
-  openQuestions(): Questions | null;
-}
-
-const HINT = "Written by robot-policy-agent init. After an edit: robot-policy-agent check";
-/** Readable by all: neither file contains a secret. */
-const FILE_MODE = 0o644;
 const DIRECTORY_MODE = 0o755;
 
 /**
@@ -120,16 +87,6 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   return EXIT.ok;
 }
 
-/** The parts of `init` that all its steps share. */
-interface Task {
-  readonly paths: Paths;
-  /** The root folder of a robot's image; null on the robot itself. */
-  readonly image: string | null;
-  readonly isTested: boolean;
-  readonly options: InitOptions;
-  readonly context: InitContext;
-}
-
 function readFlags(options: InitOptions): Answers {
   const { url = null, caFile, region = null, type = null, file = [] } = options;
   return { url, caFile: caFile === undefined ? null : absolute(caFile), region, type, files: file };
@@ -170,78 +127,6 @@ async function ask(questions: Questions, given: Answers, task: Task): Promise<As
   }
 }
 
-async function tryService(answers: Answers, task: Task): Promise<ServiceTest | null> {
-  const { options, context } = task;
-  // Without a region there is no configuration to test with.
-  const { configuration } = configurationOf({ ...answers, region: answers.region ?? "any" }, task);
-  if (configuration === null) return null;
-  return testService(configuration, resolveFolders(options, context.environment), context);
-}
-
-interface Tried {
-  /** True when a key is installed, or access to it is unknown. */
-  readonly hasKey: boolean;
-  readonly regionsInstead: ServiceTest["regionsInstead"];
-}
-
-const NOT_TRIED: Tried = { hasKey: false, regionsInstead: [] };
-
-/** Tests the written configuration, and asks for the key until the service accepts it or the person skips it. */
-async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise<Tried> {
-  const { paths, isTested, options, context } = task;
-  let isPut = false;
-  for (;;) {
-    const test = isTested ? await tryService(answers, task) : null;
-    if (test !== null) await showTest(test, answers.region, task);
-    if (test?.key === "accepted") return { hasKey: true, regionsInstead: test.regionsInstead };
-    const isWanted = test === null ? !isPut : test.key !== "untested";
-    if (!isWanted || !hasPerson) return { ...NOT_TRIED, hasKey: isPut };
-    const key = await context.readSecret("API key (not shown; Enter alone: later, with set-key): ", KEY_LIMIT);
-    context.signal.throwIfAborted();
-    if (key === null || key === "") return { ...NOT_TRIED, hasKey: isPut };
-    const readSecret = async () => key;
-    if ((await setKey({ ...options, config: paths.configuration }, { ...context, readSecret })) === EXIT.ok)
-      isPut = true;
-  }
-}
-
-/** When the service has no endpoint in the configured region, offers its regions and corrects the configuration. */
-async function offerRegions(regions: readonly string[], answers: Answers, task: Task): Promise<void> {
-  const { paths, context } = task;
-  const { terminal, signal, machine } = context;
-  const questions = context.openQuestions();
-  if (questions === null) return;
-  let region: string | null;
-  try {
-    region = await askAnotherRegion(regions, { questions, terminal, signal });
-  } finally {
-    questions.close();
-  }
-  if (region === null) return;
-  const { text } = configurationOf({ ...answers, region }, task);
-  await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
-  terminal.print(`Wrote ${paths.configuration}`);
-}
-
-async function showTest(
-  { failures, key, regionsInstead }: ServiceTest,
-  region: string | null,
-  { paths, context }: Task,
-): Promise<void> {
-  const { terminal, machine } = context;
-  // A missing key is a next step, not a failure.
-  const hasKey = await isFile(machine.files, paths.key);
-  const shown = failures.filter(({ id }) => id !== "key" || hasKey);
-  for (const { what, remedy } of shown) {
-    terminal.note(`${terminal.style("warn", "warning")}: ${what}`);
-    terminal.note(`  → ${remedy}`);
-  }
-  if (shown.length === 0) terminal.note(`The service answers${key === "accepted" ? ", and accepts the key" : ""}.`);
-  if (region === null || regionsInstead.length === 0) return;
-  terminal.note(`${terminal.style("warn", "warning")}: ${noEndpointIn(region, regionsInstead)}`);
-  terminal.note(`  → ${chooseAmong(regionsInstead)}`);
-}
-
 /** @param open how many placeholders the files have. */
 async function nextSteps(
   open: number,
@@ -259,14 +144,6 @@ async function nextSteps(
   ];
 }
 
-function configurationOf({ url, caFile, region }: Answers, { paths, options }: Task) {
-  const { name = DEFAULTS.robot.name } = options;
-  const answers = { url, region, key_file: paths.key, ca_file: caFile, name, labels: {} };
-  const text = configurationText(answers, HINT);
-  const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
-  return { text, findings, configuration };
-}
-
 async function manifestOf(answers: Answers, options: InitOptions): Promise<string> {
   const files = answers.files.map((path) => ({ label: null, path: absolute(path) }));
   const base = await baseFor(answers.type, options);
@@ -280,42 +157,6 @@ async function baseFor(type: string | null, { extend }: InitOptions): Promise<Ca
   if (type === null || (extend !== true && READY_CATALOG.get(type)?.hosted !== false)) return null;
   const rows = await loadCatalog();
   return rows.find(({ robot_type_id: robotTypeId }) => robotTypeId === type) ?? null;
-}
-
-/** Refuses to overwrite existing files without --force. */
-async function findExisting(files: Files, paths: readonly string[]): Promise<Problem | null> {
-  for (const path of paths) {
-    try {
-      await files.linkStat(path);
-    } catch (error) {
-      if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") continue;
-      return unwritable(error, path);
-    }
-    return { code: "exists", what: "the file exists already", where: path, fix: "to replace it: --force" };
-  }
-  return null;
-}
-
-/** Checked before the first question, so that no answers are lost. @param nearest the folder, or its nearest existing parent. */
-async function findUnwritable(directory: string, nearest: string): Promise<Problem | null> {
-  try {
-    await access(nearest, constants.W_OK | constants.X_OK);
-    return null;
-  } catch (error) {
-    if (errorCode(error) === "ENOENT" && dirname(nearest) !== nearest)
-      return findUnwritable(directory, dirname(nearest));
-    return unwritable(error, directory);
-  }
-}
-
-function unwritable(error: unknown, where: string): Problem {
-  const code = errorCode(error);
-  if (code === undefined) throw error;
-  const fix =
-    code === "EACCES" || code === "EPERM"
-      ? "run it as root, or write elsewhere: --dir DIR"
-      : "choose another place: --dir DIR";
-  return { code: "not-writable", what: `cannot write there (${code})`, where, fix };
 }
 
 function fail({ terminal }: InitContext, problem: Problem): ExitCode {

@@ -1,8 +1,8 @@
 /** What a person who answers `init` is asked, and what comes of the answers. */
 import { expect, test } from "vitest";
 
-import type { Answers } from "../../../../src/agent/init/interview.ts";
 import { interview } from "../../../../src/agent/init/interview.ts";
+import type { Answers } from "../../../../src/agent/init/questions.ts";
 import type { ServiceFailure } from "../../../../src/agent/init/service-test.ts";
 import { chooseType } from "../../../../src/agent/init/type-choice.ts";
 import { createTerminal } from "../../../../src/cli/terminal.ts";

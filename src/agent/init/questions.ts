@@ -1,0 +1,153 @@
+/** The questions of `init`. An answer of null leaves a placeholder in the file. */
+import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
+import { noEndpointIn } from "../doctor/region.ts";
+import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
+import type { Asker } from "./asker.ts";
+import { ask, GaveUp } from "./asker.ts";
+import { listedRegionProblem, regionLines, regionOf } from "./region-choice.ts";
+import type { ServiceFailure } from "./service-test.ts";
+import { chooseType, typeLines } from "./type-choice.ts";
+
+/** The answers that `init` needs; null for unknown ones. */
+export interface Answers {
+  readonly url: string | null;
+  readonly caFile: string | null;
+  readonly region: string | null;
+  readonly type: string | null;
+  /** In digest order. */
+  readonly files: readonly string[];
+}
+
+/** The terminal, and the tests that run during the questions. */
+export interface Interviewer extends Asker {
+  isFile(path: string): Promise<boolean>;
+  /** Tests the address with these certificates; null to skip tests. */
+  readonly test: ((url: string, caFile: string | null) => Promise<ServiceFailure | null>) | null;
+  /** The regions of the tested service; empty when it does not tell, as without a key. */
+  regions(): readonly string[];
+}
+
+/** The limit of the manifest. */
+const FILES_LIMIT = 64;
+const TAKE_BACK = "-";
+
+/** Tested at once, while the person can still correct it. */
+export async function askAddress(
+  givenCaFile: string | null,
+  interviewer: Interviewer,
+): Promise<Pick<Answers, "url" | "caFile">> {
+  const { terminal, test } = interviewer;
+  let caFile = givenCaFile;
+  let url = await ask("Address of the service (https://HOST): ", urlProblem, interviewer);
+  if (url === null) return { url, caFile };
+  if (test === null) {
+    if (caFile === null && url.startsWith("https:"))
+      caFile = await askCaFile("Certificate of your own authority, a PEM file (Enter alone: none): ", interviewer);
+    return { url, caFile };
+  }
+  for (;;) {
+    terminal.note(`Trying ${url} …`);
+    const failure = await test(url, caFile);
+    if (failure === null) {
+      terminal.note(`${url} answers${url.startsWith("https:") ? ", and its certificate is trusted" : ""}.`);
+      return { url, caFile };
+    }
+    terminal.note(failure.what);
+    terminal.note(`  → ${failure.remedy}`);
+    if (failure.isAboutAuthority) {
+      const next = await askCaFile("Certificate of that authority, a PEM file (Enter alone: later): ", interviewer);
+      if (next === null) return { url, caFile };
+      caFile = next;
+    } else {
+      const next = await ask(`Another address (Enter alone: keep ${url}): `, urlProblem, interviewer);
+      if (next === null) return { url, caFile };
+      url = next;
+    }
+  }
+}
+
+async function askCaFile(question: string, interviewer: Interviewer): Promise<string | null> {
+  const path = await ask(question, caFileProblem, interviewer);
+  return path === null ? null : absolute(path);
+}
+
+export async function askRegion(regions: readonly string[], asker: Asker): Promise<string | null> {
+  const question = "Cloud region nearest to the robot";
+  if (regions.length === 0) return ask(`${question}: `, regionProblem, asker);
+  return askListedRegion(`${question} (a number or a code): `, regions, asker);
+}
+
+async function askListedRegion(question: string, regions: readonly string[], asker: Asker): Promise<string | null> {
+  for (const line of regionLines(regions)) asker.terminal.note(line);
+  const answer = await ask(question, (written) => listedRegionProblem(written, regions), asker);
+  if (answer === null) return null;
+  const region = regionOf(answer, regions);
+  if (!regions.includes(region)) asker.terminal.note(`${noEndpointIn(region, regions)}.`);
+  return region;
+}
+
+/** @returns null when the person keeps the configured region. */
+export async function askAnotherRegion(regions: readonly string[], asker: Asker): Promise<string | null> {
+  try {
+    return await askListedRegion("Another region (a number or a code; Enter alone: keep it): ", regions, asker);
+  } catch (error) {
+    if (error instanceof GaveUp) return null;
+    throw error;
+  }
+}
+
+export async function askType(interviewer: Interviewer): Promise<string | null> {
+  const { terminal } = interviewer;
+  for (const line of typeLines(READY_CATALOG)) terminal.note(line);
+  const question = "Type of the robot (a number, words to search for, or your own id): ";
+  for (;;) {
+    const answer = await ask(question, () => null, interviewer);
+    if (answer === null) return null;
+    const choice = chooseType(answer, READY_CATALOG);
+    switch (choice.kind) {
+      case "type":
+        if (choice.id !== answer) terminal.note(`  → ${choice.id}`);
+        return choice.id;
+      case "open":
+        for (const line of choice.lines) terminal.note(line);
+        break;
+      case "unlisted": {
+        const problem = await typeProblem(answer);
+        if (problem === null) return answer;
+        terminal.note(`Nothing in the list matches, and as an id: ${problem}`);
+      }
+    }
+  }
+}
+
+/** Asks one by one, in digest order. A missing file is reported, and listed if the person confirms it. */
+export async function askFiles(interviewer: Interviewer): Promise<readonly string[]> {
+  const { terminal } = interviewer;
+  terminal.note("Configuration files: those that affect how commands become motion, such as calibration and limits.");
+  const files: string[] = [];
+  while (files.length < FILES_LIMIT) {
+    const takeBack = files.length === 0 ? "" : `; ${TAKE_BACK} takes the last one back`;
+    const question = `Configuration file ${files.length + 1} (Enter alone: no more${takeBack}): `;
+    const path = await ask(
+      question,
+      async (answer) => (answer === TAKE_BACK && files.length > 0 ? null : fileProblem(answer)),
+      interviewer,
+    );
+    if (path === null) break;
+    if (path === TAKE_BACK) files.pop();
+    else files.push(await confirmFile(path, interviewer));
+  }
+  return files;
+}
+
+async function confirmFile(path: string, interviewer: Interviewer): Promise<string> {
+  const { terminal, isFile } = interviewer;
+  let current = path;
+  while (!current.startsWith("~/") && !(await isFile(current))) {
+    terminal.note(`The file does not exist: ${current}`);
+    const next = await ask("The right path (Enter alone: list it all the same): ", fileProblem, interviewer);
+    if (next === null) break;
+    current = next;
+  }
+  return current;
+}

@@ -1,0 +1,54 @@
+import type { Questions } from "../../platform/questions.ts";
+import type { CommonOptions } from "../commands/context.ts";
+import type { SetKeyContext } from "../commands/set-key.ts";
+import { readConfiguration } from "../configuration/configuration.ts";
+import { DEFAULTS } from "../configuration/keys.ts";
+import { configurationText } from "./configuration-text.ts";
+import type { Paths } from "./next-steps.ts";
+import type { Answers } from "./questions.ts";
+
+export interface InitOptions extends CommonOptions {
+  readonly type?: string;
+  readonly url?: string;
+  readonly caFile?: string;
+  readonly region?: string;
+  readonly keyFile?: string;
+  readonly name?: string;
+  /** Configuration files, in digest order. */
+  readonly file?: readonly string[];
+  /** The folder for both files. */
+  readonly dir?: string;
+  readonly force?: boolean;
+  /** Write a manifest that extends the type. */
+  readonly extend?: boolean;
+  /** False to skip the test of the service. */
+  readonly test?: boolean;
+}
+
+export interface InitContext extends SetKeyContext {
+  /** null when input is not a terminal. */
+  openQuestions(): Questions | null;
+}
+
+/** The parts of `init` that all its steps share. */
+export interface Task {
+  readonly paths: Paths;
+  /** The root folder of a robot's image; null on the robot itself. */
+  readonly image: string | null;
+  readonly isTested: boolean;
+  readonly options: InitOptions;
+  readonly context: InitContext;
+}
+
+export const HINT = "Written by robot-policy-agent init. After an edit: robot-policy-agent check";
+/** Readable by all: neither file contains a secret. */
+export const FILE_MODE = 0o644;
+
+/** The configuration that these answers give. */
+export function configurationOf({ url, caFile, region }: Answers, { paths, options }: Task) {
+  const { name = DEFAULTS.robot.name } = options;
+  const answers = { url, region, key_file: paths.key, ca_file: caFile, name, labels: {} };
+  const text = configurationText(answers, HINT);
+  const { findings, value: configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
+  return { text, findings, configuration };
+}

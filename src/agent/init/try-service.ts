@@ -1,0 +1,85 @@
+import { replaceDurably } from "../../platform/files/durable-file.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { KEY_LIMIT, setKey } from "../commands/set-key.ts";
+import { resolveFolders } from "../configuration/folders.ts";
+import { chooseAmong, noEndpointIn } from "../doctor/region.ts";
+import { isFile } from "./next-steps.ts";
+import type { Answers } from "./questions.ts";
+import { askAnotherRegion } from "./questions.ts";
+import type { ServiceTest } from "./service-test.ts";
+import { testService } from "./service-test.ts";
+import type { Task } from "./task.ts";
+import { configurationOf, FILE_MODE } from "./task.ts";
+
+/** @returns null where the answers are too few for a test. */
+export async function tryService(answers: Answers, task: Task): Promise<ServiceTest | null> {
+  const { options, context } = task;
+  // Without a region there is no configuration to test with.
+  const { configuration } = configurationOf({ ...answers, region: answers.region ?? "any" }, task);
+  if (configuration === null) return null;
+  return testService(configuration, resolveFolders(options, context.environment), context);
+}
+
+export interface Tried {
+  /** True when a key is installed, or access to it is unknown. */
+  readonly hasKey: boolean;
+  readonly regionsInstead: ServiceTest["regionsInstead"];
+}
+
+export const NOT_TRIED: Tried = { hasKey: false, regionsInstead: [] };
+
+/** Tests the written configuration, and asks for the key until the service accepts it or the person skips it. */
+export async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise<Tried> {
+  const { paths, isTested, options, context } = task;
+  let isPut = false;
+  for (;;) {
+    const test = isTested ? await tryService(answers, task) : null;
+    if (test !== null) await showTest(test, answers.region, task);
+    if (test?.key === "accepted") return { hasKey: true, regionsInstead: test.regionsInstead };
+    const isWanted = test === null ? !isPut : test.key !== "untested";
+    if (!isWanted || !hasPerson) return { ...NOT_TRIED, hasKey: isPut };
+    const key = await context.readSecret("API key (not shown; Enter alone: later, with set-key): ", KEY_LIMIT);
+    context.signal.throwIfAborted();
+    if (key === null || key === "") return { ...NOT_TRIED, hasKey: isPut };
+    const readSecret = async () => key;
+    if ((await setKey({ ...options, config: paths.configuration }, { ...context, readSecret })) === EXIT.ok)
+      isPut = true;
+  }
+}
+
+/** When the service has no endpoint in the configured region, offers its regions and corrects the configuration. */
+export async function offerRegions(regions: readonly string[], answers: Answers, task: Task): Promise<void> {
+  const { paths, context } = task;
+  const { terminal, signal, machine } = context;
+  const questions = context.openQuestions();
+  if (questions === null) return;
+  let region: string | null;
+  try {
+    region = await askAnotherRegion(regions, { questions, terminal, signal });
+  } finally {
+    questions.close();
+  }
+  if (region === null) return;
+  const { text } = configurationOf({ ...answers, region }, task);
+  await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
+  terminal.print(`Wrote ${paths.configuration}`);
+}
+
+async function showTest(
+  { failures, key, regionsInstead }: ServiceTest,
+  region: string | null,
+  { paths, context }: Task,
+): Promise<void> {
+  const { terminal, machine } = context;
+  // A missing key is a next step, not a failure.
+  const hasKey = await isFile(machine.files, paths.key);
+  const shown = failures.filter(({ id }) => id !== "key" || hasKey);
+  for (const { what, remedy } of shown) {
+    terminal.note(`${terminal.style("warn", "warning")}: ${what}`);
+    terminal.note(`  → ${remedy}`);
+  }
+  if (shown.length === 0) terminal.note(`The service answers${key === "accepted" ? ", and accepts the key" : ""}.`);
+  if (region === null || regionsInstead.length === 0) return;
+  terminal.note(`${terminal.style("warn", "warning")}: ${noEndpointIn(region, regionsInstead)}`);
+  terminal.note(`  → ${chooseAmong(regionsInstead)}`);
+}
