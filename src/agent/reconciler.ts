@@ -191,11 +191,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
           return { kind: "unchanged" };
         return confirm(registration, signal);
       case "wait":
-        return {
-          kind: "waiting",
-          untilMs: decision.untilMs,
-          failure: decision.reason === "backoff" ? failure : null,
-        };
+        return { kind: "waiting", untilMs: decision.untilMs, failure: decision.reason === "backoff" ? failure : null };
       case "refuse":
         return { kind: "refused", reason: decision.reason };
       case "register":

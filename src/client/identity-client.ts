@@ -34,10 +34,7 @@ const LONGEST_S = 366 * 24 * 60 * 60;
 
 const moment = z.iso.datetime({ offset: true });
 
-const termsSchema = z.object({
-  credential_expires_at: moment,
-  renew_after_s: z.number().min(0).max(LONGEST_S),
-});
+const termsSchema = z.object({ credential_expires_at: moment, renew_after_s: z.number().min(0).max(LONGEST_S) });
 
 /** What holds for a credential. */
 export type Terms = z.output<typeof termsSchema>;

@@ -123,11 +123,7 @@ async function findNoSystemd(disk: Disk, command: "install" | "uninstall"): Prom
     install: `to build an image from within: --root /; under another service manager start: ${NAME} run`,
     uninstall: "from within an image that it was installed into: --root /",
   };
-  return refusal({
-    code: "no-systemd",
-    what: "this machine does not run systemd",
-    fix: fix[command],
-  });
+  return refusal({ code: "no-systemd", what: "this machine does not run systemd", fix: fix[command] });
 }
 
 async function findNoImage(disk: Disk): Promise<InstallerProblem | null> {

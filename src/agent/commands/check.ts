@@ -27,12 +27,7 @@ export interface CheckOptions extends CommonOptions {
 export const check: Command<CheckOptions> = async (options, context) => {
   const { machine, terminal } = context;
   const folders = resolveFolders(options, context.environment);
-  const opened = await openOneShot({
-    machine,
-    folders,
-    state: "unread",
-    onProgress: hashProgress(terminal),
-  });
+  const opened = await openOneShot({ machine, folders, state: "unread", onProgress: hashProgress(terminal) });
   if (opened.kind === "problem") {
     return showProblem(opened.problem, { valid: false, findings: [], request: null }, options, terminal);
   }

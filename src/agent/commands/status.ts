@@ -90,19 +90,11 @@ function refusalOf({ wanted, machineId }: Collection, registration: Registration
   const { name } = registration.request;
   if (isOtherMachine(registration, machineId)) {
     const what = `registered as ${name} on another machine: a copied image, or a new main board`;
-    return {
-      id: "other_machine",
-      loc: "",
-      message: `${what}; ${OTHER_MACHINE_FIX}`,
-    };
+    return { id: "other_machine", loc: "", message: `${what}; ${OTHER_MACHINE_FIX}` };
   }
   if (wanted.kind !== "body" || wanted.body.name === name) return null;
   const what = `registered as ${name}, but the name is now ${wanted.body.name}`;
-  return {
-    id: "other_name",
-    loc: "/robot/name",
-    message: `${what}; ${OTHER_NAME_FIX}`,
-  };
+  return { id: "other_name", loc: "/robot/name", message: `${what}; ${OTHER_NAME_FIX}` };
 }
 
 async function show(document: StatusDocument, options: StatusOptions, context: CommandContext): Promise<void> {

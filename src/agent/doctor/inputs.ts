@@ -164,10 +164,7 @@ export async function checkKey(
         return { verdict: ok(`the robot's own credential, in ${found.where}`), value: found };
       return { verdict: ok(`found in ${found.where}, with a valid format`), value: found };
     case "closed":
-      return {
-        verdict: skip(`user ${context.userId} may not read ${found.where}, which is correct`),
-        value: null,
-      };
+      return { verdict: skip(`user ${context.userId} may not read ${found.where}, which is correct`), value: null };
     case "credential-problem":
       return { verdict: fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix), value: null };
   }

@@ -36,10 +36,7 @@ export function judgeRegion(region: string, listed: readonly string[]): Verdict 
   const regions = listed.filter(isRegion).slice(0, REGIONS_LIMIT);
   if (regions.length === 0) return skip("the service has no endpoints yet");
   if (listed.includes(region)) return ok(`the service has an endpoint in ${region}`);
-  return {
-    ...warn(noEndpointIn(region, regions), chooseAmong(regions)),
-    regions,
-  };
+  return { ...warn(noEndpointIn(region, regions), chooseAmong(regions)), regions };
 }
 
 export function chooseAmong(regions: readonly string[]): string {

@@ -165,16 +165,7 @@ function isOneOf(seen: Seen | undefined, digests: ReadonlySet<string> | undefine
 
 function writing(item: FileItem, seen: Seen): Step {
   const { path, content, sha256, sizeBytes, mode, owner } = item;
-  return {
-    kind: "write-file",
-    path,
-    content,
-    sha256,
-    sizeBytes,
-    mode,
-    owner,
-    replaces: seen.kind !== "absent",
-  };
+  return { kind: "write-file", path, content, sha256, sizeBytes, mode, owner, replaces: seen.kind !== "absent" };
 }
 
 function settingAccess({ path, mode, owner }: FileItem, { mode: wasMode, userId, groupId }: Access): Step {

@@ -92,10 +92,7 @@ function actionAxis(axis: Axis, action: "position" | "velocity" | "delta"): Acti
       return speed === undefined ? view : { ...view, max_step: rounded(speed / rateHz) };
     }
     case "velocity":
-      return axisView(axis, action, {
-        range: around(smaller(speed, fullScale)),
-        native: nativeRate(axis, fullScale),
-      });
+      return axisView(axis, action, { range: around(smaller(speed, fullScale)), native: nativeRate(axis, fullScale) });
     case "delta": {
       const step = speed === undefined ? undefined : speed / rateHz;
       const native = fullScale === undefined ? nativePosition(axis) : normalizedNative(fullScale);

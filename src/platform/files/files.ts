@@ -121,11 +121,7 @@ export const systemFiles: Files = {
       await file.close();
       throw error;
     }
-    return {
-      write: (bytes) => file.writeFile(bytes),
-      sync: () => file.sync(),
-      close: () => file.close(),
-    };
+    return { write: (bytes) => file.writeFile(bytes), sync: () => file.sync(), close: () => file.close() };
   },
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
