@@ -22,7 +22,7 @@ export interface RunRequests extends Requested {
 export interface Requests {
   /** Has every file read again. Resolves after the run that answers, or when the agent stops. */
   ask(what: Partial<Requested>): Promise<void>;
-  /** The same, for nobody who waits. */
+  /** As `ask`, without a caller that waits. */
   askReread(): void;
   /** Takes what was asked so far. */
   take(): RunRequests;

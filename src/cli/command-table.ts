@@ -24,7 +24,7 @@ export interface CommandRow<Flags, Context> {
   readonly aliases?: readonly string[];
   /** `ID` for a required argument, `[ID]` for an optional one; several with blanks between: `METHOD PATH`. */
   readonly argument?: string;
-  /** What the first argument may be, for completion and refusal. */
+  /** The allowed values of the first argument. */
   readonly choices?: readonly string[];
   /** As choices, but other values are allowed too. */
   readonly suggestions?: readonly string[];

@@ -52,7 +52,7 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     terminal.problem({
       code: "output-failed",
       what: `cannot write the output (${code})`,
-      fix: "what the command does is done, as far as it came; see it again where there is room to write",
+      fix: "what the command changed stays changed; run it again with an output that has space",
     });
   });
   own.stderr.on("error", () => {});

@@ -5,13 +5,13 @@ import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../api/robots.ts";
 
 /**
- * What a service holds of a robot, as far as an agent compares it. What is shown of it to people has a form, so that it is short and
- * holds no key.
+ * The registration that a service has of a robot, as far as an agent compares it. Members that are shown to people have a checked format, so
+ * that they are short and contain no key.
  */
 export const heldRegistrationSchema = registrationViewSchema
   .pick({ robot_id: true, robot: true, robot_type_id: true, region: true, labels: true, contract: true })
   .extend({
-    /** Missing where the service does not know the text. */
+    /** Missing when the service does not know the text. */
     ...eachOf(ROBOT_TEXT_NAMES, () => z.string().nullish()),
     configuration_digest: z.string().regex(CONFIGURATION_DIGEST_PATTERN),
     registered_at: z.iso.datetime({ offset: true }),

@@ -25,9 +25,9 @@ export interface IdentityClient {
   getRobot(id: string, credential: Secret, signal: AbortSignal): Promise<CallResult<NamedRobot>>;
 }
 
-/** Printable ASCII without the separator of signed texts. */
+/** Printable ASCII without `|`, which separates the parts of a signed text. */
 const SIGNED_FIELD = /^[\x21-\x7b\x7d\x7e]{1,512}$/;
-/** To a robot the value is opaque. */
+/** Opaque to the robot. */
 export const ROBOT_CREDENTIAL_PATTERN = /^[\x21-\x7e]{24,256}$/;
 /** Far longer than a credential lives. */
 const LONGEST_S = 366 * 24 * 60 * 60;
@@ -36,7 +36,7 @@ const moment = z.iso.datetime({ offset: true });
 
 const termsSchema = z.object({ credential_expires_at: moment, renew_after_s: z.number().min(0).max(LONGEST_S) });
 
-/** What holds for a credential. */
+/** Until when a credential is valid, and when to renew it. */
 export type Terms = z.output<typeof termsSchema>;
 
 const issuedSchema = termsSchema.extend({

@@ -6,18 +6,18 @@ import type { Finding } from "./finding.ts";
 import type { Position } from "./lines.ts";
 import { secretOffset } from "./secrets.ts";
 
-/** A file of settings as read: its value, and everything that is wrong with it. */
+/** The result of reading a file of settings. */
 export interface SettingsReading<T> {
   readonly findings: readonly Finding[];
   /** Null when a finding is an error. */
   readonly value: T | null;
-  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
+  /** The position of a JSON Pointer; for a missing value, that of the nearest ancestor. */
   locate(loc: string): Position;
 }
 
 export type SettingsRules = DocumentRules & Pick<Check, "secretAdvice" | "hints">;
 
-/** Reads a file of settings completely: every finding that can be reached. */
+/** Reads a file of settings and reports all findings. */
 export function readSettings<T>(bytes: Uint8Array, rules: SettingsRules, reader: Reader<T>): SettingsReading<T> {
   const reading = readDocument(bytes, rules);
   if (reading.kind === "refused") {

@@ -46,7 +46,7 @@ export interface Terminal {
    * below them, and the next `draw` below that.
    */
   draw(lines: readonly string[]): void;
-  /** A note for a person, beside the result, on stderr. */
+  /** A note for a person, on stderr. */
   note(text: string): void;
   /** A failure, on stderr: what happened, where, what to do. */
   problem(problem: Problem): void;

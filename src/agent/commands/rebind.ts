@@ -112,7 +112,7 @@ async function findRefusal(
 async function tellOfIdentity({ stateDirectory }: Folders, { machine, terminal }: CommandContext): Promise<void> {
   const own = await machine.identity.machine();
   const isForeign = await hasForeignIdentity(machine.files, stateDirectory, own).catch((error: unknown) => {
-    // Whoever may not read the files is told by the agent.
+    // A user who may not read these files learns it from the agent.
     if (errorCode(error) === undefined) throw error;
     return false;
   });

@@ -28,7 +28,7 @@ export interface RobotConfiguration extends Readonly<Record<RobotTextName, strin
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export const LOG_FORMATS = ["json", "text"] as const;
 const IDENTITIES = ["key", "enrolled"] as const;
-/** The manifest where the configuration names none: beside the configuration. */
+/** Name of the manifest that is used by default, in the folder of the configuration. */
 export const MANIFEST_NAME = "robot-manifest.yaml";
 
 /** A robot counts as online for 90 s after a heartbeat. */
@@ -129,12 +129,12 @@ export const WATCH = {
   resync_s: withDefault(
     number({ minimum: 5, maximum: 3600 }),
     60,
-    "Seconds between looks at everything, whatever the events say.",
+    "Seconds between checks of everything, with or without events.",
   ),
   poll_s: withDefault(
     number({ minimum: 1, maximum: 300 }),
     5,
-    "Seconds between looks where the system reports no changes.",
+    "Seconds between checks where the system reports no changes.",
   ),
   file_limit_bytes: withDefault(
     integer({ minimum: 1, maximum: 64 * 1024 ** 3 }),

@@ -34,7 +34,7 @@ const INSTALL_TIME_SERVICE =
 /** The answer to `GET /v1/robots`, sent with the key if there is one. */
 export interface Answer {
   readonly result: AnsweredCall<unknown>;
-  /** Its Date header in milliseconds, when it came. */
+  /** The times of the service, from the Date header, and of this machine; null without that header. */
   readonly dated: { readonly serviceMs: number; readonly hereMs: number } | null;
 }
 

@@ -6,7 +6,7 @@ import { fail, ok, skip, warn } from "./check.ts";
 
 const LOG = `journalctl -u ${SERVICE_NAME} -n 50`;
 
-/** What the check of the unit needs beside the state from systemd. */
+/** Facts about the agent that systemd does not know. */
 export interface UnitFacts {
   /** False for an agent with other folders, which runs without the unit. */
   readonly isOfTheseFolders: boolean;
@@ -119,14 +119,14 @@ function describeEnd({ result, exitStatus }: ServiceUnit): string {
 /** systemd.exec(5), "Process exit codes": those of systemd before the program runs. */
 const BEFORE_THE_PROGRAM: ReadonlyMap<string, string> = new Map([
   ["203", "the program cannot be executed"],
-  ["216", "its group is not there"],
-  ["217", "its user is not there"],
-  ["226", "its view of the files cannot be made"],
+  ["216", "its group does not exist"],
+  ["217", "its user does not exist"],
+  ["226", "its mount namespace cannot be set up"],
   ["228", "the kernel refuses its system call filter"],
-  ["233", "its runtime directory cannot be made"],
-  ["238", "its state directory cannot be made"],
-  ["239", "its cache directory cannot be made"],
-  ["241", "its configuration directory cannot be made"],
+  ["233", "its runtime directory cannot be created"],
+  ["238", "its state directory cannot be created"],
+  ["239", "its cache directory cannot be created"],
+  ["241", "its configuration directory cannot be created"],
   ["243", "its credentials cannot be loaded"],
 ]);
 

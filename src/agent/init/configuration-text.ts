@@ -81,7 +81,7 @@ ${labelLines(labels)}
 
 # watch:
 ${switchedOff("settle_ms", DEFAULTS.watch.settle_ms, "how long files must hold still before they count")}
-${switchedOff("resync_s", DEFAULTS.watch.resync_s, "how often everything is looked at, events or not")}
+${switchedOff("resync_s", DEFAULTS.watch.resync_s, "how often everything is checked, with or without events")}
 ${switchedOff("poll_s", DEFAULTS.watch.poll_s, "how often, where the system reports no changes (network drives)")}
 ${switchedOff("file_limit_bytes", DEFAULTS.watch.file_limit_bytes, "larger configuration files are refused")}
 

@@ -52,7 +52,7 @@ export function extendedManifestText({ base, files }: ExtendedAnswers, hint: str
   return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
 # ${hint}
 
-# An id of your own: vendor, name, version. When the robot changes for good, count the version up.
+# An id of your own: vendor, name, version. When the robot changes permanently, increase the version.
 robot_type_id: ${yamlText(`<yourname.${short}.v1>`)}
 
 # Where it starts: ${displayName}.

@@ -1,4 +1,4 @@
-/** Whether `init` may write where it is told to. */
+/** Checks whether `init` may write to the files. */
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
 

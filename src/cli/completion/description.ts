@@ -45,7 +45,7 @@ export type CompletedValue =
   /** Offered values; others are allowed too. */
   | { readonly kind: "text"; readonly suggestions: readonly string[] };
 
-const HELP: FlagRow = { flag: "--help", summary: "show what there is" };
+const HELP: FlagRow = { flag: "--help", summary: "show help" };
 const VERSION: FlagRow = { flag: "--version", summary: "print the version" };
 
 export function describeCompletion(table: ProgramTable<never, never>): Completion {

@@ -27,7 +27,7 @@ import { ABSENT } from "./observation.ts";
 
 export interface RemovalQuestion {
   readonly installed: Installed;
-  /** What lies at `removablePaths`. */
+  /** What is at `removablePaths`. */
   readonly seen: Observation;
   readonly system: Pick<System, "isRunning">;
   readonly units: ReadonlyMap<string, UnitSeen>;
@@ -39,9 +39,9 @@ export interface RemovalQuestion {
 
 export interface RemovalPlan {
   readonly removals: readonly Removal[];
-  /** Ours once, the administrator's by now. */
+  /** Installed files that the administrator has edited. */
   readonly kept: readonly string[];
-  /** Folders that hold them and that we made: for a later `--purge`. */
+  /** The folders of those files that the installer created, for a later `--purge`. */
   readonly remembered: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export const PURGED_TREES = [
   dropInFolder(FIRST_BOOT_UNIT),
 ];
 
-/** Everything that a removal may be about. */
+/** All paths that a removal may change. */
 export function removablePaths(installed: Installed): readonly string[] {
   const files = [
     COMMAND_LINK,
@@ -70,7 +70,7 @@ export function removablePaths(installed: Installed): readonly string[] {
 }
 
 /**
- * What is to be done so that nothing of ours is left, in this order: cut short, the next `uninstall` goes on where this one ended. Pure.
+ * Plans the removal of the installation. The order lets the next `uninstall` complete an interrupted one. Pure.
  */
 export function planRemoval({ installed, seen, units, ...question }: RemovalQuestion): RemovalPlan {
   const { system, account, hasGrants, purges } = question;
@@ -81,7 +81,7 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
     const sight = at(path);
     return sight.kind !== "file" || digests.get(path)?.has(sight.sha256) !== true;
   };
-  // What an earlier `uninstall` kept is known by its place alone.
+  // For files that an earlier `uninstall` kept there are no digests any more, only their paths.
   const places = installed.madeFolders.length > 0 ? EDITABLE_FILES : [];
   const shipped = [...new Set([...digests.keys(), ...places])].filter(isThere);
   const kept = purges ? [] : shipped.filter(edited);
@@ -97,7 +97,7 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
   const notes = kept.length > 0 ? [] : [MADE_FOLDERS_FILE, SWITCHING_FILE].filter(isThere);
   const removals: readonly Removal[] = [
     ...planUnits(units, isThere(PROGRAM_FOLDER)),
-    // Its record lies with the installer's notes, and names the user.
+    // Before the installer's notes and the user, because its record is one of the notes and names the user.
     ...(purges && hasGrants ? [{ kind: "grants" } as const] : []),
     ...(link.kind === "link" && link.target === COMMAND_TARGET ? [{ kind: "link", path: COMMAND_LINK } as const] : []),
     ...[...files, ...halfWritten].map((path): Removal => ({ kind: "file", path })),
@@ -112,7 +112,7 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
   return { removals, kept, remembered: installed.madeFolders.filter(holdsKept) };
 }
 
-/** Where nothing is installed, units of that name are somebody else's. */
+/** When nothing is installed, units of these names belong to something else. */
 function planUnits(units: ReadonlyMap<string, UnitSeen>, isInstalled: boolean): readonly Removal[] {
   if (!isInstalled) return [];
   const running = [...units].filter(([, { activeState }]) => activeState !== "inactive");

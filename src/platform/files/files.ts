@@ -114,7 +114,7 @@ export const systemFiles: Files = {
       await Promise.all([
         // open(2) masks the mode with the umask; the caller's word counts.
         file.chmod(mode),
-        // Only root may give a file away, and nobody else has to.
+        // Only root may change the owner, and only root needs to.
         owner === undefined ? undefined : file.chown(owner.userId, owner.groupId).catch(() => {}),
       ]);
     } catch (error) {

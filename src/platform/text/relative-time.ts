@@ -2,14 +2,14 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Clocks of two machines differ; a moment this near is now. */
+/** Times this near are shown as now, because the clocks of two machines differ. */
 const NOW_MS = 5 * SECOND_MS;
-/** Older moments are dates: nobody counts 431 days. */
+/** Older times are shown as dates. */
 const LONGEST_AGO_MS = 60 * DAY_MS;
 
 /**
- * A moment for people, in the same words at a terminal and in the console: `3 min ago`, `in 2 h`, or the date (UTC) where it is far off.
- * A text that is no time comes back unchanged; null and undefined give an empty text.
+ * A time for people, in the same words at a terminal and in the console: `3 min ago`, `in 2 h`, or the date (UTC) when it is far away.
+ * A text that is not a time is returned unchanged; null and undefined give an empty text.
  *
  * @param iso ISO 8601, as the service gives it.
  * @param nowMs since the Unix epoch.
@@ -25,7 +25,7 @@ export function relativeTime(iso: string | null | undefined, nowMs: number): str
   return timeMs < nowMs ? `${length} ago` : `in ${length}`;
 }
 
-/** A length of time in whole units of the largest kind, rounded down: `40 s`, `3 min`, `2 h`, `5 d`. Hours go up to two days. */
+/** A duration in its largest unit, rounded down: `40 s`, `3 min`, `2 h`, `5 d`. Hours go up to two days. */
 export function shortDuration(durationMs: number): string {
   if (durationMs < MINUTE_MS) return `${Math.floor(durationMs / SECOND_MS)} s`;
   if (durationMs < HOUR_MS) return `${Math.floor(durationMs / MINUTE_MS)} min`;

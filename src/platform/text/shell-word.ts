@@ -1,4 +1,4 @@
-/** A text as a shell takes it for one word, for commands that a person is told to run. */
+/** Quotes a text as one word of a shell, for commands in messages. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

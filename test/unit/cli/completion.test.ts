@@ -219,7 +219,7 @@ describe("zsh and fish", () => {
           '--config[what to read]:file:_files' \\
           '--state-dir[where to keep it]:directory:_files -/' \\
           '--version[print the version]' \\
-          '--help[show what there is]' \\
+          '--help[show help]' \\
           '1: :->command' \\
           '*:: :->rest' && return
         case $state in
@@ -231,7 +231,7 @@ describe("zsh and fish", () => {
                   '--json[as JSON]' \\
                   '--config[what to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
-                  '--help[show what there is]' \\
+                  '--help[show help]' \\
                   && return ;;
               'init')
                 _arguments \\
@@ -239,20 +239,20 @@ describe("zsh and fish", () => {
                   '--url[where]:value: ' \\
                   '--config[what to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
-                  '--help[show what there is]' \\
+                  '--help[show help]' \\
                   && return ;;
               'schema')
                 _arguments \\
                   '--config[what to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
-                  '--help[show what there is]' \\
+                  '--help[show help]' \\
                   '1: :(manifest config)' \\
                   && return ;;
               'catalog')
                 _arguments \\
                   '--config[what to read]:file:_files' \\
                   '--state-dir[where to keep it]:directory:_files -/' \\
-                  '--help[show what there is]' \\
+                  '--help[show help]' \\
                   '1: :(yam.v1)' \\
                   && return ;;
             esac ;;
@@ -272,28 +272,28 @@ describe("zsh and fish", () => {
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l config -d 'what to read' -r -F
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l version -d 'print the version'
-      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l help -d 'show what there is'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a check -d 'find out: what\\'s [wrong]'
       complete -c my-tool -n '__fish_seen_subcommand_from check' -l json -d 'as JSON'
       complete -c my-tool -n '__fish_seen_subcommand_from check' -l config -d 'what to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from check' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
-      complete -c my-tool -n '__fish_seen_subcommand_from check' -l help -d 'show what there is'
+      complete -c my-tool -n '__fish_seen_subcommand_from check' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a init -d 'begin'
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l type -d 'a type' -x -a 'yam.v1 ur5e.v1'
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l url -d 'where' -x
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l config -d 'what to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from init' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
-      complete -c my-tool -n '__fish_seen_subcommand_from init' -l help -d 'show what there is'
+      complete -c my-tool -n '__fish_seen_subcommand_from init' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a schema -d 'print it'
       complete -c my-tool -n '__fish_seen_subcommand_from schema' -a 'manifest config'
       complete -c my-tool -n '__fish_seen_subcommand_from schema' -l config -d 'what to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from schema' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
-      complete -c my-tool -n '__fish_seen_subcommand_from schema' -l help -d 'show what there is'
+      complete -c my-tool -n '__fish_seen_subcommand_from schema' -l help -d 'show help'
       complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a catalog -d 'list'
       complete -c my-tool -n '__fish_seen_subcommand_from catalog' -a 'yam.v1'
       complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l config -d 'what to read' -r -F
       complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
-      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l help -d 'show what there is'
+      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l help -d 'show help'
       "
     `);
   });
@@ -322,21 +322,21 @@ describe("zsh and fish", () => {
             case $words[1] in
               'create')
                 _arguments \\
-                  '--help[show what there is]' \\
+                  '--help[show help]' \\
                   && return ;;
               'move')
                 _arguments \\
                   '--site[where]:value: _grouped_names sites' \\
                   '--by[how]:value:(hand)' \\
                   '--label[which]:value: _grouped_names labels' \\
-                  '--help[show what there is]' \\
+                  '--help[show help]' \\
                   '1: : _grouped_names keys' \\
                   '2: : _grouped_names robots' \\
                   && return ;;
               'list')
                 _arguments \\
                   '--by[in which order]:value:(day robot)' \\
-                  '--help[show what there is]' \\
+                  '--help[show help]' \\
                   && return ;;
             esac ;;
         esac
@@ -350,7 +350,7 @@ describe("zsh and fish", () => {
         )
         _arguments -C \\
           '--version[print the version]' \\
-          '--help[show what there is]' \\
+          '--help[show help]' \\
           '1: :->command' \\
           '*:: :->rest' && return
         case $state in
@@ -379,20 +379,20 @@ describe("zsh and fish", () => {
       end
       complete -c grouped -f
       complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l version -d 'print the version'
-      complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l help -d 'show what there is'
+      complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l help -d 'show help'
       complete -c grouped -n 'not __fish_seen_subcommand_from keys' -a keys -d 'keys, and what\\'s theirs'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a create -d 'make one'
-      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from create' -l help -d 'show what there is'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from create' -l help -d 'show help'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a move -d 'move one to a robot'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move; and __grouped_words 2' -a '(grouped __complete keys (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move; and __grouped_words 3' -a '(grouped __complete robots (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l site -d 'where' -x -a '(grouped __complete sites (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l by -d 'how' -x -a 'hand'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l label -d 'which' -x -a '(grouped __complete labels (commandline -opc) 2>/dev/null)'
-      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l help -d 'show what there is'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l help -d 'show help'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a list -d 'list them'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l by -d 'in which order' -x -a 'day robot'
-      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l help -d 'show what there is'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l help -d 'show help'
       "
     `);
   });

@@ -84,10 +84,10 @@ describe("judgeUnit", () => {
     ["edited and not read again", { NeedDaemonReload: "yes" }, "warn", "has not read it yet"],
     ["down", { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "3" }, "fail", "exit code 3"],
     [
-      "of a user that is not there",
+      "of a user that does not exist",
       { ActiveState: "failed", Result: "exit-code", ExecMainStatus: "217" },
       "fail",
-      "its user is not there (217)",
+      "its user does not exist (217)",
     ],
     [
       "about to be started again for the first time",
