@@ -12,10 +12,12 @@ import { hasStandardState } from "../configuration/folders.ts";
 import type { Document, LocatedFinding } from "../findings.ts";
 import { locate } from "../findings.ts";
 import { identityCredentialPath } from "../identity/identity-files.ts";
+import type { OneShot } from "../one-shot.ts";
+import { collectSettled } from "../one-shot.ts";
 import { storedCredential } from "../registration/connect.ts";
 import { listedFiles } from "../robot-setup.ts";
 import type { AgentUser } from "./agent-user.ts";
-import { explainDenial } from "./agent-user.ts";
+import { explainDenial, findAgentUser } from "./agent-user.ts";
 
 /** The files that the agent's user must read but cannot, each at the line that names it. Checks only modes and access lists. */
 export async function accessFindings(
@@ -47,6 +49,20 @@ export async function accessFindings(
     if (denial === null) return [];
     return [locate(document, { id: "file_unreadable", loc, message: `${denial.what}; ${denial.remedy}` })];
   });
+}
+
+/**
+ * Files that root can read but the agent's user cannot: after registering those, the agent would report them as unreadable. Empty when
+ * this process runs as the agent's user.
+ */
+export async function findDenials(
+  oneShot: OneShot,
+  folders: Folders,
+  context: CommandContext,
+): Promise<readonly LocatedFinding[]> {
+  if (context.userId !== 0) return [];
+  await collectSettled(oneShot, context.signal);
+  return accessFindings(context, folders, oneShot.collector, await findAgentUser(context, folders));
 }
 
 /** A file, and where the configuration or manifest names it. */

@@ -13,7 +13,7 @@ import { resolveFolders } from "../configuration/folders.ts";
 import { readConfigurationNow } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { askRunningAgent, OTHER_AGENT } from "./running-agent.ts";
+import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface SetKeyOptions extends CommonOptions {

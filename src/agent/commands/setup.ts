@@ -1,19 +1,13 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { accessFindings, withoutRepeats } from "../access/check-access.ts";
-import { findAgentUser } from "../access/agent-user.ts";
-import type { DocumentInput } from "../configuration/document-input.ts";
+import { findDenials, withoutRepeats } from "../access/check-access.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
-import type { Wanted } from "../decide.ts";
-import { decide } from "../decide.ts";
-import { describeFiles } from "../describe-agent.ts";
 import type { LocatedFinding } from "../findings.ts";
-import { documentFindings } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
-import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
+import { describeOneShot, openOneShot } from "../one-shot.ts";
 import { createReconciler } from "../reconciler.ts";
 import { connect } from "../registration/connect.ts";
 import type { Registration } from "../registration/record.ts";
@@ -23,19 +17,14 @@ import type { StatusDocument } from "../status.ts";
 import { isStatusDocument } from "../status.ts";
 import type { Step } from "../step.ts";
 import { stateAfter } from "../step.ts";
-import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem, NO_SOCKET } from "./daemon-problem.ts";
+import type { Command, CommandContext } from "./context.ts";
+import { daemonProblem, NO_SOCKET } from "../control/daemon-problem.ts";
 import { describeInvalid } from "./invalid-status.ts";
-import { askRunningAgent } from "./running-agent.ts";
+import type { SetupOptions } from "./preview.ts";
+import { dryRun } from "./preview.ts";
+import { askRunningAgent } from "../control/running-agent.ts";
 import { hashProgress, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
-
-export interface SetupOptions extends CommonOptions {
-  /** Show what would be sent. Sends and writes nothing. */
-  readonly dryRun?: boolean;
-  /** Do nothing when the service already has this registration. */
-  readonly ifChanged?: boolean;
-}
 
 /** `--setup`: registers once and reports the result; through the daemon when one runs. */
 export const setup: Command<SetupOptions> = async (options, context) => {
@@ -77,33 +66,6 @@ async function withoutDaemon(folders: Folders, options: SetupOptions, context: C
       return conclude(status, options, context, opened.oneShot.registration);
     }
   }
-}
-
-async function dryRun(folders: Folders, options: SetupOptions, context: CommandContext): Promise<ExitCode> {
-  const { machine, terminal } = context;
-  const opened = await openOneShot({ machine, folders, state: "read", onProgress: hashProgress(terminal) });
-  switch (opened.kind) {
-    case "problem":
-      return showProblem(opened.problem, {}, options, terminal);
-    case "invalid":
-      return refusePreview(opened.configuration, options, context);
-    case "opened":
-      return preview(opened.oneShot, folders, options, context);
-  }
-}
-
-/**
- * Files that root can read but the agent's user cannot: after registering those, the agent would report them as unreadable. Empty when
- * this process runs as the agent's user.
- */
-async function findDenials(
-  oneShot: OneShot,
-  folders: Folders,
-  context: CommandContext,
-): Promise<readonly LocatedFinding[]> {
-  if (context.userId !== 0) return [];
-  await collectSettled(oneShot, context.signal);
-  return accessFindings(context, folders, oneShot.collector, await findAgentUser(context, folders));
 }
 
 /** Shows the status of a run that ends before a request. */
@@ -215,67 +177,4 @@ function notConfirmed({ state, confirmation, service }: StatusDocument): Problem
     ...(service.url === null ? {} : { where: service.url }),
     fix: "find the cause with: robot-policy-agent doctor",
   };
-}
-
-async function refusePreview(
-  configuration: DocumentInput<unknown>,
-  options: SetupOptions,
-  context: CommandContext,
-): Promise<ExitCode> {
-  const findings = documentFindings(configuration);
-  if (options.json === true) {
-    context.terminal.json({ would: "refuse", method: "POST", url: null, request: null, files: [], findings });
-  } else await showFindings(findings, context);
-  return EXIT.invalid;
-}
-
-/** Shows the request, and whether it would be sent. */
-async function preview(
-  oneShot: OneShot,
-  folders: Folders,
-  options: SetupOptions,
-  context: CommandContext,
-): Promise<ExitCode> {
-  const { collector, registration } = oneShot;
-  const { terminal, machine } = context;
-  const denials = await findDenials(oneShot, folders, context);
-  const collected = await collectSettled(oneShot, context.signal);
-  const { machineId } = collected;
-  const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
-  const findings = [...withoutRepeats(collector.findings, denials), ...denials];
-  const decision = decide({
-    wanted,
-    registration,
-    lastFailure: null,
-    credentialVersion: "",
-    machine: machineId,
-    serviceUrl: collector.configuration.service.url,
-    held: null,
-    isNameApproved: collector.isNameApproved,
-    forced: options.ifChanged !== true,
-    rateCappedUntilMs: Number.NEGATIVE_INFINITY,
-    nowMs: machine.clock.monotonicMs(),
-  });
-  const request = wanted.kind === "body" ? wanted.body : null;
-  const files = describeFiles(collector.snapshot?.files ?? []);
-  const url = `${collector.configuration.service.url.replace(/\/+$/, "")}/v1/robots/setup`;
-  if (options.json === true) {
-    terminal.json({ would: decision.kind, method: "POST", url, request, files, findings });
-  } else {
-    await showFindings(findings, context);
-    if (request !== null) {
-      terminal.print(
-        `${decision.kind === "register" ? "Would send" : "Would send nothing, unless the service lost it:"} POST ${url}`,
-      );
-      terminal.print(JSON.stringify(request, null, 2));
-      terminal.table(
-        ["sha256", "bytes", "file"],
-        files.map(({ sha256, bytes, path }) => [sha256, String(bytes), path]),
-      );
-    }
-  }
-  if (decision.kind !== "refuse") return EXIT.ok;
-  const problem = statusProblem(describeOneShot(oneShot, decision.reason));
-  if (problem !== null) terminal.problem(problem);
-  return exitCodeOf({ state: decision.reason, healthy: false });
 }

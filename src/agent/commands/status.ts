@@ -15,7 +15,7 @@ import { exitCodeOf, statusProblem, summaryAboveFindings } from "../states.ts";
 import type { ConfirmationStatus, IdentityStatus, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { describeInvalid } from "./invalid-status.ts";
-import { readRunningAgent } from "./running-agent.ts";
+import { readRunningAgent } from "../control/running-agent.ts";
 import { showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 

@@ -5,7 +5,7 @@ import { exists } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
-import { findOtherFolders } from "../commands/running-agent.ts";
+import { findOtherFolders } from "../control/running-agent.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, hasStandardState } from "../configuration/folders.ts";
 import type { ControlAnswer } from "../control/client.ts";

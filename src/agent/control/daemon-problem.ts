@@ -1,5 +1,5 @@
 import type { Problem } from "../../platform/terminal.ts";
-import type { ControlAnswer } from "../control/client.ts";
+import type { ControlAnswer } from "./client.ts";
 
 /** Problem code: no daemon answers on the control socket. */
 export const NO_SOCKET = "already-running";

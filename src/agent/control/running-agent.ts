@@ -2,11 +2,11 @@ import type { Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath } from "../configuration/folders.ts";
-import type { ControlAnswer } from "../control/client.ts";
-import { askDaemon } from "../control/client.ts";
+import type { ControlAnswer } from "./client.ts";
+import { askDaemon } from "./client.ts";
 import type { StatusDocument } from "../status.ts";
 import { isStatusDocument } from "../status.ts";
-import type { CommandContext } from "./context.ts";
+import type { CommandContext } from "../commands/context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
 
 /** Problem code: the running agent has other folders than this command. */

@@ -1,0 +1,98 @@
+/** `--setup --dry-run`: shows the request, and whether it would be sent. Sends and writes nothing. */
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { findDenials, withoutRepeats } from "../access/check-access.ts";
+import type { DocumentInput } from "../configuration/document-input.ts";
+import type { Folders } from "../configuration/folders.ts";
+import type { Wanted } from "../decide.ts";
+import { decide } from "../decide.ts";
+import { describeFiles } from "../describe-agent.ts";
+import { documentFindings } from "../findings.ts";
+import type { OneShot } from "../one-shot.ts";
+import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
+import { exitCodeOf, statusProblem } from "../states.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
+import { hashProgress, showFindings } from "./show-findings.ts";
+import { showProblem } from "./show-problem.ts";
+
+export interface SetupOptions extends CommonOptions {
+  /** Show what would be sent. Sends and writes nothing. */
+  readonly dryRun?: boolean;
+  /** Do nothing when the service already has this registration. */
+  readonly ifChanged?: boolean;
+}
+
+export async function dryRun(folders: Folders, options: SetupOptions, context: CommandContext): Promise<ExitCode> {
+  const { machine, terminal } = context;
+  const opened = await openOneShot({ machine, folders, state: "read", onProgress: hashProgress(terminal) });
+  switch (opened.kind) {
+    case "problem":
+      return showProblem(opened.problem, {}, options, terminal);
+    case "invalid":
+      return refusePreview(opened.configuration, options, context);
+    case "opened":
+      return preview(opened.oneShot, folders, options, context);
+  }
+}
+
+async function refusePreview(
+  configuration: DocumentInput<unknown>,
+  options: SetupOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const findings = documentFindings(configuration);
+  if (options.json === true) {
+    context.terminal.json({ would: "refuse", method: "POST", url: null, request: null, files: [], findings });
+  } else await showFindings(findings, context);
+  return EXIT.invalid;
+}
+
+async function preview(
+  oneShot: OneShot,
+  folders: Folders,
+  options: SetupOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { collector, registration } = oneShot;
+  const { terminal, machine } = context;
+  const denials = await findDenials(oneShot, folders, context);
+  const collected = await collectSettled(oneShot, context.signal);
+  const { machineId } = collected;
+  const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
+  const findings = [...withoutRepeats(collector.findings, denials), ...denials];
+  const decision = decide({
+    wanted,
+    registration,
+    lastFailure: null,
+    credentialVersion: "",
+    machine: machineId,
+    serviceUrl: collector.configuration.service.url,
+    held: null,
+    isNameApproved: collector.isNameApproved,
+    forced: options.ifChanged !== true,
+    rateCappedUntilMs: Number.NEGATIVE_INFINITY,
+    nowMs: machine.clock.monotonicMs(),
+  });
+  const request = wanted.kind === "body" ? wanted.body : null;
+  const files = describeFiles(collector.snapshot?.files ?? []);
+  const url = `${collector.configuration.service.url.replace(/\/+$/, "")}/v1/robots/setup`;
+  if (options.json === true) {
+    terminal.json({ would: decision.kind, method: "POST", url, request, files, findings });
+  } else {
+    await showFindings(findings, context);
+    if (request !== null) {
+      terminal.print(
+        `${decision.kind === "register" ? "Would send" : "Would send nothing, unless the service lost it:"} POST ${url}`,
+      );
+      terminal.print(JSON.stringify(request, null, 2));
+      terminal.table(
+        ["sha256", "bytes", "file"],
+        files.map(({ sha256, bytes, path }) => [sha256, String(bytes), path]),
+      );
+    }
+  }
+  if (decision.kind !== "refuse") return EXIT.ok;
+  const problem = statusProblem(describeOneShot(oneShot, decision.reason));
+  if (problem !== null) terminal.problem(problem);
+  return exitCodeOf({ state: decision.reason, healthy: false });
+}
