@@ -28,18 +28,18 @@ const options: BuildOptions = {
 };
 
 interface Asset {
-  /** With a hash of what is in it: a name stands for the same bytes for ever. */
+  /** Contains a hash of the content, so that a name always means the same bytes. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** Builds the console into `folder`. A service that reads there meanwhile finds the old page or the new one, whole. */
+/** Builds the console into `folder`. A service that reads it meanwhile finds either the old page or the new one. */
 export async function buildConsole(folder: string): Promise<void> {
   const { outputFiles } = await build({ ...options, write: false });
   await publish(outputFiles, folder);
 }
 
-/** Builds the console whenever a file of it changes, for as long as the process lives. */
+/** Builds the console whenever one of its files changes, until the process ends. */
 export async function watchConsole(folder: string): Promise<void> {
   const publishing: Plugin = {
     name: "publish",
@@ -53,10 +53,10 @@ export async function watchConsole(folder: string): Promise<void> {
   await watching.watch();
 }
 
-/** Assets first, then the page that names them, then what it no longer names goes. */
+/** Writes the assets, then the page that names them, then removes assets that it no longer names. */
 async function publish(built: readonly OutputFile[], folder: string): Promise<void> {
   const assets = new Map<string, Asset>();
-  // The page asks for a style whether or not the script has brought one along.
+  // The page always loads a style, even when the script imports none.
   for (const name of ["console.js", "console.css"]) {
     assets.set(name, named(name, built.find(({ path }) => path.endsWith(name))?.contents ?? new Uint8Array()));
   }
@@ -87,7 +87,7 @@ function named(name: string, bytes: Uint8Array): Asset {
   return { name: name.replace(/\.(?=\w+$)/, `-${hash}.`), bytes };
 }
 
-/** An asset, and what clients get that take it compressed: at the highest level, because it is done once. */
+/** An asset and its compressed forms, at the highest level, because it is done once. */
 async function compressed({ name, bytes }: Asset): Promise<readonly Asset[]> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
   return [

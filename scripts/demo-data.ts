@@ -1,9 +1,9 @@
 /**
- * A service with a console and something to look at: robots, fleets in every state, keys, deployments.
+ * A service with a console and demo data: robots, fleets in every state, keys, deployments.
  *
  *     node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
  *
- * Builds the console of the sources. Ctrl-C ends it and removes everything.
+ * Builds the console from the sources. Ctrl-C ends it and removes everything.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -24,11 +24,11 @@ if (typeof chosen === "string") {
 } else if (chosen === null) {
   process.stdout.write(USAGE);
 } else {
-  // Loaded only now: help and mistakes are told at once.
+  // Loaded here, so that help and usage errors are shown without delay.
   const { startDemo } = await import("../test/support/service/demo-service.ts");
   const { buildConsole } = await import("./build-console.ts");
   const { scratchFolder } = await import("./support/end-of-script.ts");
-  // What the service keeps goes with the script.
+  // The service's data is removed with the script.
   const scratch = scratchFolder("robot-policy-demo-");
   process.env["TMPDIR"] = scratch;
   const consoleFolder = join(scratch, "console");
@@ -37,7 +37,7 @@ if (typeof chosen === "string") {
   console.log(`${demo.service.url}\nsign in with the key in ${demo.service.key_file}`);
 }
 
-/** Null where help is wanted, a sentence where it cannot be understood. */
+/** Null for help; a sentence for arguments that cannot be parsed. */
 function readArguments() {
   try {
     const { values } = parseArgs({

@@ -1,6 +1,6 @@
 /**
- * Looks for tests that fail by chance: runs them again and again in random order, beside programs that take the processor and sync the
- * disk, while they themselves are stopped and continued at random.
+ * Finds tests that fail by chance: runs them repeatedly in random order, beside programs that use the processors and sync the disk, while the
+ * tests themselves are stopped and continued at random.
  *
  *   scripts/flake --runs 20 test/unit/agent       a failure is printed with its seed; exits 1 when there was one
  */
@@ -45,12 +45,12 @@ const { values, positionals } = parseArgs({
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Programs beside the tests: two that never rest, and one that syncs the disk. */
+/** Programs that run beside the tests: two busy loops, and one that syncs the disk. */
 const STRESS = ["for (;;);", "for (;;);", "setInterval(() => require('child_process').spawnSync('sync'), 300)"];
 /** The tests run for a share of the time, in stretches of random length: about 30 %. */
 const STRETCH_MS = { running: 150, stopped: 350 };
 
-/** What is run together, and when it is cut off. */
+/** Test files that run together, and their time limit. */
 interface Turn {
   readonly tests: readonly string[];
   readonly endsAtMs: number;
@@ -93,7 +93,7 @@ function* wholeRuns(tests: readonly string[]): Generator<Turn> {
   for (let run = 0; run < Number(values.runs); run += 1) yield { tests, endsAtMs: Infinity };
 }
 
-/** Each file once before one comes again, until the time is up. */
+/** Runs every file once before any is repeated, until the time is up. */
 function* singleFiles(tests: readonly string[], minutes: number): Generator<Turn> {
   const endsAtMs = performance.now() + minutes * 60_000;
   for (;;) {
@@ -109,7 +109,7 @@ function inRandomOrder(tests: readonly string[]): readonly string[] {
   return drawn.toSorted((one, other) => one.order - other.order).map(({ test }) => test);
 }
 
-/** @returns the failures of one run of the tests, in the order of `seed`; none when it is cut off at the end of its time. */
+/** @returns the failures of one run in the order of `seed`; none when the time limit ended it. */
 async function runOnce(tests: readonly string[], seed: number, endsAtMs: number): Promise<readonly Failure[]> {
   const folder = scratchFolder("flake-");
   const [report, log] = [join(folder, "report.json"), join(folder, "log")];
@@ -117,7 +117,7 @@ async function runOnce(tests: readonly string[], seed: number, endsAtMs: number)
   const vitest = ["node_modules/vitest/vitest.mjs", "run", ...reporters];
   const order = ["--sequence.shuffle.files", "--sequence.shuffle.tests", `--sequence.seed=${seed}`];
   const output = openSync(log, "w");
-  // A group of its own, to be stopped and continued with the programs that tests start.
+  // Its own process group, so that programs started by tests are stopped and continued too.
   const child = spawn(process.execPath, [...vitest, ...order, ...tests], {
     cwd: root,
     detached: true,
@@ -145,7 +145,7 @@ async function runOnce(tests: readonly string[], seed: number, endsAtMs: number)
   return failures;
 }
 
-/** Resolves with whether the moment, of the monotonic clock, comes before the end. */
+/** Resolves to true at this monotonic time, or to false if the run ends before. */
 async function passesFirst(momentMs: number, ended: Promise<unknown>): Promise<boolean> {
   if (momentMs === Infinity) return ended.then(() => false);
   const alarm = new AbortController();
@@ -170,7 +170,7 @@ function signalGroup({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): v
   try {
     process.kill(-pid, signal);
   } catch {
-    // It ended meanwhile.
+    // Ended meanwhile.
   }
 }
 
@@ -191,7 +191,7 @@ function readFailures(report: string, seed: number): readonly Failure[] {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = name.slice(root.length + 1);
     const failed = assertionResults.filter((result) => result.status === "failed");
-    // A file that fails before its first test.
+    // A file that failed before its first test.
     if (failed.length === 0 && status === "failed") return [{ test: file, seed, message: firstLine(message) }];
     return failed.map(({ fullName, failureMessages }) => ({
       test: `${file}: ${fullName}`,

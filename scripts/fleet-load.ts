@@ -48,7 +48,7 @@ const { values: options } = parseArgs({
     seconds: { type: "string" },
     /** Robots of the large organization; 0 leaves it out. */
     large: { type: "string" },
-    /** Few robots and short scenes: to see that the measurement works, not for figures to keep. */
+    /** Few robots and short scenes: only to see that the measurement works. */
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     /** A launcher to measure instead of a fresh build. */

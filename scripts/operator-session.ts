@@ -1,6 +1,6 @@
 /**
- * Prints a session at robot-policy: every command with its output at 80 columns and as JSON, first against the whole service, then
- * against one that has only the documented operations. What is new in each run has one name; with --raw it is printed as it is.
+ * Prints a session of robot-policy: every command with its output at 80 columns and as JSON, first with the whole service, then with one that
+ * has only the documented operations. Values that differ between runs are replaced by names, except with --raw.
  *
  *     node scripts/operator-session.ts [--raw]
  */

@@ -1,4 +1,4 @@
-/** Makes what test/e2e starts from and keeps: root file systems and packages. */
+/** Creates what test/e2e needs and keeps: root file systems and packages. */
 import { debianPackage, NEWER_VERSION } from "../test/support/nspawn/package.ts";
 import { debianRoot, RELEASES } from "../test/support/nspawn/root.ts";
 import { findSiteObstacle } from "../test/support/nspawn/site.ts";

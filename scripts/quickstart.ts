@@ -18,7 +18,7 @@ import { endWithScript, scratchFolder } from "./support/end-of-script.ts";
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;
 
-/** The part of the agent's answer that is looked at. */
+/** The part of the agent's answer that is used. */
 const statusSchema = z.object({
   state: z.string(),
   registration: z.object({ configuration_digest: z.string() }).nullable(),
@@ -34,7 +34,7 @@ Starts a service and an agent on this machine, registers an example robot, edits
 
 const options = readOptions();
 
-// Nobody reads on, as after `| head`.
+// The reader is gone, as after `| head`.
 process.stdout.on("error", () => process.exit(1));
 const folder = scratchFolder("robot-policy-quickstart-");
 const paths = {
@@ -173,7 +173,7 @@ async function writeRobot(url: string): Promise<void> {
   );
 }
 
-/** Asks the agent, as `robot-policy-agent status` does, until it says what is awaited. */
+/** Asks the agent, as `robot-policy-agent status` does, until it has the awaited state. */
 async function until(isAwaited: (status: z.infer<typeof statusSchema>) => boolean) {
   const tooLate = AbortSignal.timeout(PATIENCE_MS);
   for (;;) {
@@ -194,7 +194,7 @@ function start(program: "agent" | "service", ...args: string[]): ChildProcess {
   return child;
 }
 
-/** Runs a command for the reader to see. */
+/** Prints a command and runs it. */
 async function show(program: "agent" | "operator", ...args: string[]): Promise<void> {
   const [code] = await once(spawnProgram(program, args, ["ignore", "inherit", "inherit"]), "exit");
   if (code !== 0) throw new Error(`${program} ${args[0]} ended with ${code}`);

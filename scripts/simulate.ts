@@ -6,8 +6,8 @@
  *   node scripts/simulate.ts --world --seeds 10000 [--seed N] [--acts 3,17] [--robots 50] [--day 10] [--plant NAME] [--all] [--minutes N]
  *   node scripts/simulate.ts --mistakes
  *
- * A world that fails is made smaller before it is shown: --acts says what of its plan happens. In the end a table tells of the faults that
- * happened. --mistakes plants each mistake in turn and tells of the first seed that finds it.
+ * A failing world is reduced before it is shown: --acts names the parts of its plan that happen. At the end a table counts the faults that
+ * happened. --mistakes plants each mistake in turn and prints the first seed that finds it.
  */
 import { parseArgs } from "node:util";
 
@@ -27,22 +27,22 @@ const { values } = parseArgs({
     /** The first seed; without --seeds the only one. */
     seed: { type: "string" },
     plant: { type: "string" },
-    /** Of a world: how many, and simulated minutes until everything is mended. By its seed, few of both, when not given. */
+    /** For a world: the number of robots, and simulated minutes until all faults end. By default, few of both, from the seed. */
     robots: { type: "string" },
     day: { type: "string" },
     acts: { type: "string" },
     mistakes: { type: "boolean", default: false },
-    /** Go on after a failure and count them. */
+    /** Continue after a failure and count failures. */
     all: { type: "boolean", default: false },
-    /** Instead of a number of seeds: begin no further one after so long. */
+    /** Instead of a number of seeds: start no other one after this time. */
     minutes: { type: "string" },
   },
 });
 
-/** Seeds that a planted mistake may take to be found. */
+/** Maximum number of seeds to find a planted mistake. */
 const MISTAKE_SEEDS = 200;
 
-/** One seed, as it ended. */
+/** The result of one seed. */
 interface Ran {
   readonly steps: number;
   readonly simulatedMs: number;

@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 import type { Client } from "pg";
 
-/** What a store tells of the commits that it wrote. */
+/** The number of commits that a store wrote. */
 export interface CommitCounter extends AsyncDisposable {
-  /** Commits that changed something, of all processes, since an arbitrary moment. */
+  /** Commits that changed something, of all processes, from an arbitrary start. */
   count(): Promise<number>;
-  /** Process of the database; null where it runs inside the service. */
+  /** Process of the database; null when it runs inside the service. */
   readonly databaseProcessId: number | null;
 }
 
@@ -24,7 +24,7 @@ export function sqliteLog(dataDirectory: string): CommitCounter {
   };
 }
 
-/** Counts transaction ids, which only transactions get that write: `xact_commit` also counts those that read. */
+/** Counts transaction ids, which only writing transactions get; `xact_commit` also counts reads. */
 export async function postgresLog(connect: () => Promise<Client>): Promise<CommitCounter> {
   const client = await connect();
   const ask = async (question: string) => {

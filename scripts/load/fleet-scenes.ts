@@ -1,4 +1,4 @@
-/** What happens to a fleet, and what each of it costs. */
+/** The scenes of a fleet, and the costs of each. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { registrationListSchema } from "../../src/api/registrations.ts";
@@ -17,7 +17,7 @@ export interface Scene {
   /** Answers by status, and requests without an answer by code. */
   readonly statuses: ReadonlyMap<string, number>;
   readonly usage: Usage;
-  /** Registrations that were acknowledged and are not there. */
+  /** Registrations that were acknowledged but are missing. */
   readonly lost: number;
   readonly note: string;
 }
@@ -31,7 +31,7 @@ export interface FleetPlan {
   note(text: string): void;
 }
 
-/** How long robots may take to come back: as long as the slowest delay of the agent, and once more. */
+/** Time limit for all robots to return: twice the longest delay of the agent. */
 const RETURN_PATIENCE_MS = 10 * 60_000;
 const LOOK_MS = 100;
 
@@ -48,7 +48,7 @@ export async function playFleet(service: LoadedService, plan: FleetPlan): Promis
     await fleet.enrol();
     return "";
   });
-  // Enrolled at once, they would report at once: the first heartbeats spread by the tenth of a period only.
+  // Robots that enrol together report together, because the first heartbeats spread over a tenth of a period only.
   await sleep(heartbeatMs);
   samples.take();
   await play(`heartbeats each ${plan.heartbeatS} s`, async () => {
@@ -61,7 +61,7 @@ export async function playFleet(service: LoadedService, plan: FleetPlan): Promis
   });
   plan.note(`${service.store}: an outage of ${plan.outageS} s …`);
   await service.kill();
-  // Half of them have something new to say, and the registrations of the others must have survived.
+  // Half of them have a change to register; the registrations of the others must have survived.
   for (const [index, robot] of fleet.robots.entries()) if (index % 2 === 0) robot.change();
   await sleep(plan.outageS * 1000);
   samples.take();
@@ -83,7 +83,7 @@ async function measure(
   return { title, seconds, ...samples.take(), usage, lost: await countLost(service, fleet), note };
 }
 
-/** As many changed robots a second as the plan says, evenly; resolves when all are registered. */
+/** Changes robots evenly at the rate of the plan; resolves when all are registered. */
 async function changeRobots(
   { robots }: Fleet,
   { seconds, setupsPerS }: Pick<FleetPlan, "seconds" | "setupsPerS">,
@@ -98,7 +98,7 @@ async function changeRobots(
   await until(() => robots.every(({ isRegistered }) => isRegistered));
 }
 
-/** @returns when the first half of the robots, and all, were registered and had reported. */
+/** @returns when half of the robots, and when all of them, were registered and had reported. */
 async function returned({ robots }: Fleet): Promise<string> {
   const sinceMs = Date.now();
   const seconds = () => ((Date.now() - sinceMs) / 1000).toFixed(0);
@@ -117,7 +117,7 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-/** Robots that the service does not hold as it acknowledged them. One with a change under way may be held as either. */
+/** The number of robots whose registration differs from the acknowledged one. Robots with a change in progress do not count. */
 async function countLost({ urls, key }: LoadedService, { robots }: Fleet): Promise<number> {
   const url = `${urls.at(-1)}/v1/me/registrations`;
   const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });

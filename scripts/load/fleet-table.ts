@@ -13,7 +13,7 @@ interface Budget {
   of(scene: Scene): number | null;
 }
 
-/** Those of the SQLite store, one process and the load beside it on two processors. */
+/** For the SQLite store: one process, with the load on the same two processors. */
 const BUDGETS: readonly Budget[] = [
   { scene: /^heartbeats/, what: "commits/s", limit: 1, of: ({ usage }) => usage.commitsPerS },
   { scene: /setups\/s$/, what: "p99 of setups, ms", limit: 100, of: ({ taken }) => p99(taken, "setup") },
@@ -31,7 +31,7 @@ const BUDGETS: readonly Budget[] = [
 const HEAD = ["store", "scene", "request", "count", "per s", "p50 ms", "p99 ms", "worst ms"];
 const COSTS = ["service", "database", "load", "memory", "commits/s", "turn", "5xx", "lost"];
 
-/** One line for each kind of request; the first line of a scene says what the scene cost. */
+/** One line for each kind of request; the first line of a scene also shows its costs. */
 export function fleetTable(scenes: readonly StoreScene[]): readonly string[] {
   const lines = scenes.flatMap((scene) => scene.taken.map((taken, index) => cellsOf(scene, taken, index === 0)));
   const cells = [[...HEAD, ...COSTS], ...lines];
@@ -41,7 +41,7 @@ export function fleetTable(scenes: readonly StoreScene[]): readonly string[] {
   return cells.map((line) => line.map(pad).join("  ").trimEnd());
 }
 
-/** What else there is to say: answers that were no success, how long things took, budgets. */
+/** Notes on each scene: unsuccessful answers, durations, exceeded budgets. */
 export function remarks(scenes: readonly StoreScene[], judgesBudgets: boolean): readonly string[] {
   return scenes.flatMap((scene) => {
     const others = [...scene.statuses]
@@ -62,7 +62,7 @@ export function overBudget(scene: StoreScene): readonly string[] {
   });
 }
 
-/** Answers that say that the service failed. */
+/** The number of 5xx answers. */
 export function failures({ statuses }: Scene): number {
   return [...statuses].reduce((sum, [status, count]) => sum + (/^5\d\d$/.test(status) ? count : 0), 0);
 }

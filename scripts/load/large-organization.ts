@@ -1,4 +1,4 @@
-/** One organization of very many robots: what its lists and the first screen of its console cost. */
+/** One organization with very many robots: the costs of its lists and of the console's first screen. */
 import http from "node:http";
 
 import type { LoadedService } from "./load-service.ts";
@@ -9,7 +9,7 @@ import { meter } from "./usage-meter.ts";
 
 export interface LargePlan {
   readonly robots: number;
-  /** How many times each thing is asked for. */
+  /** How often each request is repeated. */
   readonly rounds: number;
   note(text: string): void;
 }
@@ -30,12 +30,12 @@ interface Answered {
 
 type Ask = (kind: string | null, question: Question) => Promise<Answered>;
 
-/** A key adds 20,000 robots at most. */
+/** One key can add at most 20,000 robots. */
 const ROBOTS_OF_KEY = 20_000;
 const AT_ONCE = 64;
 /**
- * A computer for each robot. Nine in ten stay online without heartbeats, because their last one lies in the future; the heartbeats of so many
- * robots are no part of this scene.
+ * A computer for each robot. Nine in ten stay online without heartbeats, because their last one is in the future: this scene does not measure
+ * heartbeats.
  */
 const INSTALL_ALL = `
 insert into installations (id, organization_id, robot_id, public_key, state, generation, enrolled_at, approved_by, credential_expires_at,
@@ -46,7 +46,7 @@ from robots;
 update robots set installation_id = 'rinst_' || substr(id, 5)`;
 const PAGE = 1000;
 
-/** What a browser asks for when somebody opens the console; the files of the page come first. */
+/** The requests of a browser that opens the console, after the files of the page. */
 const FIRST_SCREEN = [
   "/v1/me/session",
   "/v1/robots",
@@ -65,7 +65,7 @@ export async function playLarge(service: LoadedService, plan: LargePlan): Promis
   const { ask } = asker;
   plan.note(`${service.store}: ${plan.robots} robots register …`);
   await register(ask, plan.robots);
-  // So that the memory is that of the lists alone.
+  // So that the memory measured is that of the lists alone.
   await service.kill();
   await service.execute(INSTALL_ALL);
   await service.start();
@@ -125,7 +125,7 @@ async function readPages(ask: Ask): Promise<number> {
   return pages;
 }
 
-/** Nothing that follows comes from a list that the service kept. */
+/** Makes the service drop its cached lists. */
 async function change(ask: Ask, round: number): Promise<void> {
   await ask("setup", setup(0, Date.now() + round));
 }

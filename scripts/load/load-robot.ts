@@ -14,18 +14,18 @@ import type { Log } from "../../src/platform/log/log.ts";
 import { systemMachine } from "../../src/platform/machine.ts";
 import { createBackoff } from "../../src/platform/retry.ts";
 
-/** A robot as its agent makes it, without files: the agent's own loop of the identity, its client and its delays. */
+/** A robot with the agent's own identity loop, client and delays, but without files. */
 export interface LoadRobot {
   readonly name: string;
-  /** What the service acknowledged last; null before the first registration. */
+  /** The last digest that the service acknowledged; null before the first registration. */
   readonly acknowledged: string | null;
-  /** The acknowledged registration is the wanted one. */
+  /** True when the acknowledged digest is the current one. */
   readonly isRegistered: boolean;
   /** Wall clock; zero before the first. */
   readonly lastHeartbeatMs: number;
   /** A configuration file changed: registers another digest. */
   change(): void;
-  /** Works until the signal aborts. Rejects for a bug only. */
+  /** Runs until the signal aborts. Rejects only for a bug. */
   run(signal: AbortSignal): Promise<void>;
   /** Resolves once the service knows the robot. */
   readonly registered: Promise<void>;
@@ -174,7 +174,7 @@ const NOT_ENROLLED = {
 
 const NOTHING: StoredIdentity = { key: null, enrolment: null, credential: null, setAside: [] };
 
-/** A disk that costs nothing: the load is about the service. */
+/** Stores nothing, because only the service is measured. */
 const IN_MEMORY: IdentityFiles = {
   load: () => Promise.resolve(NOTHING),
   hasKey: () => Promise.resolve(false),

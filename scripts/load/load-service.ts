@@ -1,4 +1,4 @@
-/** The service under load: as it ships, in processes of its own, on SQLite or as two replicas on PostgreSQL. */
+/** The service under load: the shipped program in its own processes, on SQLite or as two replicas on PostgreSQL. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { openSync } from "node:fs";
@@ -18,9 +18,9 @@ export type StoreKind = "sqlite" | "postgres";
 
 export interface LoadedService extends AsyncDisposable {
   readonly store: StoreKind;
-  /** Of the replicas, the same after a restart. */
+  /** Of the replicas; a restart keeps them. */
   readonly urls: readonly string[];
-  /** Of one organization; it may do everything. */
+  /** A key of one organization with all scopes. */
   readonly key: string;
   readonly commits: CommitCounter;
   /** Of the replicas that run now. */
@@ -28,7 +28,7 @@ export interface LoadedService extends AsyncDisposable {
   /** Ends all replicas at once, as a power cut does. */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Runs a statement behind the back of the service, which must not run. */
+  /** Runs a statement on the store. Only while the service does not run. */
   execute(statement: string): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface LoadedServiceOptions {
   readonly store: StoreKind;
   /** Of the service. */
   readonly program: string;
-  /** Folder for profiles of the processors (--cpu-prof); the service is then ended in order and not killed. */
+  /** Folder for CPU profiles (--cpu-prof); the service is then stopped instead of killed, because Node writes them at the exit. */
   readonly profiles: string | null;
 }
 
@@ -77,7 +77,7 @@ export async function startLoadedService({ store, program, profiles }: LoadedSer
   }
 
   async function start(): Promise<void> {
-    // One after the other: the first makes the tables and the key.
+    // One after the other, because the first creates the tables and the key.
     for (const port of ports) running.push(await launch(port));
   }
 

@@ -4,7 +4,7 @@ import type { Transport } from "../../src/client/transport/transport.ts";
 import { TransportError } from "../../src/client/transport/transport.ts";
 import type { Samples } from "./samples.ts";
 
-/** How long requests to these paths take is counted apart. */
+/** The paths whose requests are measured separately. */
 const KINDS: ReadonlyMap<string, string> = new Map([
   ["/v1/robot-agent/enrollment", "enrol: start"],
   ["/v1/robot-agent/enrollment/poll", "enrol: poll"],
@@ -14,7 +14,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The agent's transport, as a robot behind a load balancer has it: each request goes to the next replica, and names the address that the robot has.
+ * The agent's transport behind a simulated load balancer: each request goes to the next replica, and names the robot's address.
  *
  * @param urls of the replicas.
  */

@@ -7,7 +7,7 @@ export interface Taken {
   readonly worstMs: number;
 }
 
-/** What requests met since the last `take`. */
+/** The results of requests since the last `take`. */
 export interface Samples {
   answered(kind: string, status: number, tookMs: number): void;
   /** @param why a code such as ECONNREFUSED. */

@@ -1,4 +1,4 @@
-/** What one client may do to a service. Each attack repeats itself until its signal, and tells what the attacker got. */
+/** The attacks of one client on a service. Each repeats until its signal aborts, and says what the attacker achieved. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import net from "node:net";
@@ -14,13 +14,13 @@ export interface Scene extends Besieged {
 export interface Attack {
   readonly number: number;
   readonly title: string;
-  /** Where it is about one store. */
+  /** For an attack on one kind of store only. */
   readonly store?: "sqlite";
   /** The honest organization sends from the attacker's address. */
   readonly isSameAddress?: boolean;
-  /** Nobody reads the service's log. */
+  /** True to leave the service's log unread. */
   readonly isLogStalled?: boolean;
-  /** Before anything is measured. */
+  /** Runs before the measurement. */
   prepare?(service: Besieged): Promise<void>;
   run(scene: Scene): Promise<string>;
 }
@@ -100,7 +100,7 @@ export const ATTACKS: readonly Attack[] = [
     title: "reads while another process holds SQLite's lock",
     store: "sqlite",
     async run(scene) {
-      // Three seconds: writes wait for it, and none is refused.
+      // Three seconds, during which writes wait and none is refused.
       const holder = spawn("python3", ["-c", HOLD_LOCK, scene.databaseFile], { stdio: ["ignore", "pipe", "inherit"] });
       await once(holder.stdout, "data");
       await once(holder, "exit");
@@ -245,7 +245,7 @@ async function each(items: readonly number[], width: number, send: (item: number
   await Promise.all(range(width).map(next));
 }
 
-/** Sends again and again, `width` requests at a time. @returns how many answers of each status there were. */
+/** Sends repeatedly, `width` requests at a time. @returns the number of answers by status. */
 async function repeat({ signal }: Scene, width: number, send: (index: number) => Promise<Answered>): Promise<string> {
   const counts = new Map<number, number>();
   let index = 0;
@@ -253,7 +253,7 @@ async function repeat({ signal }: Scene, width: number, send: (index: number) =>
     while (!signal.aborted) {
       const { status } = await send(index++);
       counts.set(status, (counts.get(status) ?? 0) + 1);
-      // An attacker that is refused does not become a loop of its own.
+      // A pause, so that refused connections do not turn this into a busy loop.
       if (status === 0) await sleep(10);
     }
   };
@@ -264,7 +264,7 @@ async function repeat({ signal }: Scene, width: number, send: (index: number) =>
     .join(", ");
 }
 
-/** Keeps so many connections open, and makes new ones for those that are closed. */
+/** Keeps this many connections open, and replaces those that are closed. */
 async function holdSockets({ url, signal }: Scene, count: number, begin: (socket: Socket) => void): Promise<string> {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();

@@ -14,20 +14,20 @@ export interface Answered {
   readonly text: string;
 }
 
-/** A service with the limits that it has by default, an organization that attacks it and one that does not. */
+/** A service with its default limits, an organization that attacks it, and an honest one. */
 export interface Besieged extends AsyncDisposable {
   readonly url: string;
   readonly processId: number;
-  /** SQLite's file; of no meaning on PostgreSQL. */
+  /** SQLite's file; unused with PostgreSQL. */
   readonly databaseFile: string;
-  /** May do everything in the organization of the attacker. */
+  /** A key of the attacker's organization with all scopes. */
   readonly key: string;
   readonly honestKey: string;
-  /** Another key of the attacker's organization; without scopes it may do everything. */
+  /** Creates another key in the attacker's organization; without scopes, one that has all of them. */
   makeKey(...scopes: readonly string[]): string;
-  /** How long the event loop came to no timer at most, since this was asked last. */
+  /** The longest time for which the event loop ran no timer, since the last question. */
   longestTurnMs(): Promise<number>;
-  /** @param key null for a request without one. @returns status 0 where there was no answer. */
+  /** @param key null for a request without one. @returns status 0 for no answer. */
   send(method: string, path: string, body?: string | object | null, key?: string | null): Promise<Answered>;
 }
 
@@ -44,7 +44,7 @@ export async function startBesieged(
   const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
   const models = join(import.meta.dirname, "../../config/models.example.yaml");
   const words = ["serve", ...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
-  // An unread pipe stands for a log collector that hangs.
+  // An unread pipe simulates a log collector that hangs.
   const log = isLogStalled ? "pipe" : openSync(join(folder, "log"), "a");
   const child = spawn(program, words, { env: environment, stdio: ["ignore", "pipe", log] });
   endWithScript(child);

@@ -1,6 +1,6 @@
 /**
- * The honest organization of scripts/siege: fifty requests a second, each when it is due whether the last one was answered or not, as robots
- * and people send them. Prints what it noticed when it is told to end.
+ * The honest organization of scripts/siege: fifty requests a second, each at its time, whether or not the last one was answered, as robots and
+ * people send them. Prints its measurements when it is told to end.
  */
 import http from "node:http";
 

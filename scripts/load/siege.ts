@@ -1,17 +1,17 @@
 /**
- * Attacks the shipped service with its limits as they are by default, one attack after the other, each on a fresh store, and measures an
- * honest organization beside it from another address: how long its requests take and how many fail, and the memory of the service.
+ * Attacks the shipped service with its default limits, one attack after the other, each on a new store. Meanwhile it measures an honest
+ * organization with another address: how long its requests take and how many fail, and the memory of the service.
  *
  *     scripts/siege --store both
- *     scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs     # what it was before
+ *     scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs     # an older build
  *
- * Attackers have a lower priority than the service, its database and the honest organization, because on a machine of one's own they would
- * be elsewhere; this needs root. Exits 0 when every goal is kept: p99 of the honest organization at most 250 ms, none of its requests
- * failed, at most 400 MB. "turn" is the longest time for which the event loop of the service came to no timer.
+ * Attackers have a lower priority than the service, its database and the honest organization, because real ones run on other machines; this
+ * needs root. Exits 0 when every goal is kept: p99 of the honest organization at most 250 ms, none of its requests
+ * failed, at most 400 MB. "turn" is the longest time for which the event loop of the service ran no timer.
  *
- * On a machine that does something else as well the figures tell of that. A lower `nice` alone does not help: each session has an equal
- * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup). `chrt -r 5 scripts/siege` keeps others away:
- * all of it then goes before them, and the figures of two runs are alike.
+ * Other programs on this machine change the figures. A lower `nice` alone does not help: each session has an equal
+ * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup). `chrt -r 5 scripts/siege` runs everything
+ * before other programs, so that the figures of two runs are similar.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,10 +30,10 @@ import { startBesieged } from "./siege-service.ts";
 import type { Besieged } from "./siege-service.ts";
 
 const GOAL = { p99Ms: 250, errors: 0, memoryMb: 400 } as const;
-/** Until the honest organization has warmed up, and until what the attack left is done. */
+/** How long the honest organization runs before an attack, and after it. */
 const SETTLE_MS = 2000;
 
-/** What siege-tenant.ts prints in the end. */
+/** What siege-tenant.ts prints at its end. */
 interface Noticed {
   readonly requests: number;
   readonly errors: number;

@@ -3,23 +3,23 @@ import { readdirSync, readFileSync } from "node:fs";
 import { memoryOf } from "../benchmarks/process.ts";
 import type { LoadedService } from "./load-service.ts";
 
-/** What a scene cost, in parts of one processor and the like. */
+/** The costs of a scene; processor time as a share of one processor. */
 export interface Usage {
   readonly serviceCpu: number;
-  /** Null where the database runs inside the service. */
+  /** Null when the database runs inside the service. */
   readonly databaseCpu: number | null;
   readonly loadCpu: number;
   /** Of the largest replica, since it started. */
   readonly memoryMb: number;
   readonly commitsPerS: number;
-  /** How long an event loop of the service came to no timer at most. */
+  /** The longest time for which an event loop of the service ran no timer. */
   readonly longestTurnMs: number;
 }
 
 /** proc(5): ticks of `utime` and `stime` are hundredths of a second on Linux. */
 const TICKS_PER_S = 100;
 
-/** Measures from now to the call of what it resolves with. */
+/** Starts to measure; the returned function ends it. */
 export async function meter(service: LoadedService): Promise<() => Promise<Usage>> {
   const { commits } = service;
   const processIds = service.processIds();
@@ -44,7 +44,7 @@ export async function meter(service: LoadedService): Promise<() => Promise<Usage
   };
 }
 
-/** Since this was asked last, of all replicas. */
+/** Since the last question, of all replicas. */
 async function longestTurnMs(urls: readonly string[]): Promise<number> {
   const turns = urls.map(async (url) => {
     const text = await (await fetch(`${url}/metrics`)).text();
@@ -61,7 +61,7 @@ function databaseSeconds(processId: number | null): number | null {
   return secondsOf([processId, ...children]);
 }
 
-/** Seconds that processes ran; what ended meanwhile counts as nothing. */
+/** Processor seconds of the processes; those that ended meanwhile count as zero. */
 function secondsOf(processIds: readonly number[]): number {
   return processIds.reduce((sum, id) => sum + ticksOf(id), 0) / TICKS_PER_S;
 }

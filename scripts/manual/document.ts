@@ -15,7 +15,7 @@ export interface DocumentSchema {
   readonly maximum?: number;
 }
 
-/** The keys of a document, each with what it means, from the schema that editors check it by. */
+/** The keys of a document with their meaning, from its JSON Schema. */
 export function describeKeys({ properties = {}, required = [] }: DocumentSchema): readonly string[] {
   return Object.entries(properties).flatMap(([key, value]) => describeKey(key, value, required.includes(key)));
 }
@@ -26,7 +26,7 @@ function describeKey(key: string, schema: DocumentSchema, isRequired: boolean): 
   return inner === null ? own : [...own, ".RS", ...describeKeys(inner), ".RE"];
 }
 
-/** The object that a key holds, or a list of. */
+/** The schema of the object, or of the items of the list, that a key contains. */
 function innerObject(schema: DocumentSchema): DocumentSchema | null {
   const candidates = [schema, schema.items, ...(schema.items?.anyOf ?? []), ...(schema.anyOf ?? [])];
   return candidates.find((each) => each?.properties !== undefined) ?? null;

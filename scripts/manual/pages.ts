@@ -1,6 +1,6 @@
 /**
  * The manual pages of the agent: robot-policy-agent(8) from the table of its commands, robot-policy-agent-config(5) and
- * robot-manifest(5) from the schemas of both files. What a page says beyond them is written here.
+ * robot-manifest(5) from the schemas of both files. The other texts of the pages are written here.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -48,7 +48,7 @@ function describeFlag({ flag, summary, choices = [], repeats, default: preset }:
   return term(flagText(flag), notes.join("\n"));
 }
 
-/** `--config <file>`: what is typed is bold, what stands for something is not. */
+/** `--config <file>`: literal words are bold, placeholders are not. */
 function flagText(flag: string): string {
   const [name = "", ...values] = flag.split(" ");
   return [bold(name), ...values.map((value) => italic(value.replaceAll(/[<>]/g, "")))].join(" ");
@@ -61,7 +61,7 @@ function argumentText(argument: string): string {
     .join(" ");
 }
 
-/** Help shows summaries as fragments; a page has sentences. A value that is explained, `acl: …`, stays as it is typed. */
+/** Turns a summary of the help into a sentence. An explained value, `acl: …`, keeps its case. */
 function sentence(text: string): string {
   const whole = /[.!?]$/.test(text) ? text : `${text}.`;
   if (/^[a-z_]+:/.test(whole)) return prose(whole);

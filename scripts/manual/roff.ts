@@ -17,11 +17,11 @@ export interface PageEdition {
 export function page({ name, section, summary }: PageHead, { version, epochS }: PageEdition, body: string[]): string {
   const date = new Date(epochS * 1000).toISOString().slice(0, 10);
   const head = [
-    // No hyphens that a person would copy. Groff's macros hyphenate again at each paragraph, whatever `.nh` said, unless this is 0.
+    // No hyphenation, because people copy words. Groff's macros ignore `.nh` at each paragraph unless this is 0.
     ".nr HY 0",
-    // Made from UTF-8, but itself ASCII: nothing depends on the reader's locale.
+    // ASCII, so that nothing depends on the reader's locale.
     `.TH ${name.toUpperCase()} ${section} ${date} "robot\\-policy\\-agent ${version}" "Robot policy agent"`,
-    // No stretched lines.
+    // Not justified.
     ".ad l",
     ".SH NAME",
     `${literal(name)} \\- ${prose(summary)}`,
@@ -32,12 +32,12 @@ export function page({ name, section, summary }: PageHead, { version, epochS }: 
 /** `--setup`, a path, our own names. */
 const TYPED = /(?<![\w\\])--?(?=\w)|(?<=\/\S*)-|\brobot-(?:policy-agent|manifest)\b/g;
 
-/** Text to be read. What looks as if it is typed can be copied from the page, and is not broken into two lines at a dash. */
+/** Prose. Words that look like commands can be copied, and are not broken at a dash. */
 export function prose(text: string): string {
   return escape(text).replaceAll(TYPED, (typed) => typed.replaceAll("-", "\\-"));
 }
 
-/** Text to be typed: every dash is the one on the keyboard. */
+/** Text to type: every dash is the ASCII one. */
 export function literal(text: string): string {
   return escape(text).replaceAll("-", "\\-");
 }
@@ -50,12 +50,12 @@ export function italic(text: string): string {
   return `\\fI${literal(text)}\\fR`;
 }
 
-/** A paragraph with a term before it. */
+/** A paragraph with a term. */
 export function term(tag: string, text: string): readonly string[] {
   return [".TP", tag, text];
 }
 
-/** Lines that keep their form. */
+/** Preformatted lines. */
 export function example(lines: readonly string[]): readonly string[] {
   return [".PP", ".nf", ".RS 4", ...lines.map(literal), ".RE", ".fi"];
 }

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** SPDX identifiers of the licences that may be in the package. Another one is a decision of a person, who adds it here. */
+/** SPDX identifiers of the licences that may be in the package. A person decides on any other, and adds it here. */
 export const LICENSES = ["MIT", "ISC", "Apache-2.0"] as const;
 export type License = (typeof LICENSES)[number];
 
@@ -12,17 +12,17 @@ export interface BundledPackage {
   readonly name: string;
   readonly version: string;
   readonly license: License;
-  /** Lines as its licence has them, without the word. */
+  /** The copyright lines of its licence, without the word. */
   readonly copyright: readonly string[];
   /** Of its tarball: `sha512-` and base64. */
   readonly integrity: string;
-  /** Names of the packages that it asks for; not all of them need be bundled. */
+  /** Names of its dependencies; not all of them are bundled. */
   readonly dependencies: readonly string[];
-  /** The files that hold it. */
+  /** The bundled files that contain it. */
   readonly parts: readonly string[];
 }
 
-/** What esbuild tells of a file that it wrote, by its path. */
+/** esbuild's description of a file that it wrote, by its path. */
 export type Outputs = Readonly<
   Record<
     string,
@@ -33,7 +33,7 @@ export type Outputs = Readonly<
   >
 >;
 
-/** The packages of which anything is in one of these files, by name. */
+/** The packages with code in one of these files, by name. */
 export async function bundledPackages(outputs: Outputs, parts: readonly string[]): Promise<readonly BundledPackage[]> {
   const lockfile: Lockfile = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
   const partsByFolder = new Map<string, string[]>();
@@ -77,7 +77,7 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly license?: string;
-  /** As very old packages have it. */
+  /** The form in very old packages. */
   readonly licenses?: readonly { readonly type: string }[];
   readonly author?: string | { readonly name: string };
   readonly contributors?: readonly { readonly name: string }[];
@@ -87,13 +87,13 @@ interface Manifest {
 function copyrightLines(text: string, { name, author, contributors = [] }: Manifest): readonly string[] {
   const lines = text.match(/^copyright (?:\(c\) )?[^[{\n]+$/gim) ?? [];
   if (lines.length > 0) return lines.map((line) => line.replace(/^copyright (?:\(c\) )?/i, "").trim());
-  // The Apache licence is the same for everybody, and names nobody.
+  // The Apache licence has no copyright line.
   const authors = [author, ...contributors].flatMap((each) => (typeof each === "string" ? each : (each?.name ?? [])));
-  if (authors.length === 0) throw new Error(`${name} says nowhere whose it is`);
+  if (authors.length === 0) throw new Error(`${name} names no copyright holder`);
   return authors;
 }
 
-/** A sentence of each licence that no other has: what a package says of itself must be what it ships. */
+/** A sentence that only this licence has, to verify that the text is the licence that the package declares. */
 const SENTENCES: Readonly<Record<License, string>> = {
   MIT: "Permission is hereby granted, free of charge, to any person obtaining a copy",
   ISC: "Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import manifest from "../../package.json" with { type: "json" };
 
-/** What is packaged, and as of when. */
+/** The packaged version and its date. */
 export interface Release {
   /** As npm and Debian write it. */
   readonly version: string;
@@ -18,7 +18,7 @@ const CHANGELOG = join(import.meta.dirname, "../../systemd/debian/changelog");
 /**
  * The release that systemd/debian/changelog describes, or `version` made of the same sources.
  *
- * @throws where the newest entry is of another version than package.json: its date would be wrong.
+ * @throws when the newest entry has another version than package.json, because its date would be wrong.
  */
 export async function readRelease(version: string = manifest.version): Promise<Release> {
   if (!/^\d[\w.+~]*$/.test(version)) throw new Error(`'${version}' is no version of a Debian package`);

@@ -1,9 +1,9 @@
 import type { BundledPackage, License } from "./bundled.ts";
 
-/** Where the package keeps what Node's authors want told, compressed: it is longer than all the rest. */
+/** The file with the notices of Node's authors, compressed, because it is longer than everything else. */
 export const NODE_NOTICES = "usr/share/doc/robot-policy-agent/node-notices.gz";
 
-/** The file `copyright` of the package, as programs read it (DEP-5). */
+/** The file `copyright` of the package, in machine-readable form (DEP-5). */
 export function copyright(bundled: readonly BundledPackage[]): string {
   return [
     "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/",
@@ -32,7 +32,7 @@ function describePackage({ name, version, license, copyright: lines, parts }: Bu
   ];
 }
 
-/** DEP-5 has names of its own. */
+/** DEP-5's own names of licences. */
 const DEBIAN_NAMES: Readonly<Record<License, string>> = { MIT: "Expat", ISC: "ISC", "Apache-2.0": "Apache-2.0" };
 
 const TEXTS: Readonly<Record<string, string>> = {

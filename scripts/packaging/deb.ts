@@ -11,11 +11,11 @@ import type { Architecture } from "./node.ts";
 const SOURCE = join(import.meta.dirname, "../../systemd/debian");
 const MAINTAINER_SCRIPTS = ["preinst", "postinst", "prerm", "postrm"];
 
-/** What Node asks of the robot's C libraries: the newest symbol versions in it (readelf --version-info), as Debian packages have them. */
+/** The C libraries that Node needs: the newest symbol versions in it (readelf --version-info), as Debian dependencies. */
 const NODE_DEPENDS = "libatomic1 (>= 4.8), libc6 (>= 2.28), libgcc-s1 (>= 4.2), libstdc++6 (>= 5.2)";
 
 export interface DebOptions {
-  /** What the package holds, as it will lie under /. */
+  /** The files of the package, as they will be under /. */
   readonly tree: string;
   /** The folder to write to. */
   readonly out: string;
@@ -28,7 +28,7 @@ export interface DebOptions {
 /**
  * Packs a tree with its maintainer scripts.
  *
- * xz, because a dpkg before Debian 12 does not read zstd; the owner of everything is root, whoever packs.
+ * Uses xz, because dpkg before Debian 12 does not read zstd. Every file belongs to root, whoever runs this.
  *
  * @returns the path of the package.
  */
@@ -56,11 +56,11 @@ export async function buildDeb({ tree, out, release, architecture, isFast }: Deb
   }
   await normalize(tree, release.epochS);
   const compression = isFast ? ["-Znone"] : ["-Zxz", "-z9"];
-  // Under another name until it is whole.
+  // Renamed when it is complete.
   const unfinished = `${deb}.new`;
   removeWithScript(unfinished);
   await runProgram("dpkg-deb", ["--root-owner-group", ...compression, "--build", tree, unfinished], {
-    // One thread: with several xz splits what it packs, by their number.
+    // One thread, because with more the result depends on their number.
     env: { PATH: process.env["PATH"], SOURCE_DATE_EPOCH: String(release.epochS), DPKG_DEB_THREADS_MAX: "1" },
   });
   await rename(unfinished, deb);
@@ -106,13 +106,13 @@ async function digest(algorithm: string, path: string): Promise<string> {
     .digest("hex");
 }
 
-/** As Debian counts: each file in whole KiB (policy 5.6.20). */
+/** Each file in whole KiB, as Debian counts (policy 5.6.20). */
 async function installedKibibytes(files: readonly string[]): Promise<number> {
   const sizes = await Promise.all(files.map(async (path) => Math.ceil((await lstat(path)).size / 1024)));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** What a package would otherwise tell of who packed it, and when: modes by the umask, times. */
+/** Removes what depends on who packs and when: modes from the umask, and times. */
 async function normalize(tree: string, epochS: number): Promise<void> {
   for (const entry of ["", ...(await readdir(tree, { recursive: true }))]) {
     const path = join(tree, entry);

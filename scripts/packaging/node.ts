@@ -26,13 +26,13 @@ export interface NodeRuntime {
   readonly license: string;
 }
 
-/** Survives `npm run build`, and goes with node_modules. */
+/** Kept by `npm run build`, removed with node_modules. */
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/robot-policy-package");
 
 /**
  * The Node of the lockfile for an architecture, from the npm registry or from an earlier call.
  *
- * @throws where the tarball is not the pinned one, or the pinned one is not of the version that everything is tested with.
+ * @throws when the tarball is not the pinned one, or the pinned one has another version than the tests use.
  */
 export async function fetchNode(architecture: Architecture): Promise<NodeRuntime> {
   const { version } = pinned;
@@ -55,7 +55,7 @@ export async function fetchNode(architecture: Architecture): Promise<NodeRuntime
 
 async function download(name: string, integrity: string, tarball: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
-  // A folder of its own, because others may build at the same time; renamed when it is whole.
+  // A temporary folder, because another build may run; renamed when it is complete.
   const folder = scratchFolder("download-", CACHE);
   const flags = ["--json", "--loglevel=error", "--pack-destination", folder];
   const [{ filename }] = JSON.parse((await runProgram("npm", ["pack", name, ...flags])).toString());

@@ -15,8 +15,8 @@ export interface BillOptions {
 }
 
 /**
- * Writes beside a package what it is made of, in CycloneDX 1.6: the npm packages whose code is really in the bundle, Node, and what
- * Node itself is made of, down to OpenSSL: what a vulnerability scanner asks for.
+ * Writes the bill of materials of a package beside it, in CycloneDX 1.6, for vulnerability scanners: the npm packages with code in the bundle,
+ * Node, and the parts of Node, such as OpenSSL.
  *
  * @returns the path of the bill.
  */
@@ -44,7 +44,7 @@ function describeBill({ bundled, node, release, architecture }: BillOptions, sha
     $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
     bomFormat: "CycloneDX",
     specVersion: "1.6",
-    // The same package has the same bill.
+    // Derived from the package, so that the same package has the same bill.
     serialNumber: `urn:uuid:${uuidOf(sha256)}`,
     version: 1,
     metadata: {
@@ -95,17 +95,17 @@ function describeNode(node: NodeRuntime) {
       "bom-ref": `${url}#${name}`,
       name,
       version,
-      // Left out by JSON where there is none.
+      // JSON omits it when undefined.
       cpe: name === "openssl" ? `cpe:2.3:a:openssl:openssl:${version}:*:*:*:*:*:*:*` : undefined,
     })),
   };
 }
 
-/** Names that are no libraries: Node itself, and versions of its interfaces and data. */
+/** Names that are not libraries: Node itself, and versions of its interfaces and data. */
 const NO_LIBRARIES = new Set(["node", "modules", "napi"]);
 
 /**
- * The Node that builds is the one that is packaged, for this machine's architecture; the other one is built from the same sources.
+ * The running Node is the one that is packaged for this machine's architecture; the one for the other is built from the same sources.
  */
 function libraryVersions({ version }: NodeRuntime): Readonly<Record<string, string>> {
   const { versions } = process;
@@ -127,7 +127,7 @@ function hashOf(integrity: string) {
   return { alg: "SHA-512", content: Buffer.from(digest, "base64").toString("hex") };
 }
 
-/** A UUID whose bits somebody chose (RFC 9562, version 8). */
+/** A UUID with bits of our choice (RFC 9562, version 8). */
 function uuidOf(sha256: string): string {
   const variant = ((Number.parseInt(sha256.charAt(16), 16) & 0x3) | 0x8).toString(16);
   const digits = `${sha256.slice(0, 12)}8${sha256.slice(13, 16)}${variant}${sha256.slice(17, 32)}`;

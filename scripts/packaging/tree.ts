@@ -43,7 +43,7 @@ export async function buildProgram(folder: string, { version }: Release): Promis
   return { launcher, folder, parts, bundled: await bundledPackages(outputs, parts), completion };
 }
 
-/** The file and, from there, every file beside it that some part of the program requires. */
+/** The file, and every file beside it that it requires, directly or not. */
 function reachable(outputs: Outputs, first: string): readonly string[] {
   const names = new Set([first]);
   for (const name of names) {
@@ -62,7 +62,7 @@ export interface Layout {
   readonly architecture: Architecture;
 }
 
-/** Writes everything that the package holds, below `tree`. */
+/** Writes the files of the package below `tree`. */
 export async function layOut({ tree, program, node, release }: Layout): Promise<void> {
   const put = async (path: string, contents: string | Uint8Array, mode = 0o644) => {
     const file = join(tree, path);
@@ -80,7 +80,7 @@ export async function layOut({ tree, program, node, release }: Layout): Promise<
     0o755,
   );
   for (const part of program.parts) {
-    // What the sources begin with is for who starts them.
+    // Without the shebang line of the sources.
     const text = await readFile(join(program.folder, "lib", part), "utf8");
     await put(`${PROGRAM_FOLDER}/lib/${part}`, text.replace(/^#!.*\n/, ""));
   }
@@ -114,7 +114,7 @@ export async function layOut({ tree, program, node, release }: Layout): Promise<
   await put(`usr/share/lintian/overrides/${NAME}`, await source("systemd/debian/lintian-overrides"));
 }
 
-/** As Debian wants documents; Node's gzip writes no time and no name. */
+/** Compressed, as Debian requires of documents; Node's gzip writes neither time nor name. */
 function compress(text: string): Uint8Array {
   return gzipSync(text, { level: 9 });
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { scratchFolder } from "./end-of-script.ts";
 
-/** The launcher of a program as it ships, built for this script alone. */
+/** The shipped launcher of a program, built for this script. */
 export function freshBuild(program: string): string {
   const out = scratchFolder("robot-policy-build-");
   const words = [join(import.meta.dirname, "../build.ts"), "--out", out];

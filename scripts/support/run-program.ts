@@ -4,14 +4,14 @@ import { promisify } from "node:util";
 
 import { endWithScript } from "./end-of-script.ts";
 
-/** A program of the system that is missing, or that failed; the message is for the person at the terminal. */
+/** A system program is missing or failed; the message is for the person at the terminal. */
 export class ProgramError extends Error {}
 
-/** Debian's packages of those that a small system may lack. */
+/** The Debian packages of programs that a small system may lack. */
 const PACKAGES: Readonly<Record<string, string>> = { "dpkg-deb": "dpkg", gzip: "gzip", tar: "tar", xz: "xz-utils" };
 
 /**
- * Runs a program to its end, which is this script's at the latest.
+ * Runs a program, which ends with this script at the latest.
  *
  * @returns what it wrote to stdout.
  * @throws ProgramError
@@ -30,7 +30,7 @@ export async function runProgram(
   }
 }
 
-/** Says which of the programs is missing, and what brings it; null where all are there. */
+/** Which program is missing, and the package that contains it; null when none is. */
 export function findMissingProgram(programs: readonly string[]): string | null {
   const missing = programs.find(
     (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error !== undefined,
@@ -42,7 +42,7 @@ function describeFailure(program: string, error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: Buffer };
   const told = stderr?.toString().trim() ?? "";
-  // A program that runs another one says so in words of its own.
+  // A program that runs a missing one fails with its own message.
   const missing = code === "ENOENT" ? program : /\b(xz|gzip)\b.*(?:No such file|not found)/i.exec(told)?.[1];
   if (missing === undefined) return `${program} failed (${String(code)}): ${told === "" ? error.message : told}`;
   return describeMissing(missing);
