@@ -23,16 +23,19 @@ export async function createFleet(
   service: LoadedService,
   { count, heartbeatMs, samples }: { readonly count: number; readonly heartbeatMs: number; readonly samples: Samples },
 ): Promise<Fleet> {
-  const transport = createUndiciTransport({
-    caFile: null,
-    proxy: null,
-    environment: {},
-    allow_insecure: false,
-    files: systemFiles,
-    clock: systemClock,
-  });
+  // Each robot keeps a connection of its own for its heartbeats.
+  const transports = Array.from({ length: count }, () =>
+    createUndiciTransport({
+      caFile: null,
+      proxy: null,
+      environment: {},
+      allow_insecure: false,
+      files: systemFiles,
+      clock: systemClock,
+    }),
+  );
   const bulkKey = await createBulkKey(service, count);
-  const robots = Array.from({ length: count }, (_, index) =>
+  const robots = transports.map((transport, index) =>
     createLoadRobot({
       name: `load-${index}`,
       bulkKey,
@@ -64,7 +67,7 @@ export async function createFleet(
     async [Symbol.asyncDispose]() {
       for (const { end } of running) end.abort();
       await Promise.all(running.map(({ ended }) => ended));
-      await transport.close();
+      await Promise.all(transports.map((transport) => transport.close()));
     },
   };
 }
