@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 
 import { errorCode } from "../platform/files/files.ts";
 import type { Files, FileStat, ReadableFile } from "../platform/files/files.ts";
+import { octal } from "../platform/text/octal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import type { Credential, CredentialProblem, CredentialProblemCode, CredentialSource } from "./credential.ts";
 import { parseKey } from "./credential.ts";
@@ -130,8 +131,7 @@ function checkFile(
     return problem("key-owner", path, what, `chown ${nameOf(user)} ${shellWord(path)}`);
   }
   if ((stat.mode & 0o066) !== 0) {
-    const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
-    const what = `the key file has mode ${mode}: others can read or write it`;
+    const what = `the key file has mode ${octal(stat.mode & 0o777)}: others can read or write it`;
     return problem("key-exposed", path, what, `chmod 600 ${shellWord(path)}`);
   }
   return null;
@@ -142,7 +142,7 @@ async function checkFolder(path: string, files: Files): Promise<CredentialProble
   const folder = dirname(path);
   const { mode } = await files.stat(folder);
   if ((mode & 0o1002) !== 0o002) return null;
-  const what = `the folder of the key file has mode ${(mode & 0o7777).toString(8).padStart(4, "0")}: others can replace the key`;
+  const what = `the folder of the key file has mode ${octal(mode)}: others can replace the key`;
   return problem("key-exposed", folder, what, `chmod o-w ${shellWord(folder)}`);
 }
 

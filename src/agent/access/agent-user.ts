@@ -6,6 +6,7 @@ import { accountName, findServiceAccount } from "../../access/account.ts";
 import type { FoundUnit } from "../../access/unit.ts";
 import { hiddenBy, readServiceUnit } from "../../access/unit.ts";
 import { systemPrograms } from "../../platform/programs.ts";
+import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { within } from "../../platform/within.ts";
 import type { CommandContext } from "../commands/context.ts";
@@ -89,6 +90,5 @@ export function explainDenial(
 }
 
 function describeObstacle({ path, isDirectory, stat }: Obstacle): string {
-  const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
-  return `${isDirectory ? "enter" : "read"} ${path} (mode ${mode}, of user ${stat.userId})`;
+  return `${isDirectory ? "enter" : "read"} ${path} (mode ${octal(stat.mode & 0o777)}, of user ${stat.userId})`;
 }

@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 
 import type { Finding } from "../../manifest/finding.ts";
 import type { Files } from "../../platform/files/files.ts";
+import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 
 const WRITABLE_BY_OTHERS = 0o002;
@@ -38,8 +39,4 @@ export async function findExposure(files: Files, path: string, exposure: Exposur
   }
   if (isReplaceable) add("warning", `${folder} has mode ${octal(around.mode)}`, `chmod o-w ${shellWord(folder)}`);
   return found;
-}
-
-function octal(mode: number): string {
-  return (mode & 0o7777).toString(8).padStart(4, "0");
 }

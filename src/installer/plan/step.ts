@@ -1,3 +1,4 @@
+import { octal } from "../../platform/text/octal.ts";
 import type { Measured } from "../disk/content.ts";
 import type { Access } from "../disk/disk.ts";
 import { SERVICE_USER } from "../layout.ts";
@@ -104,10 +105,6 @@ function accessText({ mode, owner }: { readonly mode: number; readonly owner: Ow
 
 function ownerText(owner: Owner): string {
   return owner === "root" ? owner : SERVICE_USER;
-}
-
-function octal(mode: number): string {
-  return mode.toString(8).padStart(4, "0");
 }
 
 const SIZE_UNITS = ["B", "kB", "MB"] as const;
