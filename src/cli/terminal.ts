@@ -124,6 +124,10 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       drawnLines = shown.length;
     },
     note: (text) => line(stderr, text),
+    warning(what, fix) {
+      line(stderr, `${styleOfErrors("warn", "warning")}: ${what}`);
+      if (fix !== undefined) line(stderr, `  → ${fix}`);
+    },
     problem(problem) {
       const shown = maskProblem(problem);
       firstProblem ??= shown;

@@ -95,7 +95,7 @@ function showNotes({ kept, warnings }: Installation, terminal: Terminal): void {
     const beside = shipped === null ? "" : `; this version's file: ${shipped}`;
     terminal.note(`${terminal.style("warn", "kept")}: ${path} was edited and stays as it is${beside}`);
   }
-  for (const warning of warnings) terminal.note(`${terminal.style("warn", "warning")}: ${warning}`);
+  for (const warning of warnings) terminal.warning(warning);
 }
 
 function nextSteps(image: string | null, { outcome, service, provisioned }: Done): readonly string[] {

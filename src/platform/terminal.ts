@@ -48,6 +48,8 @@ export interface Terminal {
   draw(lines: readonly string[]): void;
   /** A note for a person, on stderr. */
   note(text: string): void;
+  /** What does not prevent the result but should be corrected, and how, on stderr. */
+  warning(what: string, fix?: string): void;
   /** A failure, on stderr: what happened, where, what to do. */
   problem(problem: Problem): void;
   /** Progress of long work: a bar on a terminal, nothing elsewhere. `fraction` in 0…1; 1 removes the bar. */

@@ -73,7 +73,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   terminal.print(`Wrote ${paths.configuration}`);
   terminal.print(`Wrote ${paths.manifest}`);
   const unlisted = all.find(({ id }) => id === "type_id_unlisted");
-  if (unlisted !== undefined) terminal.note(`${terminal.style("warn", "warning")}: ${unlisted.message}`);
+  if (unlisted !== undefined) terminal.warning(unlisted.message);
 
   // Only a complete configuration tells where the key belongs.
   const hasPerson = questions !== null && image === null && configuration !== null;

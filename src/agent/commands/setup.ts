@@ -81,7 +81,7 @@ async function alone(
   context: CommandContext,
 ): Promise<StatusDocument> {
   const common = checkCommonName(oneShot.collector.configuration, context.machine.identity.hostname());
-  if (common !== null) context.terminal.note(`${context.terminal.style("warn", "warning")}: ${common.message}`);
+  if (common !== null) context.terminal.warning(common.message);
   const denials = await findDenials(oneShot, folders, context);
   if (denials.length > 0) return describeDenied(oneShot, denials);
   const { collector, registration } = oneShot;

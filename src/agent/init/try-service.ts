@@ -74,12 +74,8 @@ async function showTest(
   // A missing key is a next step, not a failure.
   const hasKey = await isFile(machine.files, paths.key);
   const shown = failures.filter(({ id }) => id !== "key" || hasKey);
-  for (const { what, remedy } of shown) {
-    terminal.note(`${terminal.style("warn", "warning")}: ${what}`);
-    terminal.note(`  → ${remedy}`);
-  }
+  for (const { what, remedy } of shown) terminal.warning(what, remedy);
   if (shown.length === 0) terminal.note(`The service answers${key === "accepted" ? ", and accepts the key" : ""}.`);
   if (region === null || regionsInstead.length === 0) return;
-  terminal.note(`${terminal.style("warn", "warning")}: ${noEndpointIn(region, regionsInstead)}`);
-  terminal.note(`  → ${chooseAmong(regionsInstead)}`);
+  terminal.warning(noEndpointIn(region, regionsInstead), chooseAmong(regionsInstead));
 }

@@ -23,10 +23,8 @@ export function registrationMistake(body: RegistrationBody) {
 export function warnOfType({ robot_type_id: robotTypeId, contract }: RegistrationBody, terminal: Terminal): void {
   if (contract !== undefined || READY_CATALOG.has(robotTypeId)) return;
   const meant = nearest(robotTypeId, READY_CATALOG.keys());
-  terminal.note(
-    `${terminal.style("warn", "warning")}: ${robotTypeId} is not in the robot type catalog and has no contract` +
-      `${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`,
-  );
+  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+  terminal.warning(`${robotTypeId} is not in the robot type catalog and has no contract${hint}.`);
   terminal.note("  Its cameras and axes stay unknown; --manifest FILE describes them.");
 }
 
@@ -40,5 +38,5 @@ export async function warnOfRegion(service: Service, region: string, terminal: T
   if (regions.length === 0 || regions.includes(region)) return;
   const meant = nearest(region, regions);
   const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  terminal.note(`${terminal.style("warn", "warning")}: no endpoint is in the region ${shown(region)}${hint}.`);
+  terminal.warning(`no endpoint is in the region ${shown(region)}${hint}.`);
 }

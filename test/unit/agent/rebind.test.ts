@@ -60,6 +60,7 @@ async function registeredRobot() {
     draw() {},
     note: shown,
     problem: shown,
+    warning() {},
     progress() {},
     style: (_style, text) => text,
   };

@@ -83,7 +83,7 @@ async function warnOfReadableSecrets(paths: readonly (string | null | undefined)
     if (path === null || path === undefined) continue;
     const stat = await statOrNull(path);
     if (stat === null || (stat.mode & READABLE_BY_ALL) === 0) continue;
-    warn(`every user of this computer can read ${path}; correct it: chmod o= ${path}`, terminal);
+    terminal.warning(`every user of this computer can read ${path}; correct it: chmod o= ${path}`);
   }
 }
 
@@ -92,13 +92,9 @@ async function warnOfUnit(service: ServiceConfiguration, terminal: Terminal): Pr
   // An existing key is read, not written.
   const hasKey = typeof bootstrapKeyFile === "string" && (await statOrNull(bootstrapKeyFile)) !== null;
   const written = hasKey ? { ...service, bootstrapKeyFile: null } : service;
-  for (const text of beyondReachOfUnit(written)) warn(text, terminal);
+  for (const text of beyondReachOfUnit(written)) terminal.warning(text);
 }
 
 function statOrNull(path: string): Promise<FileStat | null> {
   return systemFiles.stat(path).catch(() => null);
-}
-
-function warn(text: string, terminal: Terminal): void {
-  terminal.note(`${terminal.style("warn", "warning")}: ${text}`);
 }
