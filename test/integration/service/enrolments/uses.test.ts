@@ -1,10 +1,12 @@
+import type { Kysely } from "kysely";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { giveBackUses, takeUse } from "../../../../src/service/enrolments/queries.ts";
 import { selectKeys } from "../../../../src/service/kernel/auth/key-queries.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
-import type { Store } from "../../../../src/service/kernel/store/store.ts";
+import { openPatiently } from "../../../../src/service/kernel/store/postgres/store.ts";
+import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { insertKey } from "../../../../src/service/keys/queries.ts";
 import { makeKey } from "../../../../src/service/keys/rules.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
@@ -20,9 +22,13 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
   /** Two replicas, and a key with so many uses. */
   async function scene(uses: number) {
     const location = await withSchema();
-    const stores = [await openStore(location, testMachine), await openStore(location, testMachine)] as const;
-    for (const store of stores) onTestFinished(store[Symbol.asyncDispose]);
-    await stores[0].write(async (transaction) => {
+    const store = await openStore(location, testMachine);
+    onTestFinished(store[Symbol.asyncDispose]);
+    // Without limits on waiting, which a busy machine exceeds.
+    const open = () => openPatiently(location.url, testMachine.clock);
+    const replicas = [open(), open()] as const;
+    for (const replica of replicas) onTestFinished(() => replica.destroy());
+    await store.write(async (transaction) => {
       await transaction.insertInto("organizations").values({ id: "org_1", name: "o", created_at: NOW }).execute();
       const enrolment = { uses, site: null, region: null, labels: "{}" };
       const wish = {
@@ -38,8 +44,9 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
     onTestFinished(() => watcher.end());
     const blocked = "select count(*)::int as count from pg_locks where not granted";
     return {
-      stores,
-      remaining: async () => (await selectKeys(stores[0].reader, "org_1").executeTakeFirst())?.uses_remaining,
+      store,
+      replicas,
+      remaining: async () => (await selectKeys(store.reader, "org_1").executeTakeFirst())?.uses_remaining,
       someoneWaits: () =>
         expect
           .poll(async () => (await watcher.query<{ count: number }>(blocked)).rows[0]?.count, { timeout: PATIENCE_MS })
@@ -48,11 +55,11 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
   }
 
   /** Takes a use in a transaction that stays open until `end` is called; without a use, `taken` is false. */
-  function takeOpenly(store: Store) {
+  function takeOpenly(replica: Kysely<Tables>) {
     const taken = Promise.withResolvers<boolean>();
     const end = Promise.withResolvers<void>();
     onTestFinished(() => end.resolve());
-    const written = store.write(async (transaction) => {
+    const written = replica.transaction().execute(async (transaction) => {
       taken.resolve(await takeUse(transaction, "key_1"));
       await end.promise;
     });
@@ -60,8 +67,8 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
   }
 
   it("are taken at the same time without waiting for each other", async () => {
-    const { stores, remaining } = await scene(5);
-    const takes = stores.map(takeOpenly);
+    const { replicas, remaining } = await scene(5);
+    const takes = replicas.map(takeOpenly);
     expect(await Promise.all(takes.map(({ taken }) => taken))).toEqual([true, true]);
     for (const { end } of takes) end();
     await Promise.all(takes.map(({ written }) => written));
@@ -72,9 +79,10 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
     ["fails: the use is there for the next", "fail", true],
     ["is committed: the key is used up", "end", false],
   ] as const)("the last one is waited for until its transaction %s", async (_what, how, isLeft) => {
-    const { stores, remaining, someoneWaits } = await scene(1);
-    const [first, second] = [takeOpenly(stores[0]), takeOpenly(stores[1])];
+    const { replicas, remaining, someoneWaits } = await scene(1);
+    const first = takeOpenly(replicas[0]);
     expect(await first.taken).toBe(true);
+    const second = takeOpenly(replicas[1]);
     const failed = first.written.catch(() => {});
     await Promise.race([someoneWaits(), second.taken]);
     first[how]();
@@ -86,16 +94,16 @@ describe.skipIf(WITHOUT_POSTGRES)("uses of a key for enrolments, between replica
   });
 
   it("of every slot can be taken, and are given back while another transaction takes one", async () => {
-    const { stores, remaining } = await scene(35);
+    const { store, replicas, remaining } = await scene(35);
     const takeAll = () =>
-      stores[0].write(async (transaction) => {
+      store.write(async (transaction) => {
         for (let count = 0; ; count += 1) if (!(await takeUse(transaction, "key_1"))) return count;
       });
     expect(await takeAll()).toBe(35);
-    await stores[1].write((transaction) => giveBackUses(transaction, [{ key_id: "key_1" }, { key_id: null }]));
-    const take = takeOpenly(stores[0]);
+    await store.write((transaction) => giveBackUses(transaction, [{ key_id: "key_1" }, { key_id: null }]));
+    const take = takeOpenly(replicas[0]);
     expect(await take.taken).toBe(true);
-    await stores[1].write((transaction) => giveBackUses(transaction, [{ key_id: "key_1" }, { key_id: "key_1" }]));
+    await store.write((transaction) => giveBackUses(transaction, [{ key_id: "key_1" }, { key_id: "key_1" }]));
     take.end();
     await take.written;
     expect(await remaining()).toBe(2);
