@@ -30,6 +30,7 @@ import { delayAfter, stateAfter } from "./step.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 import type { PendingFiles } from "./watching/pending-files.ts";
 import { createWatchedFiles } from "./watching/watched-files.ts";
+import { isError } from "../manifest/finding.ts";
 
 export interface Agent {
   /** Plans what to watch, after which the agent is ready. No network. */
@@ -341,7 +342,7 @@ export function createAgent(options: AgentOptions): Agent {
       await ask();
       const { configuration, manifest } = collector.documents;
       const edits = [...documentFindings(configuration), ...documentFindings(manifest)];
-      return { reloaded: edits.every(({ severity }) => severity !== "error"), findings: collector.findings };
+      return { reloaded: !edits.some(isError), findings: collector.findings };
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Fingerprinter, RereadScope } from "../fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../fingerprint/fingerprint.ts";
 import type { Snapshot } from "../fingerprint/snapshot.ts";
 import type { Unsettled } from "../fingerprint/waiting.ts";
-import type { Finding } from "../manifest/finding.ts";
+import { isError } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
@@ -69,10 +69,6 @@ export interface CollectorOptions {
 
 /** How long a program may take to write a file in place. */
 const GRACE_MS = 10_000;
-
-function isError({ severity }: Finding): boolean {
-  return severity === "error";
-}
 
 export function createCollector(options: CollectorOptions): Collector {
   const { machine, configuration } = options;

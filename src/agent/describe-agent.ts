@@ -16,6 +16,7 @@ import type {
   StatusDocument,
 } from "./status.ts";
 import type { WatchMode } from "./watching/watcher.ts";
+import { isError } from "../manifest/finding.ts";
 
 /** The parts of a status document, from the daemon or a one-shot command. */
 export interface AgentFacts {
@@ -45,7 +46,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
   return {
     schema_version: 1,
     state,
-    healthy: state === "registered" && facts.hanging === null && findings.every(({ severity }) => severity !== "error"),
+    healthy: state === "registered" && facts.hanging === null && !findings.some(isError),
     summary:
       facts.hanging === null
         ? summary({ robotName, findings, detail: failure?.detail ?? null, identity: facts.identity })

@@ -4,6 +4,7 @@ import { EXIT } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { approvalFix, credentialFix, OTHER_MACHINE_FIX, OTHER_NAME_FIX, unreachableFix } from "./remedies.ts";
 import type { AgentState, IdentityStatus, StatusDocument } from "./status.ts";
+import { isError } from "../manifest/finding.ts";
 
 interface StateRow {
   /** For `status` and one-shot commands. */
@@ -32,7 +33,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
   registering: { ...passing(({ robotName }) => `Registering ${robotName}`), showsFailure: true },
   registered: {
     ...passing(({ robotName, findings }) => {
-      const error = findings.find(({ severity }) => severity === "error");
+      const error = findings.find(isError);
       return error === undefined
         ? `Registered as ${robotName}`
         : `Registered as ${robotName}, but an edit is invalid: ${placeOf(error)}`;
@@ -76,7 +77,7 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
   invalid: refused(
     EXIT.invalid,
     ({ findings }) => {
-      const error = findings.find(({ severity }) => severity === "error");
+      const error = findings.find(isError);
       return error === undefined ? "Nothing valid to register" : `Not registering: ${placeOf(error)}`;
     },
     ({ registration }) => ({
@@ -192,7 +193,7 @@ export function statusProblem(status: StatusDocument): Problem | null {
 
 /** The summary for display above the findings: without the place and text of the first finding. */
 export function summaryAboveFindings({ summary, findings }: Pick<StatusDocument, "summary" | "findings">): string {
-  const error = findings.find(({ severity }) => severity === "error");
+  const error = findings.find(isError);
   const repeated = error === undefined ? "" : `: ${placeOf(error)}`;
   return repeated !== "" && summary.endsWith(repeated) ? summary.slice(0, -repeated.length) : summary;
 }

@@ -13,3 +13,7 @@ export interface Finding {
   /** From 1, in code points; a byte order mark has no width. */
   readonly column: number;
 }
+
+export function isError({ severity }: Pick<Finding, "severity">): boolean {
+  return severity === "error";
+}

@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 
+import { isError } from "../../manifest/finding.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { KeyLook } from "../access/check-access.ts";
@@ -15,7 +16,7 @@ import type { OneShot } from "../one-shot.ts";
 import { collectSettled, openOneShot } from "../one-shot.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
-import { hashProgress, hasError, showFindings } from "./show-findings.ts";
+import { hashProgress, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface CheckOptions extends CommonOptions {
@@ -50,7 +51,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
     ...nameFindings(oneShot),
     ...keyFindings(key, oneShot),
   ];
-  const isValid = !hasError(findings) && !(options.strict === true && findings.length > 0);
+  const isValid = !findings.some(isError) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
   if (options.json === true) {
     terminal.json({ valid: isValid, findings, request, checked_as: checkedAs(agentUser, context.userId) });

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 
+import { isError } from "../../manifest/finding.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import { isContract } from "../../api/is-contract.ts";
 import type { ActionAxis, Contract, StateAxis } from "../../manifest/custom/contract.ts";
@@ -11,7 +12,7 @@ import { resolveFolders } from "../configuration/folders.ts";
 import { readConfigurationNow, readManifestNow, openState } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { hasError, showFindings } from "./show-findings.ts";
+import { showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface ContractOptions extends CommonOptions {
@@ -32,7 +33,7 @@ export async function contract(
   const document = await openDocument(options, context, file);
   const manifest = document.reading.value;
   const findings = documentFindings(document);
-  const isValid = !hasError(findings);
+  const isValid = !findings.some(isError);
   if (options.diff === true && isValid && manifest !== null) return showDiff(options, context, manifest);
   if (options.json === true) {
     const shown = findings.map(({ id, severity, loc, message, line, column }) => ({

@@ -1,3 +1,4 @@
+import { isError } from "../../manifest/finding.ts";
 import { explainDigest } from "../../fingerprint/explain.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
@@ -6,7 +7,7 @@ import type { LocatedFinding } from "../findings.ts";
 import { documentFindings } from "../findings.ts";
 import { openOneShot } from "../one-shot.ts";
 import type { Command, CommonOptions } from "./context.ts";
-import { hashProgress, hasError, showFindings } from "./show-findings.ts";
+import { hashProgress, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface DigestOptions extends CommonOptions {
@@ -30,7 +31,7 @@ export const digest: Command<DigestOptions> = async (options, context) => {
   const { collector } = opened.oneShot;
   await collector.collect(false, context.signal);
   const { snapshot, findings } = collector;
-  if (snapshot === null || hasError(findings)) return refuse(findings);
+  if (snapshot === null || findings.some(isError)) return refuse(findings);
   const files = describeFiles(snapshot.files);
   if (options.json === true) terminal.json({ digest: snapshot.digest, files });
   else if (options.explain === true) for (const line of explainDigest(snapshot)) terminal.print(line);

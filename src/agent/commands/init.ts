@@ -20,6 +20,7 @@ import type { Answers } from "../init/questions.ts";
 import type { InitContext, InitOptions, Task } from "../init/task.ts";
 import { configurationOf, FILE_MODE, HINT } from "../init/task.ts";
 import { NOT_TRIED, offerRegions, tryKey, tryService } from "../init/try-service.ts";
+import { isError } from "../../manifest/finding.ts";
 
 const DIRECTORY_MODE = 0o755;
 
@@ -57,7 +58,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const { text, findings, configuration } = configurationOf(answers, task);
   const manifest = await manifestOf(answers, options);
   const all = [...findings, ...(await readManifest(Buffer.from(manifest), READY_CATALOG)).findings];
-  const wrong = all.find(({ severity, id }) => severity === "error" && id !== "placeholder");
+  const wrong = all.find((finding) => isError(finding) && finding.id !== "placeholder");
   if (wrong !== undefined) {
     const what = `${wrong.loc}: ${wrong.message}`;
     terminal.problem({ code: "bad-answer", what, fix: "correct the flag; nothing was written" });

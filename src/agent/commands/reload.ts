@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { isError } from "../../manifest/finding.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
@@ -9,7 +10,7 @@ import { isStatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "../control/daemon-problem.ts";
 import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
-import { hasError, showFindings } from "./show-findings.ts";
+import { showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 const findingSchema = z.object({
@@ -59,7 +60,7 @@ export const reload: Command<CommonOptions> = async (options, context) => {
     });
     return EXIT.invalid;
   }
-  if (hasError(findings)) {
+  if (findings.some(isError)) {
     say("Reloaded, but nothing is registered while a file is invalid");
     return EXIT.invalid;
   }

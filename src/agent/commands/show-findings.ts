@@ -22,10 +22,6 @@ export async function showFindings(
   }
 }
 
-export function hasError(findings: readonly { readonly severity: "error" | "warning" }[]): boolean {
-  return findings.some(({ severity }) => severity === "error");
-}
-
 /** A progress bar for hashing. */
 export function hashProgress(terminal: Terminal): (doneBytes: number, totalBytes: number) => void {
   return (doneBytes, totalBytes) => terminal.progress("hashing", totalBytes === 0 ? 1 : doneBytes / totalBytes);

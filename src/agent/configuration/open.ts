@@ -12,6 +12,7 @@ import type { DocumentInput } from "./document-input.ts";
 import { createDocumentInput } from "./document-input.ts";
 import type { Exposure } from "./exposure.ts";
 import { findExposure } from "./exposure.ts";
+import { isError } from "../../manifest/finding.ts";
 
 /** The settle time before a configuration is read. */
 const DEFAULT_SETTLE_MS = 500;
@@ -35,7 +36,7 @@ export function openConfiguration(machine: Machine, path: string): DocumentInput
     async read(bytes) {
       const { findings, value: configuration, locate } = readConfiguration(bytes, { path });
       const exposures = await findExposure(machine.files, path, CONFIGURATION_EXPOSURE);
-      const isRefused = exposures.some(({ severity }) => severity === "error");
+      const isRefused = exposures.some(isError);
       return { findings: [...exposures, ...findings], value: isRefused ? null : configuration, locate };
     },
   });

@@ -17,6 +17,7 @@ import { documentFindings, locate } from "../findings.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
 import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
+import { isError } from "../../manifest/finding.ts";
 
 const ALL_FINDINGS = "show all findings: robot-policy-agent check";
 
@@ -70,11 +71,11 @@ async function judgeAccess(
 
 /** The most severe finding, with the number of others. */
 function judgeFindings(findings: readonly LocatedFinding[], fine: string): Verdict {
-  const worst = findings.find(({ severity }) => severity === "error") ?? findings[0];
+  const worst = findings.find(isError) ?? findings[0];
   if (worst === undefined) return ok(fine);
   const more = findings.length === 1 ? "" : ` (and ${findings.length - 1} more)`;
   const what = `${worst.file}:${worst.line}:${worst.column}: ${worst.message}${more}`;
-  return worst.severity === "error" ? fail(EXIT.invalid, what, ALL_FINDINGS) : warn(what, ALL_FINDINGS);
+  return isError(worst) ? fail(EXIT.invalid, what, ALL_FINDINGS) : warn(what, ALL_FINDINGS);
 }
 
 /** The user of this command, and whether it can check the permissions of the agent. */

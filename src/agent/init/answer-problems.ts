@@ -8,6 +8,7 @@ import { readConfiguration } from "../configuration/configuration.ts";
 import { DEFAULTS } from "../configuration/keys.ts";
 import { configurationText } from "./configuration-text.ts";
 import { manifestText } from "./manifest-text.ts";
+import { isError } from "../../manifest/finding.ts";
 
 const NOTHING_KNOWN = { url: null, region: null, ca_file: null, name: DEFAULTS.robot.name, labels: {} };
 
@@ -27,20 +28,20 @@ export function caFileProblem(path: string): string | null {
 function configurationProblem(answer: { region?: string; ca_file?: string }, loc: string): string | null {
   const text = configurationText({ ...NOTHING_KNOWN, key_file: "/api-key", ...answer }, "");
   const { findings } = readConfiguration(Buffer.from(text), { path: "/config.yaml" });
-  return findings.find((finding) => finding.loc === loc && finding.severity === "error")?.message ?? null;
+  return findings.find((finding) => finding.loc === loc && isError(finding))?.message ?? null;
 }
 
 export async function typeProblem(answer: string): Promise<string | null> {
   const text = manifestText({ robotTypeId: answer, displayName: null, files: [] }, "");
   const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
-  return findings.find(({ severity }) => severity === "error")?.message ?? null;
+  return findings.find(isError)?.message ?? null;
 }
 
 export async function fileProblem(answer: string): Promise<string | null> {
   const files = [{ label: null, path: absolute(answer) }];
   const text = manifestText({ robotTypeId: null, displayName: null, files }, "");
   const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
-  return findings.find(({ severity, id }) => severity === "error" && id !== "placeholder")?.message ?? null;
+  return findings.find((finding) => isError(finding) && finding.id !== "placeholder")?.message ?? null;
 }
 
 /** Keeps `~/`, which refers to `robot.home` in the configuration. */
