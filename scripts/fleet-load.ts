@@ -6,8 +6,8 @@
  *     node scripts/fleet-load.ts --quick                           # a minute: whether it works
  *     node scripts/fleet-load.ts --profile /tmp/profiles --large 0 # a profile of each process of the service
  *
- * Service, database and load share this machine, and connections are those of the agent: each robot keeps one for its heartbeats,
- * unless the next goes to another replica, and opens one for any other request. "service", "database" and "load" are parts of one processor, "turn" the longest time for which an event loop of the service came to no timer,
+ * Service, database and load share this machine, and every request is over a connection of its own, as the agent's are. "service",
+ * "database" and "load" are parts of one processor, "turn" the longest time for which an event loop of the service came to no timer,
  * commits those that wrote something. Exits 0 when nothing was lost, no answer was a 5xx, and all budgets were kept.
  *
  * What 1,000,000 robots need, on paper, from the figures of 10,000 (a heartbeat over a connection of its own takes 0.7 ms of a processor):

@@ -28,8 +28,6 @@ const TERMS = {
 /** After this much quiet a file is trusted without waiting for its writer. */
 const QUIET_MS = SETTLE_MS + 250;
 const PATIENCE_MS = 60_000;
-/** As the service does. */
-const KEEP_ALIVE_MS = 75_000;
 
 /** A request for a registration, and when it arrived, on the clock of `nowMs`. */
 export interface Registration {
@@ -91,7 +89,6 @@ export async function startListener(): Promise<Listener> {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ robot: view }));
     });
   });
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

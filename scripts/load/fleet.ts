@@ -23,19 +23,16 @@ export async function createFleet(
   service: LoadedService,
   { count, heartbeatMs, samples }: { readonly count: number; readonly heartbeatMs: number; readonly samples: Samples },
 ): Promise<Fleet> {
-  // Each robot keeps a connection of its own for its heartbeats.
-  const transports = Array.from({ length: count }, () =>
-    createUndiciTransport({
-      caFile: null,
-      proxy: null,
-      environment: {},
-      allow_insecure: false,
-      files: systemFiles,
-      clock: systemClock,
-    }),
-  );
+  const transport = createUndiciTransport({
+    caFile: null,
+    proxy: null,
+    environment: {},
+    allow_insecure: false,
+    files: systemFiles,
+    clock: systemClock,
+  });
   const bulkKey = await createBulkKey(service, count);
-  const robots = transports.map((transport, index) =>
+  const robots = Array.from({ length: count }, (_, index) =>
     createLoadRobot({
       name: `load-${index}`,
       bulkKey,
@@ -67,7 +64,7 @@ export async function createFleet(
     async [Symbol.asyncDispose]() {
       for (const { end } of running) end.abort();
       await Promise.all(running.map(({ ended }) => ended));
-      await Promise.all(transports.map((transport) => transport.close()));
+      await transport.close();
     },
   };
 }

@@ -85,12 +85,8 @@ const NO_SECRET = new Secret("");
 export function createIdentityClient(access: ServiceAccess): IdentityClient {
   async function call<T>(
     [method, path, body, robot = ""]: readonly ["GET" | "POST" | "PUT", `/v1/${string}`, unknown, string?],
-    /** `inBody` is removed from texts that may echo the request; `keepsConnection` as in `HttpRequest`. */
-    {
-      bearer,
-      inBody,
-      keepsConnection = false,
-    }: { readonly bearer: Secret | null; readonly inBody?: Secret; readonly keepsConnection?: boolean },
+    /** `inBody` is removed from texts that may echo the request. */
+    { bearer, inBody }: { readonly bearer: Secret | null; readonly inBody?: Secret },
     schema: z.ZodType<T>,
     signal: AbortSignal,
   ): Promise<CallResult<T>> {
@@ -100,7 +96,6 @@ export function createIdentityClient(access: ServiceAccess): IdentityClient {
       url,
       body: body === null ? null : JSON.stringify(body),
       answerLimitBytes: RECORD_LIMIT_BYTES,
-      keepsConnection,
     };
     const sent = await sendRequest(access, request, bearer, signal);
     if (sent.kind === "unreachable") return sent;
@@ -121,12 +116,7 @@ export function createIdentityClient(access: ServiceAccess): IdentityClient {
     renew: (body, held, signal) =>
       call(["POST", "/v1/robot-agent/credential/renew", body], { bearer: held }, renewedSchema, signal),
     heartbeat: (body, credential, signal) =>
-      call(
-        ["PUT", "/v1/robot-agent/heartbeat", body],
-        { bearer: credential, keepsConnection: true },
-        termsSchema,
-        signal,
-      ),
+      call(["PUT", "/v1/robot-agent/heartbeat", body], { bearer: credential }, termsSchema, signal),
     getRobot: (id, credential, signal) =>
       call(["GET", "/v1/robots/{robot}", null, id], { bearer: credential }, namedRobotSchema, signal),
   };

@@ -15,8 +15,15 @@ export interface ServiceAccess {
   readonly timeouts?: Timeouts;
 }
 
-/** A request, without what all requests of a program share. */
-export type ServiceRequest = Omit<HttpRequest, "headers" | "timeouts">;
+/** A request, without the headers that all requests have. */
+export interface ServiceRequest {
+  readonly method: HttpRequest["method"];
+  /** Absolute. */
+  readonly url: string;
+  /** JSON text, or null for none. */
+  readonly body: string | null;
+  readonly answerLimitBytes: number;
+}
 
 export type SentRequest =
   | { readonly kind: "answered"; readonly answer: HttpAnswer; readonly wallMs: number }
@@ -29,15 +36,15 @@ export type SentRequest =
  */
 export async function sendRequest(
   access: ServiceAccess,
-  request: ServiceRequest,
+  { method, url, body, answerLimitBytes }: ServiceRequest,
   secret: Secret | null,
   signal: AbortSignal,
 ): Promise<SentRequest> {
   const authorization = secret === null ? null : `Bearer ${secret.reveal()}`;
-  const headers = requestHeaders(access.userAgent, authorization, request.body !== null);
+  const headers = requestHeaders(access.userAgent, authorization, body !== null);
   const timeouts = access.timeouts ?? DEFAULT_TIMEOUTS;
   try {
-    const answer = await access.transport.send({ ...request, headers, timeouts }, signal);
+    const answer = await access.transport.send({ method, url, headers, body, timeouts, answerLimitBytes }, signal);
     return { kind: "answered", answer, wallMs: access.clock.wallMs() };
   } catch (error) {
     return unreachable(error, secret);

@@ -1,23 +1,28 @@
+import type { Socket } from "node:net";
+
 import { errorCode } from "../../platform/files/files.ts";
-import type { Connection } from "./kept-connection.ts";
 import type { Limits } from "./limits.ts";
 import type { Proxy } from "./proxy.ts";
 import { proxyHeaders, refusal } from "./proxy.ts";
+import { clientOn } from "./single-use-client.ts";
 import type { HttpAnswer, HttpRequest } from "./transport.ts";
 import { TransportError } from "./transport.ts";
 
 /**
- * Writes one request to a connection and reads its answer, the body up to the limit. The service is asked to close the connection
- * afterwards unless the request keeps it: registrations are weeks apart.
+ * Writes one request to a connection and reads its answer, the body up to the limit. The connection is
+ * closed afterwards, because registrations are weeks apart.
  *
+ * @param proxy the proxy at the other end of the connection if it forwards the request, else null.
  * @throws TransportError
  */
 export async function exchange(
-  { client, forwarder: proxy }: Pick<Connection, "client" | "forwarder">,
+  socket: Socket,
   request: HttpRequest,
+  proxy: Proxy | null,
   limits: Limits,
 ): Promise<HttpAnswer> {
   const url = new URL(request.url);
+  const client = clientOn(socket, proxy?.url ?? url);
   let isAnswered = false;
   try {
     const { statusCode, headers, body } = await client.request({
@@ -25,7 +30,7 @@ export async function exchange(
       path: proxy === null ? url.pathname + url.search : url.href,
       headers: { ...request.headers, host: url.host, ...(proxy === null ? {} : proxyHeaders(proxy)) },
       body: request.body,
-      reset: request.keepsConnection !== true,
+      reset: true,
       signal: limits.signal,
     });
     limits.answered();
@@ -35,6 +40,9 @@ export async function exchange(
     return { status: statusCode, headers: singleValues(headers), ...content };
   } catch (error) {
     throw error instanceof TransportError ? error : describe(error, url, proxy, isAnswered);
+  } finally {
+    socket.destroy();
+    void client.destroy();
   }
 }
 

@@ -21,11 +21,6 @@ export interface HttpRequest {
   readonly timeouts: Timeouts;
   /** The maximum size of the answer's body. */
   readonly answerLimitBytes: number;
-  /**
-   * The next such request follows soon: its connection is kept for it. If a kept connection turns out to be broken, the request is sent
-   * again over a new one, so it must be one that may arrive twice.
-   */
-  readonly keepsConnection?: boolean;
 }
 
 export interface Timeouts {

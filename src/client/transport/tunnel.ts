@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Proxy } from "./proxy.ts";
 import { proxyHeaders, refusal } from "./proxy.ts";
 import { hostOf, portOf } from "./service-url.ts";
-import { clientOn } from "./one-connection-client.ts";
+import { clientOn } from "./single-use-client.ts";
 import { TransportError } from "./transport.ts";
 
 /**

@@ -5,14 +5,14 @@ import type { Transport } from "./transport.ts";
 /**
  * The transport over undici, which the first request loads: a robot whose configuration did not change sends none.
  *
- * Each request has its own connection, which is closed after the answer, except for those that keep it (kept-connection.ts).
+ * Each request has its own connection, which is closed after the answer.
  */
 export function createUndiciTransport(options: UndiciTransportOptions): Transport {
   const closing = new AbortController();
   let sender: Promise<Transport["send"]> | null = null;
 
   function loaded(): Promise<Transport["send"]> {
-    sender ??= load(options, closing.signal).catch((error: unknown) => {
+    sender ??= load(options).catch((error: unknown) => {
       sender = null;
       throw error;
     });
@@ -34,8 +34,8 @@ export function createUndiciTransport(options: UndiciTransportOptions): Transpor
   };
 }
 
-async function load(options: UndiciTransportOptions, closing: AbortSignal): Promise<Transport["send"]> {
+async function load(options: UndiciTransportOptions): Promise<Transport["send"]> {
   await loadLate(() => import("undici"));
   const { createSender } = await import("./sender.ts");
-  return createSender(options, closing);
+  return createSender(options);
 }

@@ -15,9 +15,6 @@ export interface Listening extends AsyncDisposable {
   readonly sockets: ReadonlySet<Socket>;
 }
 
-/** As the service does, and not the 5 s of Node. */
-const HTTP = { keepAliveTimeout: 75_000 };
-
 /** Serves on loopback until disposed of, then cuts every connection. */
 async function listen(server: Server): Promise<Listening> {
   const sockets = new Set<Socket>();
@@ -40,11 +37,11 @@ async function listen(server: Server): Promise<Listening> {
 }
 
 export function serveHttp(handler: RequestListener): Promise<Listening> {
-  return listen(createHttpServer(HTTP, handler));
+  return listen(createHttpServer(handler));
 }
 
 export function serveHttps(certified: Certified, handler: RequestListener): Promise<Listening> {
-  return listen(createHttpsServer({ ...HTTP, ...certified }, handler));
+  return listen(createHttpsServer(certified, handler));
 }
 
 /** A server that speaks for itself: `talk` gets each connection. */

@@ -5,8 +5,6 @@ import type { AddressInfo, Socket } from "node:net";
 /** A proxy of connections, streams too, that can fall silent and come back. */
 export interface TcpProxy extends AsyncDisposable {
   readonly url: string;
-  /** Connections taken since the start. */
-  readonly taken: number;
   /** Nothing passes any more, in either direction, and no connection ends; new ones are accepted and hang. */
   freeze(): void;
   /** Everything passes again; what hung is delivered. */
@@ -22,10 +20,8 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isFrozen = false;
   let port = 0;
-  let taken = 0;
 
   const server = createServer((client) => {
-    taken += 1;
     const upstream = connect(Number(targetPort), hostname);
     for (const [from, to] of [
       [client, upstream],
@@ -60,9 +56,6 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   return {
     get url() {
       return `http://127.0.0.1:${port}`;
-    },
-    get taken() {
-      return taken;
     },
     freeze() {
       isFrozen = true;

@@ -5,11 +5,8 @@ import { Client } from "undici";
 /** The maximum size of an answer's headers; undici closes the connection beyond it. */
 const HEADERS_LIMIT_BYTES = 16_384;
 
-/** A kept connection is closed after this time without a request, where the service does not say when it does so itself. */
-const KEEP_ALIVE_MS = 55_000;
-
 /**
- * An undici client over one open connection. It never connects again, because undici would do so without proxy and TLS.
+ * An undici client for one exchange over an open connection. It never connects again, because undici would do so without proxy and TLS.
  *
  * undici's timers are off, because they wake the process twice a second; limits.ts sets the limits.
  */
@@ -29,7 +26,6 @@ export function clientOn(socket: Socket, origin: URL): Client {
     },
     allowH2: false,
     maxHeaderSize: HEADERS_LIMIT_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: 0,
     bodyTimeout: 0,
   });
