@@ -9,7 +9,7 @@ import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import type { RecentChangesRow } from "./recent-changes.ts";
+import type { RecentChangesRow } from "./history/recent-changes.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 
 /** The columns that answers show. */

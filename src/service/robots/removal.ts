@@ -11,7 +11,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import type { MeteringContext } from "../usage/index.ts";
 import { announce } from "../webhooks/index.ts";
 import { requestFleetCheck } from "./fleet-checks.ts";
-import type { Room } from "./new-robots.ts";
+import type { Room } from "./room/room.ts";
 import { lockRobot } from "./queries.ts";
 import { removeLabels } from "./selection.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";

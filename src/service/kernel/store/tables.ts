@@ -67,7 +67,7 @@ export interface Tables {
     /** Audit entries of its last registration and of the one before, null where there was none. */
     audit_id: string;
     previous_audit_id: string | null;
-    /** JSON array of changes, newest first, as robots/contest.ts judges them. */
+    /** JSON array of changes, newest first, as robots/history/contest.ts judges them. */
     recent_changes: string;
     /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
     contested_since: string | null;

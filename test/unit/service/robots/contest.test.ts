@@ -6,8 +6,8 @@ import {
   currentContest,
   noteChange,
   sourcesSince,
-} from "../../../../src/service/robots/contest.ts";
-import type { Change, RecentChanges } from "../../../../src/service/robots/contest.ts";
+} from "../../../../src/service/robots/history/contest.ts";
+import type { Change, RecentChanges } from "../../../../src/service/robots/history/contest.ts";
 
 const START_MS = Date.parse("2026-03-01T00:00:00.000Z");
 const HOUR_MS = 3_600_000;

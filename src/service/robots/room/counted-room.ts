@@ -1,4 +1,4 @@
-import type { Clock } from "../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 
 /** A process counts again after it used this fraction of the room, so that this many replicas together do not exceed the maximum. */
 const REPLICAS_EXPECTED = 10;

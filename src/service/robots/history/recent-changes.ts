@@ -1,10 +1,10 @@
 import type { Transaction } from "kysely";
 import * as z from "zod";
 
-import type { RegistrationView } from "../../api/registrations.ts";
-import { prepare } from "../kernel/store/prepared.ts";
-import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { RegistrationView } from "../../../api/registrations.ts";
+import { prepare } from "../../kernel/store/prepared.ts";
+import type { Reader } from "../../kernel/store/store.ts";
+import type { Tables } from "../../kernel/store/tables.ts";
 import { noteChange, sourcesSince } from "./contest.ts";
 import type { Change, Contest, RecentChanges } from "./contest.ts";
 

@@ -1,13 +1,13 @@
 import type { Transaction } from "kysely";
 
-import { isRobotOnline, presenceAt, revokeInstallationOf } from "../installations/index.ts";
-import type { IdentitySettings, Liveness } from "../installations/index.ts";
-import { isAllowed } from "../kernel/auth/authenticate.ts";
-import type { Principal } from "../kernel/auth/authenticate.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { refuse } from "../kernel/http/answers.ts";
-import type { Tables } from "../kernel/store/tables.ts";
-import { lockRobotNamed } from "./enrolled-robot.ts";
+import { isRobotOnline, presenceAt, revokeInstallationOf } from "../../installations/index.ts";
+import type { IdentitySettings, Liveness } from "../../installations/index.ts";
+import { isAllowed } from "../../kernel/auth/authenticate.ts";
+import type { Principal } from "../../kernel/auth/authenticate.ts";
+import type { Answer } from "../../kernel/http/answers.ts";
+import { refuse } from "../../kernel/http/answers.ts";
+import type { Tables } from "../../kernel/store/tables.ts";
+import { lockRobotNamed } from "../enrolled-robot.ts";
 
 /** A registration, by a key or a session, of a robot whose computer has a credential of its own. */
 export interface TakeOver {

@@ -1,14 +1,14 @@
 import type { Transaction } from "kysely";
 
-import type { Principal } from "../kernel/auth/authenticate.ts";
-import { holdKeyToAdd } from "../kernel/auth/key-queries.ts";
-import type { OperationContext } from "../kernel/operation.ts";
-import type { Tables } from "../kernel/store/tables.ts";
-import type { StoredBytes } from "../organizations/index.ts";
+import type { Principal } from "../../kernel/auth/authenticate.ts";
+import { holdKeyToAdd } from "../../kernel/auth/key-queries.ts";
+import type { OperationContext } from "../../kernel/operation.ts";
+import type { Tables } from "../../kernel/store/tables.ts";
+import type { StoredBytes } from "../../organizations/index.ts";
 import type { RobotLimits } from "./limits.ts";
-import { countRobots, countRobotsMadeBy } from "./queries.ts";
-import { createRobotRoom } from "./room.ts";
-import type { RobotOwner, RobotRoom } from "./room.ts";
+import { countRobots, countRobotsMadeBy } from "../queries.ts";
+import { createRobotRoom } from "./counted-room.ts";
+import type { RobotOwner, RobotRoom } from "./counted-room.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
