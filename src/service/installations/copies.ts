@@ -6,9 +6,10 @@ import { audit } from "../kernel/store/audit.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { announce } from "../webhooks/index.ts";
+import { markUsed } from "./credential-queries.ts";
 import type { Liveness } from "./liveness.ts";
 import type { InstallationRow } from "./queries.ts";
-import { lockInstallation, markUsed, updateInstallation } from "./queries.ts";
+import { lockInstallation, updateInstallation } from "./queries.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 export interface InstallationContext extends Pick<OperationContext, "store" | "newId" | "machine"> {

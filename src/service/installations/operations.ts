@@ -8,7 +8,8 @@ import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
 import type { InstallationContext } from "./copies.ts";
 import type { Liveness } from "./liveness.ts";
-import { findInstallationOf, forgetDisplaced, lockInstallation, updateInstallation } from "./queries.ts";
+import { findInstallationOf, lockInstallation, updateInstallation } from "./queries.ts";
+import { forgetDisplaced } from "./credential-queries.ts";
 import type { InstallationRow } from "./queries.ts";
 import { termsOf } from "./terms.ts";
 

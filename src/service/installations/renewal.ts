@@ -15,22 +15,20 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { freeze, tellCopied } from "./copies.ts";
 import type { InstallationContext } from "./copies.ts";
-import { draftCredential, recoveryEnd } from "./issue.ts";
-import type { Draft } from "./issue.ts";
-import type { InstallationRow } from "./queries.ts";
 import {
   advance,
   countNoncesSince,
   displace,
-  findLiveByKey,
   findPresented,
   insertNonce,
   isNonceUsed,
   isUsedSince,
-  lockInstallation,
   repeat,
-  updateInstallation,
-} from "./queries.ts";
+} from "./credential-queries.ts";
+import { draftCredential, recoveryEnd } from "./issue.ts";
+import type { Draft } from "./issue.ts";
+import type { InstallationRow } from "./queries.ts";
+import { findLiveByKey, lockInstallation, updateInstallation } from "./queries.ts";
 import type { Recovery, Rotation } from "./rules.ts";
 import { judgeRecovery, judgeRotation, RENEWALS_PER_HOUR } from "./rules.ts";
 import { termsOf } from "./terms.ts";
