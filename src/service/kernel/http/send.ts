@@ -11,7 +11,7 @@ import type { Answer, AnyAnswer } from "./answers.ts";
 /** Smaller answers fit into one or two packets uncompressed. */
 const ZIPPED_BYTES = 2048;
 
-/** Bytes counted for an answer in parts: about one part, because only one is in memory at a time. */
+/** Bytes counted for an answer in parts: about the first one, which is the largest, because only one is in memory at a time. */
 const LONG_ANSWER_BYTES = 1024 * 1024;
 /** Parts are streamed in pieces of this size, which is also the stream's buffer: an unread stream does not generate the next part. */
 const PIECE_BYTES = 64 * 1024;
@@ -72,7 +72,7 @@ async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Arra
 /**
  * The answer, counted while it is sent, or a refusal when the client has too many unread answers.
  *
- * @param hasEnded whether the client's credential has ended; checked before each part of a long answer.
+ * @param hasEnded whether the client's credential has ended; checked now and then during a long answer.
  */
 export function counted(
   answer: AnyAnswer,
@@ -100,11 +100,16 @@ async function* patientParts(
   passage: Passage,
   hasEnded: () => Promise<boolean>,
 ): AsyncGenerator<string> {
+  let sinceExtended = 0;
   for await (const part of parts) {
-    // Closes the connection, so that no client takes the answer for complete.
-    if (await hasEnded()) throw new CredentialEndedError();
-    passage.extend();
+    if (sinceExtended >= LONG_ANSWER_BYTES) {
+      // Closes the connection, so that no client takes the answer for complete.
+      if (await hasEnded()) throw new CredentialEndedError();
+      passage.extend();
+      sinceExtended = 0;
+    }
     yield part;
+    sinceExtended += part.length;
   }
 }
 

@@ -13,8 +13,10 @@ import { nextPage, readPage } from "./paging.ts";
 
 /** Rows per query: reading and printing them blocks the event loop for about a millisecond. A robot with the longest labels takes 64 KiB. */
 const FETCHED_ROWS = 200;
-/** Characters after which a page ends, even with fewer items than requested; longer lists are sent in parts of this size. */
+/** Characters after which a page ends, even with fewer items than requested; a longer list is sent in parts, of which this is the first. */
 export const PART_CHARACTERS = 1024 * 1024;
+/** Characters of each further part: a client that does not read keeps one in memory, as text and as bytes. */
+const STREAMED_CHARACTERS = 256 * 1024;
 /** One queue for the process: reading the rows of many queries in one turn of the event loop would block all requests. */
 const queue = createFairQueue({ own: 256, all: 4096, allAtOnce: 4 });
 
@@ -37,6 +39,11 @@ export interface List<Row> {
   readonly view: (row: Row) => unknown;
 }
 
+interface BegunList<Row> extends List<Row> {
+  /** What was read so far, so that no more rows are fetched than fit into a part: a long one may be a thousand times a short one. */
+  readonly read: { items: number; characters: number };
+}
+
 /**
  * The requested page, or the whole list. A long list is sent in parts, each as the store is at that time, so that it takes no more memory
  * than a short one, and other requests run in between.
@@ -45,7 +52,7 @@ export async function answerList<Row extends { readonly id: string }>(
   { query, url, principal }: ListCall,
   asked: List<Row>,
 ): Promise<Answer | LongAnswer> {
-  const list = { ...asked, fetch: queued(principal.organizationId, asked.fetch) };
+  const list = { ...asked, fetch: queued(principal.organizationId, asked.fetch), read: { items: 0, characters: 0 } };
   const page = readPage(query, list.prefix);
   if (page.state === "refused") return page.answer;
   const { limit } = query;
@@ -54,8 +61,8 @@ export async function answerList<Row extends { readonly id: string }>(
   if (first.next === null) return answerJson(before + first.items + after);
   if (limit === undefined) {
     // Later parts are read when the client has taken the ones before, outside of the handler's call.
-    const readNext = bindRequester((next: string) => readPart(list, next));
-    return { status: 200, parts: listInParts(list.around, first, readNext) };
+    const readNext = bindRequester((next: string) => readPart(list, next, limit, STREAMED_CHARACTERS));
+    return { status: 200, parts: listInParts(list.around, [first], readNext) };
   }
   return { ...answerJson(before + first.items + after), headers: nextPage(url, limit, first.next) };
 }
@@ -82,21 +89,26 @@ interface Part {
 }
 
 async function readPart<Row extends { readonly id: string }>(
-  { fetchedRows = FETCHED_ROWS, fetch, view }: List<Row>,
+  { fetchedRows = FETCHED_ROWS, fetch, view, read }: BegunList<Row>,
   from: string | null,
   limit = Number.POSITIVE_INFINITY,
+  partCharacters = PART_CHARACTERS,
 ): Promise<Part> {
   const items: string[] = [];
   for (let after = from, characters = 0; ;) {
-    // One row more than the page shows whether more follow.
-    const rows = Math.min(fetchedRows, limit + 1 - items.length);
+    const left = Math.max(0, partCharacters - characters);
+    const fitting = read.items === 0 ? fetchedRows : Math.ceil((left * read.items) / read.characters);
+    // One row more than the page or the part shows whether more follow.
+    const rows = Math.min(fetchedRows, 1 + Math.min(limit - items.length, fitting));
     const fetched = await fetch({ after, rows });
     const isFull = measureWork(() => {
       for (const row of fetched) {
-        if (items.length === limit || characters >= PART_CHARACTERS) return true;
+        if (items.length === limit || characters >= partCharacters) return true;
         const item = JSON.stringify(view(row));
         items.push(item);
         characters += item.length;
+        read.items += 1;
+        read.characters += item.length;
         after = row.id;
       }
       return false;
@@ -105,16 +117,20 @@ async function readPart<Row extends { readonly id: string }>(
   }
 }
 
+/** @param first is taken out: while the generator waits for its client, it would keep what it was called with. */
 async function* listInParts(
   [before, after]: List<never>["around"],
-  first: Part,
+  first: Part[],
   readNext: (next: string) => Promise<Part>,
 ): AsyncGenerator<string> {
-  yield before + first.items;
-  for (let { next } = first; next !== null;) {
-    const part = await readNext(next);
-    yield `,${part.items}`;
-    next = part.next;
+  yield before;
+  for (let part = first.pop(); part !== undefined;) {
+    yield part.items;
+    const { next } = part;
+    part = undefined;
+    if (next === null) break;
+    yield ",";
+    part = await readNext(next);
   }
   yield after;
 }

@@ -14,9 +14,10 @@ import type { PageRange } from "../../../../src/service/kernel/lists/page-range.
 const newId = createIds(systemClock, systemRandom);
 const ids = Array.from({ length: 40 }, () => newId("use"));
 
-/** The answer as a client puts it together, and the largest number of rows that was held for it. */
-async function ask(length: number, fetchedRows: number, query: PageQuery = {}, itemCharacters = 1) {
+/** The answer as a client puts it together, the largest number of rows that was held for it, and how many were fetched. */
+async function ask(length: number, fetchedRows: number, query: PageQuery = {}, charactersOf = (_index: number) => 1) {
   let most = 0;
+  let fetchedCount = 0;
   const answer = await answerList(
     { query, url: "/v1/me/usage", principal: { organizationId: "org_1" } },
     {
@@ -27,15 +28,16 @@ async function ask(length: number, fetchedRows: number, query: PageQuery = {}, i
         const following = ids.slice(0, length).filter((id) => after === null || id > after);
         const fetched = rows === null ? following : following.slice(0, rows);
         most = Math.max(most, fetched.length);
+        fetchedCount += fetched.length;
         return Promise.resolve(fetched.map((id) => ({ id })));
       },
-      view: ({ id }) => ({ id, text: "x".repeat(itemCharacters) }),
+      view: ({ id }) => ({ id, text: "x".repeat(charactersOf(ids.indexOf(id))) }),
     },
   );
   const parts = "parts" in answer ? await Array.fromAsync(answer.parts) : [answer.json];
   const { items } = listSchema.parse(JSON.parse(parts.join("")));
   const link = new URL(/^<(.*)>/.exec(answer.headers?.["link"] ?? "")?.[1] ?? "/", "http://service.test");
-  return { items: items.map(({ id }) => id), parts, most, cursor: link.searchParams.get("cursor") };
+  return { items: items.map(({ id }) => id), parts, most, fetchedCount, cursor: link.searchParams.get("cursor") };
 }
 
 const listSchema = z.object({ items: z.array(z.object({ id: z.string() })) });
@@ -78,14 +80,30 @@ describe("answerList", () => {
 
   it("of long items has shorter pages and parts, and leaves none out", async () => {
     const third = Math.ceil(PART_CHARACTERS / 3);
-    const whole = await ask(7, 40, {}, third);
+    const whole = await ask(7, 40, {}, () => third);
     expect(whole.items).toEqual(ids.slice(0, 7));
     expect(whole.parts.filter((part) => part.includes("id")).map((part) => part.split("id").length - 1)).toEqual([
-      3, 3, 1,
+      3, 1, 1, 1, 1,
     ]);
-    const page = await ask(7, 40, { limit: 5 }, third);
+    const page = await ask(7, 40, { limit: 5 }, () => third);
     expect(page.items).toEqual(ids.slice(0, 3));
-    expect((await ask(7, 40, { limit: 5, cursor: page.cursor ?? "" }, third)).items).toEqual(ids.slice(3, 6));
+    // A part fetches at most two rows that it does not show.
+    expect((await ask(40, 40, {}, () => third)).fetchedCount).toBeLessThan(40 + 2 * 40);
+    expect((await ask(7, 40, { limit: 5, cursor: page.cursor ?? "" }, () => third)).items).toEqual(ids.slice(3, 6));
+  });
+
+  it("of items of any length is complete", async () => {
+    const lengths = fc.array(fc.constantFrom(1, PART_CHARACTERS / 8, PART_CHARACTERS), {
+      minLength: 40,
+      maxLength: 40,
+    });
+    await fc.assert(
+      fc.asyncProperty(count, fetchedRows, lengths, async (length, rows, characters) => {
+        const { items } = await ask(length, rows, {}, (index) => characters[index] ?? 0);
+        expect(items).toEqual(ids.slice(0, length));
+      }),
+      { numRuns: 20 },
+    );
   });
 });
 
