@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 
+import { firstIdAt } from "../kernel/ids.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Reader, Store } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
@@ -28,12 +29,11 @@ const TEXT_BYTES = {
 } as const;
 type Table = keyof typeof TEXT_BYTES;
 
-/** The audit log is summed by the beginning of its ids, each of which stands for 2^30 ms, or twelve days (kernel/ids.ts). */
+/** The audit log is summed by the beginning of its ids, each of which stands for so long, twelve days (kernel/ids.ts). */
+const PART_MS = 2 ** 30;
 const PART_CHARACTERS = "aud_0000".length;
 /** Larger than the rest of any id. */
 const PART_END = "z".repeat(26);
-/** Newest parts that are counted each time: clocks differ, and an id is older than its commit. */
-const PARTS_OPEN = 2;
 
 /** Counts what each organization stores: every few hours what was added to the store, and in between what this process adds. */
 export interface StoredBytes {
@@ -61,14 +61,16 @@ export function createStoredBytes(
       .select(({ fn }) => fn.min("id").as("id"))
       .executeTakeFirst();
     const firstPart = oldest?.id?.slice(0, PART_CHARACTERS) ?? PART_END;
-    const kept = closed.filter(({ part }) => part >= firstPart);
+    // The part before the present one is counted each time too: clocks differ, and an id is older than its commit. Later ones exist where a
+    // clock was wrong, so the newest parts are not always those that get entries.
+    const firstOpen = firstIdAt("aud", clock.wallMs() - PART_MS).slice(0, PART_CHARACTERS);
+    const kept = closed.filter(({ part }) => part >= firstPart && part < firstOpen);
     const newest = kept.at(-1);
     const sums = [
       ...kept,
       ...(await readTable("audit_log", newest === undefined ? "" : newest.part + PART_END, signal)),
     ];
-    const open = new Set([...new Set(sums.map(({ part }) => part))].slice(-PARTS_OPEN));
-    closed = sums.filter(({ part }) => !open.has(part));
+    closed = sums.filter(({ part }) => part < firstOpen);
     return sums;
   }
 

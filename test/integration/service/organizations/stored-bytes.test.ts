@@ -12,6 +12,8 @@ import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const KIBIBYTE = 1024;
+/** What the first four characters of an id count. */
+const PART_MS = 2 ** 30;
 const NEVER = new AbortController().signal;
 
 /** Enters so many audit entries of a kibibyte for each organization, in turn. */
@@ -42,7 +44,8 @@ describeOnEachStore("what an organization stores", (newStore) => {
   it("is counted over many queries, with a pause between two, and what is added in between counts at once", async () => {
     await using parts = await openServiceParts(await newStore());
     const sleeps: number[] = [];
-    const clock = { ...testMachine.clock, sleep: async (durationMs: number) => void sleeps.push(durationMs) };
+    const sleep = async (durationMs: number) => void sleeps.push(durationMs);
+    const clock = { ...testMachine.clock, sleep, wallMs: () => 0 };
     const stored = createStoredBytes(parts.store, 2000 * KIBIBYTE, { clock });
     await enter(parts, ["org_1", null, "org_2"], 1500);
     // Nobody is full before the first count.
@@ -68,7 +71,9 @@ describeOnEachStore("what an organization stores", (newStore) => {
   it("of the audit log counts once where no entries are added any more, until all of that age are pruned", async () => {
     await using parts = await openServiceParts(await newStore());
     const sleeps: number[] = [];
-    const clock = { ...testMachine.clock, sleep: async (durationMs: number) => void sleeps.push(durationMs) };
+    let now = 3;
+    const sleep = async (durationMs: number) => void sleeps.push(durationMs);
+    const clock = { ...testMachine.clock, sleep, wallMs: () => now * PART_MS };
     const stored = createStoredBytes(parts.store, 7200 * KIBIBYTE, { clock });
     const countAgain = async () => {
       sleeps.splice(0);
@@ -78,6 +83,7 @@ describeOnEachStore("what an organization stores", (newStore) => {
     await enter(parts, ["org_1"], 3000, "0000");
     for (const part of ["0001", "0002", "0003"]) await enter(parts, ["org_1"], 500, part);
     expect(await countAgain()).toEqual({ isFull: false, pages: 3 });
+    now = 4;
     await enter(parts, ["org_1"], 500, "0004");
     expect(await countAgain()).toEqual({ isFull: false, pages: 1 });
     await enter(parts, ["org_1"], 500, "0003x");
@@ -86,6 +92,21 @@ describeOnEachStore("what an organization stores", (newStore) => {
       transaction.deleteFrom("audit_log").where("id", "<", "aud_0001").execute(),
     );
     expect(await countAgain()).toEqual({ isFull: false, pages: 1 });
+  });
+
+  it("counts what is added after a clock was wrong, whether it was that of entries or of this process", async () => {
+    await using parts = await openServiceParts(await newStore());
+    let now = 3;
+    const clock = { ...testMachine.clock, wallMs: () => now * PART_MS };
+    const stored = createStoredBytes(parts.store, 60 * KIBIBYTE, { clock });
+    for (const part of ["0003", "0007", "0008", "0009"]) await enter(parts, ["org_1"], 10, part);
+    for (now of [3, 9, 3]) {
+      await stored.task.run(NEVER);
+      expect(stored.isFull("org_1")).toBe(false);
+    }
+    await enter(parts, ["org_1"], 10, "0003x");
+    await stored.task.run(NEVER);
+    expect(stored.isFull("org_1")).toBe(true);
   });
 
   it("beyond its limit: no new robots, no larger contracts; what is there registers on, and others are not affected", async () => {
