@@ -1,8 +1,7 @@
 import { createSha256 } from "../platform/crypto.ts";
 import type { FileStat, Files, ReadableFile } from "../platform/files/files.ts";
-import { errorCode } from "../platform/files/files.ts";
+import { errorCode, sameStat } from "../platform/files/files.ts";
 import type { RunningHash } from "./hash-thread.ts";
-import { sameStat } from "./observations.ts";
 
 /** A file to read from its first byte to its last. */
 export interface HashRequest {

@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
+import { sameStat } from "../platform/files/files.ts";
 import { findOpenWriters } from "../platform/files/open-writers.ts";
-import { sameStat } from "./observations.ts";
 
 /**
  * Files that a program holds open for writing, as far as the system lets this user see it.

@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
-import { errorCode } from "../platform/files/files.ts";
+import { errorCode, sameStat } from "../platform/files/files.ts";
 
 /**
  * Timestamps have the resolution of the kernel's tick, at most 10 ms, so two writes within one tick leave the same stat. As in git's
@@ -119,18 +119,6 @@ export function createObservations({ files, clock }: { readonly files: Files; re
       for (const path of observations.keys()) if (!paths.has(path)) observations.delete(path);
     },
   };
-}
-
-/** True when the file was neither written nor replaced between the two stats, as far as timestamps tell. */
-export function sameStat(one: FileStat, other: FileStat): boolean {
-  return (
-    one.kind === other.kind &&
-    one.inode === other.inode &&
-    one.device === other.device &&
-    one.sizeBytes === other.sizeBytes &&
-    one.mtimeNs === other.mtimeNs &&
-    one.ctimeNs === other.ctimeNs
-  );
 }
 
 export function sameView(one: View, other: View): boolean {

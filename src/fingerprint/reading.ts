@@ -1,11 +1,11 @@
 import type { FileStat, Files } from "../platform/files/files.ts";
+import { sameStat } from "../platform/files/files.ts";
 import type { PathFinding } from "./findings.ts";
 import { systemErrorFinding, tooLarge, unsuitable } from "./findings.ts";
 import type { HashRequest, HashResult } from "./hash-file.ts";
 import { hashFiles } from "./hashing.ts";
 import { isParsable, parses } from "./parses.ts";
 import type { Observations } from "./observations.ts";
-import { sameStat } from "./observations.ts";
 import type { Hashed, StatCache } from "./stat-cache.ts";
 
 export interface CollectOptions {

@@ -1,5 +1,5 @@
 import type { FileStat } from "../platform/files/files.ts";
-import { sameStat } from "./observations.ts";
+import { sameStat } from "../platform/files/files.ts";
 import type { FileFingerprint } from "./snapshot.ts";
 
 /** The hash of a file, and how far it can be relied on. */

@@ -44,21 +44,21 @@ async function reachPlainly(subject: Subject, { url, proxy }: Route): Promise<bo
 
 async function reachSecurely(subject: Subject, route: Route, limitMs: number): Promise<boolean> {
   const { examination, context } = subject;
-  const { files, clock } = context.machine;
+  const { machine } = context;
   const { proxy } = route;
   const limit = connectionLimit(route, limitMs);
   let attempt: Attempt | null = null;
   if (proxy !== null) {
     // Behind a proxy, the single steps cannot be checked one by one.
     attempt = await examination.run("proxy", limit, async (signal) => {
-      const attempted = await attemptConnection(route, files, signal);
+      const attempted = await attemptConnection(route, machine, signal);
       const verdict = judgeProxy(proxy, route.url, attempted);
       return { verdict, value: verdict.status === "ok" ? attempted : null };
     });
     if (attempt === null) return ended(subject, ["tls", "service"], "proxy");
   }
   const trusted = await examination.run("tls", limit, async (signal) =>
-    examineTls(route, attempt ?? (await attemptConnection(route, files, signal)), clock, signal),
+    examineTls(route, attempt ?? (await attemptConnection(route, machine, signal)), machine.clock, signal),
   );
   return trusted === null ? ended(subject, ["service"], "tls") : true;
 }

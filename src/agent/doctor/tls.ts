@@ -12,7 +12,7 @@ import { hostOf, portOf } from "../../client/transport/service-url.ts";
 import { isUnknownIssuer, TransportError } from "../../client/transport/transport.ts";
 import { trustingConnector } from "../../client/transport/trusted-connection.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Files } from "../../platform/files/files.ts";
+import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { Examined, Limit, Verdict } from "./check.ts";
 import { fail, ok, warn } from "./check.ts";
@@ -39,9 +39,13 @@ const NAME_LIMIT = 100;
  *
  * @throws the signal's reason.
  */
-export async function attemptConnection(route: Route, files: Files, signal: AbortSignal): Promise<Attempt> {
+export async function attemptConnection(
+  route: Route,
+  { files, clock }: Pick<Machine, "files" | "clock">,
+  signal: AbortSignal,
+): Promise<Attempt> {
   try {
-    return { kind: "connected", socket: await trustingConnector(files, route.caFile)(route, signal) };
+    return { kind: "connected", socket: await trustingConnector(files, route.caFile, clock)(route, signal) };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     return { kind: "failed", error };

@@ -10,7 +10,7 @@ import { TransportError } from "./transport.ts";
 import { trustingConnector } from "./trusted-connection.ts";
 
 export interface UndiciTransportOptions {
-  /** PEM file of certificate authorities to trust in addition to the usual ones; null for none. Read for each connection. */
+  /** PEM file of certificate authorities to trust in addition to the usual ones; null for none. An edit of it counts for the next connection. */
   readonly caFile: string | null;
   /** See `ProxySettings`. */
   readonly proxy: string | null;
@@ -24,7 +24,7 @@ export interface UndiciTransportOptions {
 
 /** The part of undici-transport.ts that is imported lazily. */
 export function createSender(options: UndiciTransportOptions): Transport["send"] {
-  const connect = trustingConnector(options.files, options.caFile);
+  const connect = trustingConnector(options.files, options.caFile, options.clock);
   return async (request, signal) => {
     const url = safeUrl(request.url, options.allow_insecure);
     const proxy = proxyFor(url, options);

@@ -1,7 +1,9 @@
 import type { Socket } from "node:net";
 
+import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files/files.ts";
-import { readCaFile, trustedCertificates } from "./certificates.ts";
+import { createAuthorities } from "./authorities.ts";
+import { trustedCertificates } from "./certificates.ts";
 import type { Route } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
@@ -10,14 +12,15 @@ import { isUnknownIssuer, TransportError } from "./transport.ts";
 export type OpenTrusted = (route: Pick<Route, "url" | "proxy">, signal: AbortSignal) => Promise<Socket>;
 
 /**
- * Opens connections that trust Node's certificates and those of the CA file, which is read for each connection. The system's store is read
- * only if they do not know an issuer, and used from then on.
+ * Opens connections that trust Node's certificates and those of the CA file as it is then. The system's store is read only if they do not
+ * know an issuer, and used from then on.
  */
-export function trustingConnector(files: Files, caFile: string | null): OpenTrusted {
+export function trustingConnector(files: Files, caFile: string | null, clock: Pick<Clock, "monotonicMs">): OpenTrusted {
+  const readAuthorities = createAuthorities(files, caFile, clock);
   let trustsSystem = false;
   return async ({ url, proxy }, signal) => {
     const usesTls = url.protocol === "https:" || proxy?.url.protocol === "https:";
-    const extra = usesTls ? await readAuthorities(files, caFile) : [];
+    const extra = usesTls ? await readAuthorities() : [];
     const open = (withSystem: boolean) =>
       openConnection({ url, proxy, certificates: trustedCertificates(extra, withSystem) }, signal);
     try {
@@ -29,11 +32,4 @@ export function trustingConnector(files: Files, caFile: string | null): OpenTrus
     trustsSystem = true;
     return socket;
   };
-}
-
-async function readAuthorities(files: Files, caFile: string | null): Promise<readonly string[]> {
-  if (caFile === null) return [];
-  const result = await readCaFile(files, caFile);
-  if (result.kind === "ca-problem") throw new TransportError("tls", result.code, result.what);
-  return result.certificates;
 }

@@ -16,6 +16,18 @@ export interface FileStat {
   readonly groupId: number;
 }
 
+/** True when the file was neither written nor replaced between the two stats, as far as timestamps tell. */
+export function sameStat(one: FileStat, other: FileStat): boolean {
+  return (
+    one.kind === other.kind &&
+    one.inode === other.inode &&
+    one.device === other.device &&
+    one.sizeBytes === other.sizeBytes &&
+    one.mtimeNs === other.mtimeNs &&
+    one.ctimeNs === other.ctimeNs
+  );
+}
+
 /** A file open for reading. */
 export interface ReadableFile {
   stat(): Promise<FileStat>;

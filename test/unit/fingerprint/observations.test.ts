@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { RACY_MS, createObservations, sameStat } from "../../../src/fingerprint/observations.ts";
+import { RACY_MS, createObservations } from "../../../src/fingerprint/observations.ts";
 import type { FileStat } from "../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../src/platform/files/files.ts";
+import { sameStat, systemFiles } from "../../../src/platform/files/files.ts";
 import { SteppedClock } from "./machine.ts";
 
 const STAT: FileStat = {
