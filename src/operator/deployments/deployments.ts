@@ -11,7 +11,8 @@ import { keepListed } from "../lists/listed.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
-import { refuseMissingOperation, refusePathParameter } from "../refuse.ts";
+import { refuseMissingOperation } from "../refuse.ts";
+import { withNamed } from "../with-named.ts";
 import { findDeployment, isCurrent, listDeployments, fetchDeployment } from "./find.ts";
 
 const ASK_BY_ID = "keep the id that deploy prints, and try deployments show ID";
@@ -40,10 +41,7 @@ export async function deploymentsShow(
   name: string | undefined,
 ): Promise<ExitCode> {
   const { terminal, machine } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const id = await findDeployment(service, name, terminal);
-    if (typeof id === "number") return id;
+  return withNamed(findDeployment, flags, context, name, async (service, id) => {
     const result = await fetchDeployment(service, id);
     if (result.kind !== "ok") {
       if (!isUnknownOperation(result)) return service.failed(result);

@@ -1,12 +1,10 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { makeConfirmedChange } from "../confirmed-change.ts";
 import type { OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
-import { withService } from "../operator.ts";
-import { refusePathParameter } from "../refuse.ts";
 import type { Service } from "../service.ts";
+import { withNamed } from "../with-named.ts";
 import { findDeployment, isCurrent, fetchDeployment } from "./find.ts";
 import { deploymentText } from "./words.ts";
 
@@ -16,12 +14,8 @@ export async function deploymentsRetire(
   context: OperatorContext,
   name: string | undefined,
 ): Promise<ExitCode> {
-  const { terminal } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const id = await findDeployment(service, name, terminal);
-    if (typeof id === "number") return id;
-    return makeConfirmedChange(
+  return withNamed(findDeployment, flags, context, name, (service, id) =>
+    makeConfirmedChange(
       service,
       {
         row: beyondSpec.retireDeployment,
@@ -36,8 +30,8 @@ export async function deploymentsRetire(
       },
       flags,
       context,
-    );
-  });
+    ),
+  );
 }
 
 async function explainRetirement(

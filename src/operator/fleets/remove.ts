@@ -1,11 +1,9 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { makeConfirmedChange } from "../confirmed-change.ts";
 import type { OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
-import { withService } from "../operator.ts";
-import { refusePathParameter } from "../refuse.ts";
+import { withNamed } from "../with-named.ts";
 import { findFleet } from "./find.ts";
 
 /** `fleets remove FLEET`: its robots stay, and no capacity is kept for it. Asks once at a terminal. */
@@ -15,12 +13,8 @@ export async function fleetsRemove(
   name: string | undefined,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findFleet(service, name, terminal);
-    if (typeof found === "number") return found;
-    const { value: fleet } = found;
-    return makeConfirmedChange(
+  return withNamed(findFleet, flags, context, name, (service, { value: fleet }) =>
+    makeConfirmedChange(
       service,
       {
         row: beyondSpec.removeFleet,
@@ -38,6 +32,6 @@ export async function fleetsRemove(
       },
       flags,
       context,
-    );
-  });
+    ),
+  );
 }

@@ -2,13 +2,12 @@ import { beyondSpec } from "../../api/api.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import { MEMBERSHIPS } from "../../api/fleets.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { makeConfirmedChange } from "../confirmed-change.ts";
 import type { OperatorContext } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
-import { withService } from "../operator.ts";
-import { refusePathParameter, refuseUsage } from "../refuse.ts";
+import { refuseUsage } from "../refuse.ts";
+import { withNamed } from "../with-named.ts";
 import { findFleet } from "./find.ts";
 
 const PLACES = flagPlaces({ membership: "--membership" });
@@ -20,20 +19,17 @@ export async function fleetsUpdate(
   name: string | undefined,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
   const membership = MEMBERSHIPS.find((each) => each === flags.membership);
   if (membership === undefined) {
     return refuseUsage("there is nothing to change", "give --membership follow or --membership snapshot", terminal);
   }
-  return withService(flags, context, async (service) => {
-    const found = await findFleet(service, name, terminal);
-    if (typeof found === "number") return found;
-    const effect = effectOf(found.value, membership);
+  return withNamed(findFleet, flags, context, name, (service, { value: fleet }) => {
+    const effect = effectOf(fleet, membership);
     return makeConfirmedChange(
       service,
       {
         row: beyondSpec.changeFleet,
-        input: { parameters: { fleet_id: found.value.id }, body: { membership } },
+        input: { parameters: { fleet_id: fleet.id }, body: { membership } },
         explain() {
           terminal.note(effect);
           return "Change it?";

@@ -8,8 +8,8 @@ import { confirmationPrompt, refusedBy } from "../confirm.ts";
 import type { OperatorContext } from "../context.ts";
 import { ENROLL_COMMAND } from "../enrolments/words.ts";
 import type { OperatorFlags } from "../flags.ts";
-import { withService } from "../operator.ts";
-import { refuse, refusePathParameter, refuseUsage } from "../refuse.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
+import { withNamed } from "../with-named.ts";
 import type { FoundInstallation } from "./installation.ts";
 import { findInstallation } from "./installation.ts";
 
@@ -77,10 +77,7 @@ async function changeInstallation(
   change: Change,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findInstallation(service, name, context);
-    if (typeof found === "number") return found;
+  return withNamed(findInstallation, flags, context, name, async (service, found) => {
     const { robot, installation } = found;
     if (installation.value.state === "revoked") {
       const what = `the computer of ${robot.name} was replaced or removed`;

@@ -2,7 +2,7 @@ import { beyondSpec } from "../../api/api.ts";
 import type { InstallationView } from "../../api/installations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import type { Answered } from "../../client/operation-client.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
@@ -11,9 +11,9 @@ import { ENROLL_COMMAND } from "../enrolments/words.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { showFacts } from "../lists/show-facts.ts";
-import { withService } from "../operator.ts";
-import { refuse, refuseMissingOperation, refusePathParameter } from "../refuse.ts";
+import { refuse, refuseMissingOperation } from "../refuse.ts";
 import type { Service } from "../service.ts";
+import { withNamed } from "../with-named.ts";
 import { findRobot } from "./find.ts";
 import { shortDigest } from "./words.ts";
 
@@ -29,13 +29,9 @@ export async function robotsInstallation(
   context: OperatorContext,
   name: string | undefined,
 ): Promise<ExitCode> {
-  const { terminal } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findInstallation(service, name, context);
-    if (typeof found === "number") return found;
-    if (flags.json === true) terminal.json(found.installation.document);
-    else showInstallation(found.robot, found.installation.value, context);
+  return withNamed(findInstallation, flags, context, name, async (_service, { robot, installation }) => {
+    if (flags.json === true) context.terminal.json(installation.document);
+    else showInstallation(robot, installation.value, context);
     return EXIT.ok;
   });
 }
@@ -44,7 +40,7 @@ export async function robotsInstallation(
 export async function findInstallation(
   service: Service,
   name: string,
-  { terminal }: OperatorContext,
+  terminal: Terminal,
 ): Promise<FoundInstallation | ExitCode> {
   const found = await findRobot(service, name, terminal);
   if (typeof found === "number") return found;

@@ -1,16 +1,14 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { makeConfirmedChange } from "../confirmed-change.ts";
 import type { OperatorContext } from "../context.ts";
 import { isCurrent } from "../deployments/find.ts";
 import { deploymentText } from "../deployments/words.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { itemsIn } from "../lists/listed.ts";
-import { withService } from "../operator.ts";
-import { refusePathParameter } from "../refuse.ts";
 import type { Service } from "../service.ts";
+import { withNamed } from "../with-named.ts";
 import { findRobot } from "./find.ts";
 import { isEnrolled, statusText } from "./words.ts";
 
@@ -20,13 +18,8 @@ export async function robotsRemove(
   context: OperatorContext,
   name: string | undefined,
 ): Promise<ExitCode> {
-  const { terminal } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findRobot(service, name, terminal);
-    if (typeof found === "number") return found;
-    const { value: robot } = found;
-    return makeConfirmedChange(
+  return withNamed(findRobot, flags, context, name, (service, { value: robot }) =>
+    makeConfirmedChange(
       service,
       {
         row: beyondSpec.removeRobot,
@@ -37,8 +30,8 @@ export async function robotsRemove(
       },
       flags,
       context,
-    );
-  });
+    ),
+  );
 }
 
 async function explainRemoval(

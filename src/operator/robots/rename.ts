@@ -5,8 +5,7 @@ import { makeConfirmedChange } from "../confirmed-change.ts";
 import type { OperatorContext } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
-import { withService } from "../operator.ts";
-import { refusePathParameter } from "../refuse.ts";
+import { withNamed } from "../with-named.ts";
 import { findRobot } from "./find.ts";
 
 const PLACES = flagPlaces({ name: "NAME" });
@@ -19,12 +18,9 @@ export async function robotsRename(
   newName: string | undefined,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (name === undefined || newName === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findRobot(service, name, terminal);
-    if (typeof found === "number") return found;
-    const { value: robot } = found;
-    return makeConfirmedChange(
+  if (newName === undefined) return EXIT.usage;
+  return withNamed(findRobot, flags, context, name, (service, { value: robot }) =>
+    makeConfirmedChange(
       service,
       {
         row: beyondSpec.renameRobot,
@@ -40,6 +36,6 @@ export async function robotsRename(
       },
       flags,
       context,
-    );
-  });
+    ),
+  );
 }
