@@ -1,19 +1,16 @@
 import type { DeploymentView } from "../../../api/deployments.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
-import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useData } from "../data/use-data.ts";
-import { useWrite } from "../data/use-write.ts";
 import { modelPath, useEndpoints } from "../models/data.ts";
 import { CopyableText } from "../parts/copy-button.tsx";
+import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Facts, Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { showToast } from "../parts/toast.tsx";
 import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
 import { isCurrent } from "./data.ts";
@@ -112,23 +109,15 @@ interface RetireProps {
 }
 
 function Retire({ deployment, close }: RetireProps) {
-  const { send, isBusy, problem } = useWrite<DeploymentView>();
   const { id, robot, model, status } = deployment;
-  const retire = async () => {
-    const retired = await send("DELETE", `/v1/me/deployments/${encodeURIComponent(id)}`);
-    if (retired === null) return;
-    invalidate(["deployments", "fleets", "usage"]);
-    showToast(`${titleOf(deployment)} is retired.`);
-    close();
-  };
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Retire ${titleOf(deployment)}?`}
       verb="Retire"
       isDangerous
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={retire}
+      request={{ method: "DELETE", path: `/v1/me/deployments/${encodeURIComponent(id)}` }}
+      topics={["deployments", "fleets", "usage"]}
+      done={`${titleOf(deployment)} is retired.`}
       close={close}
     >
       <p>
@@ -143,6 +132,6 @@ function Retire({ deployment, close }: RetireProps) {
         )}{" "}
         The robot stays registered. A retired deployment cannot be restored; create a new one instead.
       </p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }

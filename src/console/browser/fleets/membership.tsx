@@ -1,11 +1,8 @@
 import type { FleetDetails, MembershipChange } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
-import { showToast } from "../parts/toast.tsx";
 import { counted, withSpaces } from "../parts/text.ts";
 
 /** Whether the members of a fleet change by themselves. */
@@ -43,21 +40,14 @@ interface ChangeMembershipProps {
 
 /** Has a fleet follow its selector, or keep the robots that it has. */
 export function ChangeMembership({ fleet: { id, name, robots }, follows, close }: ChangeMembershipProps) {
-  const { send, isBusy, problem } = useWrite<FleetView>();
-  const submit = async () => {
-    const membership = follows ? "snapshot" : "follow";
-    if ((await send("PATCH", `/v1/fleets/${encodeURIComponent(id)}`, { membership })) === null) return;
-    invalidate(["fleets"]);
-    showToast(follows ? `${name} keeps its robots.` : `${name} follows its selector.`);
-    close();
-  };
+  const body = { membership: follows ? "snapshot" : "follow" };
   return (
-    <FormDialog
+    <ChangeDialog
       title={follows ? `Stop ${name} following its selector?` : `Have ${name} follow its selector?`}
       verb={follows ? "Stop following" : "Follow selector"}
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={submit}
+      request={{ method: "PATCH", path: `/v1/fleets/${encodeURIComponent(id)}`, body }}
+      topics={["fleets"]}
+      done={follows ? `${name} keeps its robots.` : `${name} follows its selector.`}
       close={close}
     >
       <p>
@@ -65,6 +55,6 @@ export function ChangeMembership({ fleet: { id, name, robots }, follows, close }
           ? `It keeps the ${counted(robots.registered, "robot")} that it has, whatever becomes of them.`
           : "Robots join as they come to match its selector, and leave as they no longer do. Their deployments stay."}
       </p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }

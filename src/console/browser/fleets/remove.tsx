@@ -1,10 +1,6 @@
 import type { FleetView } from "../../../api/fleets.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
-import { showToast } from "../parts/toast.tsx";
+import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 import { counted } from "../parts/text.ts";
-import { navigate } from "../router.ts";
 
 interface RemoveFleetProps {
   readonly fleet: FleetView;
@@ -13,28 +9,21 @@ interface RemoveFleetProps {
 
 /** Deletes a fleet; its robots stay. */
 export function RemoveFleet({ fleet: { id, name, robots }, close }: RemoveFleetProps) {
-  const { send, isBusy, problem } = useWrite<unknown>();
-  const remove = async () => {
-    if ((await send("DELETE", `/v1/fleets/${encodeURIComponent(id)}`)) === null) return;
-    invalidate(["fleets", "deployments"]);
-    showToast(`${name} is deleted.`);
-    close();
-    navigate("/fleets");
-  };
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Delete ${name}?`}
       verb="Delete fleet"
       isDangerous
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={remove}
+      request={{ method: "DELETE", path: `/v1/fleets/${encodeURIComponent(id)}` }}
+      topics={["fleets", "deployments"]}
+      done={`${name} is deleted.`}
+      next="/fleets"
       close={close}
     >
       <p>
         Its {counted(robots.registered, "robot")} and their deployments stay, and no capacity is kept ready for them any
         more. The name is free for another fleet. A deleted fleet cannot be restored.
       </p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { InstallationView } from "../../../api/installations.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
+import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 import { TextField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
@@ -18,27 +19,20 @@ interface ChangeProps {
 
 /** Lets a frozen robot work again. */
 export function ThawDialog({ robot, path, close }: ChangeProps) {
-  const { send, isBusy, problem } = useWrite<InstallationView>();
-  const thaw = async () => {
-    if ((await send("PATCH", path, { frozen: false })) === null) return;
-    invalidate(["robots", "fleets"]);
-    showToast(`${robot} is not frozen any more.`);
-    close();
-  };
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Thaw ${robot}?`}
       verb="Thaw"
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={thaw}
+      request={{ method: "PATCH", path, body: { frozen: false } }}
+      topics={["robots", "fleets"]}
+      done={`${robot} is not frozen any more.`}
       close={close}
     >
       <p>
         Its computer works again within minutes. If two computers really have its key, it freezes again: enroll the
         right one again instead.
       </p>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
 

@@ -1,14 +1,9 @@
 import { useState } from "preact/hooks";
 
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
-import type { RobotRemoved } from "../../../api/robots.ts";
-import { invalidate } from "../data/cache.ts";
-import { useWrite } from "../data/use-write.ts";
 import { isCurrent, useDeployments } from "../deployments/data.ts";
 import { TextField } from "../parts/form/fields.tsx";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
-import { showToast } from "../parts/toast.tsx";
-import { navigate } from "../router.ts";
+import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 
 interface RemoveRobotProps {
   readonly robot: IdentifiedRobotView;
@@ -18,28 +13,21 @@ interface RemoveRobotProps {
 /** Removes a robot; says what ends with it, and asks to type its name. */
 export function RemoveRobot({ robot: { id, name, installation_id: installationId }, close }: RemoveRobotProps) {
   const [typed, setTyped] = useState("");
-  const { send, isBusy, problem } = useWrite<RobotRemoved>();
   const deployments = useDeployments();
   const current =
     deployments.state === "ready"
       ? deployments.value.items.find((each) => each.robot_id === id && isCurrent(each))
       : undefined;
-  const remove = async () => {
-    if ((await send("DELETE", `/v1/robots/${encodeURIComponent(id)}`)) === null) return;
-    invalidate(["robots", "fleets", "deployments"]);
-    showToast(`${name} is removed.`);
-    close();
-    navigate("/robots");
-  };
   return (
-    <FormDialog
+    <ChangeDialog
       title={`Remove ${name}?`}
       verb="Remove robot"
       isDangerous
       isReady={typed.trim() === name}
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={remove}
+      request={{ method: "DELETE", path: `/v1/robots/${encodeURIComponent(id)}` }}
+      topics={["robots", "fleets", "deployments"]}
+      done={`${name} is removed.`}
+      next="/robots"
       close={close}
     >
       <ul class="stops">
@@ -56,6 +44,6 @@ export function RemoveRobot({ robot: { id, name, installation_id: installationId
         change={setTyped}
         input={{ autofocus: true, required: true }}
       />
-    </FormDialog>
+    </ChangeDialog>
   );
 }

@@ -4,7 +4,7 @@ import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
@@ -12,7 +12,6 @@ import { StatusBadge } from "../parts/status-badge.tsx";
 import { number } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import type { PageParameters } from "../router.ts";
-import { navigate } from "../router.ts";
 import { apiPath, useWebhook } from "./data.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { eventsText } from "./webhooks.tsx";
@@ -118,25 +117,17 @@ interface EndProps {
 }
 
 function End({ webhook, verb, close }: EndProps) {
-  const { send, isBusy, problem } = useWrite<unknown>();
   const path = apiPath(webhook.id);
   const isRemoval = verb === "Remove";
-  const end = async () => {
-    const sent = isRemoval ? send("DELETE", path) : send("PATCH", path, { disabled: true });
-    if ((await sent) === null) return;
-    showToast(`The webhook is ${isRemoval ? "removed" : "disabled"}.`);
-    close();
-    if (isRemoval) navigate("/webhooks");
-    invalidate(["webhooks"]);
-  };
   return (
-    <FormDialog
+    <ChangeDialog
       title={`${verb} the webhook to ${receiverOf(webhook)}?`}
       verb={`${verb} webhook`}
       isDangerous={isRemoval}
-      isBusy={isBusy}
-      errors={problem === null ? [] : [problem.detail]}
-      submit={end}
+      request={isRemoval ? { method: "DELETE", path } : { method: "PATCH", path, body: { disabled: true } }}
+      topics={["webhooks"]}
+      done={`The webhook is ${isRemoval ? "removed" : "disabled"}.`}
+      next={isRemoval ? "/webhooks" : undefined}
       close={close}
     >
       <ul class="stops">
@@ -147,6 +138,6 @@ function End({ webhook, verb, close }: EndProps) {
           <li>The secret stays, so that it can be enabled again.</li>
         )}
       </ul>
-    </FormDialog>
+    </ChangeDialog>
   );
 }
