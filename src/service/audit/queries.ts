@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Transaction } from "kysely";
 
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -39,12 +40,8 @@ export type LabelledEntry = AuditRow & {
 };
 
 /** The changes in an organization except registrations, newest first: entries before the id `after`. */
-export function listChanges(
-  reader: Reader,
-  organizationId: string,
-  { after, rows }: PageRange,
-): Promise<LabelledEntry[]> {
-  let query = reader
+export function listChanges(reader: Reader, organizationId: string, range: PageRange): Promise<LabelledEntry[]> {
+  const query = reader
     .selectFrom("audit_log")
     .leftJoin("sessions", "sessions.id", "audit_log.actor")
     .leftJoin("api_keys as actors", (join) =>
@@ -65,11 +62,8 @@ export function listChanges(
       fn.coalesce("keys.label", "fleets.name", "organizations.name", "robots.name").as("subject_name"),
     )
     .where("audit_log.organization_id", "=", organizationId)
-    .where("audit_log.action", "<>", sql.lit("robot.setup"))
-    .orderBy("audit_log.id", "desc");
-  if (after !== null) query = query.where("audit_log.id", "<", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.execute();
+    .where("audit_log.action", "<>", sql.lit("robot.setup"));
+  return inRange(query, "audit_log.id", range, "newest").execute();
 }
 
 /** The values that entries must have. */

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
@@ -34,12 +35,9 @@ export async function updateDeployment(
 export function listDeployments(
   reader: Reader,
   organizationId: string,
-  { after, rows }: PageRange,
+  range: PageRange,
 ): Promise<DeploymentViewRow[]> {
-  let query = viewsOf(reader, organizationId);
-  if (after !== null) query = query.where("deployments.id", ">", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.orderBy("deployments.id").execute();
+  return inRange(viewsOf(reader, organizationId), "deployments.id", range).execute();
 }
 
 /** Deployments of an organization that are not retired, newest first. */

@@ -2,6 +2,7 @@ import type { Transaction } from "kysely";
 
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import { keyFingerprint } from "../kernel/auth/ed25519.ts";
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -166,21 +167,15 @@ export async function removeAllowed(
     .executeTakeFirst();
 }
 
-export function listAllowed(
-  reader: Reader,
-  organizationId: string,
-  { after, rows }: PageRange,
-): Promise<ListedKeyRow[]> {
-  let query = reader
+export function listAllowed(reader: Reader, organizationId: string, range: PageRange): Promise<ListedKeyRow[]> {
+  const query = reader
     .selectFrom("allowed_keys")
     .leftJoin("api_keys", "api_keys.id", "allowed_keys.made_by")
     .leftJoin("robots", "robots.id", "allowed_keys.robot_id")
     .selectAll("allowed_keys")
     .select(["api_keys.label as label", "robots.name as robot"])
     .where("allowed_keys.organization_id", "=", organizationId);
-  if (after !== null) query = query.where("allowed_keys.id", ">", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.orderBy("allowed_keys.id").execute();
+  return inRange(query, "allowed_keys.id", range).execute();
 }
 
 /** Deletes entries that expired before `before` (ISO 8601); returns how many, `maximum` at most. */

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -11,12 +12,10 @@ import { parseWindows, windowsOf } from "./readiness/windows.ts";
 export async function listFleetFacts(
   reader: Reader,
   organizationId: string,
-  { after, rows }: PageRange,
+  range: PageRange,
 ): Promise<readonly FleetFacts[]> {
-  let query = liveFleets(reader, organizationId).orderBy("id");
-  if (after !== null) query = query.where("id", ">", after);
-  if (rows !== null) query = query.limit(rows);
-  return loadFleetFacts(reader, await query.execute());
+  const fleets = await inRange(liveFleets(reader, organizationId), "id", range).execute();
+  return loadFleetFacts(reader, fleets);
 }
 
 /** One fleet; undefined if the organization has no such fleet. */

@@ -5,6 +5,7 @@ import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { selectKeys } from "../kernel/auth/key-queries.ts";
 import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -32,11 +33,8 @@ export async function insertKey(transaction: Transaction<Tables>, key: Tables["a
 }
 
 /** Keys of an organization, revoked ones too, oldest first. */
-export function listKeys(reader: Reader, organizationId: string, { after, rows }: PageRange): Promise<KeyViewRow[]> {
-  let query = selectKeys(reader, organizationId);
-  if (after !== null) query = query.where("id", ">", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.orderBy("id").execute();
+export function listKeys(reader: Reader, organizationId: string, range: PageRange): Promise<KeyViewRow[]> {
+  return inRange(selectKeys(reader, organizationId), "id", range).execute();
 }
 
 /** Keys of an organization that work at `now` (ISO 8601), newest first. */

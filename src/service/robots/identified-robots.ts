@@ -3,6 +3,7 @@ import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { presenceOf } from "../installations/index.ts";
 import type { LiveRow, Presence } from "../installations/index.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -27,7 +28,7 @@ export function listIdentifiedRobots(
   organizationId: string,
   range: PageRange,
 ): Promise<readonly IdentifiedRow[]> {
-  return inRange(identified(reader, organizationId), range).execute();
+  return inRange(identified(reader, organizationId), "robots.id", range).execute();
 }
 
 /** Robots of an organization, oldest first, without those that are not of the status, as far as the store knows. */
@@ -46,7 +47,7 @@ export function listPossible(
           eb("installations.last_seen_at", "<", onlineSince),
         ]),
   );
-  return inRange(robots, range).execute();
+  return inRange(robots, "robots.id", range).execute();
 }
 
 /** Those of these robots that are there, by name. */
@@ -91,11 +92,6 @@ function identified(reader: Reader, organizationId: string) {
     .select(["robots.installation_id", "installations.state as installation_state", "installations.last_seen_at"])
     .where("robots.organization_id", "=", organizationId)
     .where("robots.removed_at", "is", null);
-}
-
-function inRange(robots: ReturnType<typeof identified>, { after, rows }: PageRange): typeof robots {
-  const following = after === null ? robots : robots.where("robots.id", ">", after);
-  return (rows === null ? following : following.limit(rows)).orderBy("robots.id");
 }
 
 /** A robot as the answers show it. */

@@ -1,4 +1,5 @@
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -20,16 +21,14 @@ const COLUMNS = [
 export function listRegistrations(
   reader: Reader,
   organizationId: string,
-  { after, rows }: PageRange,
+  range: PageRange,
 ): Promise<RegistrationRow[]> {
-  let query = reader
+  const query = reader
     .selectFrom("robots")
     .select(COLUMNS)
     .where("organization_id", "=", organizationId)
     .where("removed_at", "is", null);
-  if (after !== null) query = query.where("id", ">", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.orderBy("id").execute();
+  return inRange(query, "id", range).execute();
 }
 
 /** One robot's last registration; `labels` and `contract` are JSON texts. */

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -8,15 +9,8 @@ export type WebhookRow = Tables["webhooks"];
 export type DeliveryRow = Tables["webhook_deliveries"];
 
 /** The webhooks of an organization, oldest first, disabled ones too. */
-export function listWebhookRows(
-  reader: Reader,
-  organizationId: string,
-  { after, rows }: PageRange,
-): Promise<WebhookRow[]> {
-  let query = ofOrganization(reader, organizationId);
-  if (after !== null) query = query.where("id", ">", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.orderBy("id").execute();
+export function listWebhookRows(reader: Reader, organizationId: string, range: PageRange): Promise<WebhookRow[]> {
+  return inRange(ofOrganization(reader, organizationId), "id", range).execute();
 }
 
 export function findWebhook(reader: Reader, organizationId: string, id: string): Promise<WebhookRow | undefined> {
@@ -60,15 +54,9 @@ export async function removeWebhook(transaction: Transaction<Tables>, id: string
 }
 
 /** Deliveries of a webhook, newest first: those before the id `after`. */
-export function listDeliveryRows(
-  reader: Reader,
-  webhookId: string,
-  { after, rows }: PageRange,
-): Promise<DeliveryRow[]> {
-  let query = reader.selectFrom("webhook_deliveries").selectAll().where("webhook_id", "=", webhookId);
-  if (after !== null) query = query.where("id", "<", after);
-  if (rows !== null) query = query.limit(rows);
-  return query.orderBy("id", "desc").execute();
+export function listDeliveryRows(reader: Reader, webhookId: string, range: PageRange): Promise<DeliveryRow[]> {
+  const query = reader.selectFrom("webhook_deliveries").selectAll().where("webhook_id", "=", webhookId);
+  return inRange(query, "id", range, "newest").execute();
 }
 
 export function findDelivery(reader: Reader, webhookId: string, id: string): Promise<DeliveryRow | undefined> {

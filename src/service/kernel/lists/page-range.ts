@@ -1,3 +1,6 @@
+import { sql } from "kysely";
+import type { SelectQueryBuilder, StringReference } from "kysely";
+
 /**
  * The part of a list that a request asks for, by ids. Ids sort by creation time, so rows added later do not shift a page.
  */
@@ -10,3 +13,16 @@ export interface PageRange {
 
 /** The whole list. */
 export const ALL_ROWS: PageRange = { after: null, rows: null };
+
+/** Restricts a query to a part of a list and orders it by the column `id`: oldest first, or newest first. */
+export function inRange<Schema, Source extends keyof Schema, Row>(
+  query: SelectQueryBuilder<Schema, Source, Row>,
+  id: StringReference<Schema, Source>,
+  { after, rows }: PageRange,
+  order: "oldest" | "newest" = "oldest",
+): SelectQueryBuilder<Schema, Source, Row> {
+  const column = sql.ref<string>(id);
+  const ordered = query.orderBy(column, order === "oldest" ? "asc" : "desc");
+  const following = after === null ? ordered : ordered.where(column, order === "oldest" ? ">" : "<", after);
+  return rows === null ? following : following.limit(rows);
+}
