@@ -17,7 +17,11 @@ const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: st
     'reader.selectFrom("fleet_windows").where("organization_id", "=", organizationId)',
     'reader.selectFrom("fleet_windows")',
   ],
-  "dropped-where": ["src/service/keys/queries.ts", 'query.where("id", ">", after)', "query"],
+  "dropped-where": [
+    "src/service/keys/queries.ts",
+    "selectKeys(reader, organizationId).where(worksAt(now))",
+    "selectKeys(reader, organizationId)",
+  ],
   "dropped-lock": [
     "src/service/fleets/queries.ts",
     "fleetForUpdate(transaction, key).skipLocked()",
