@@ -1,9 +1,10 @@
-import { rm, stat, writeFile } from "node:fs/promises";
+import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { createCredentialVersions } from "../../../../src/agent/registration/credential-version.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
 import type { FileStat } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
@@ -83,4 +84,26 @@ test("credential version: a key that rests after it was seen fresh is the same k
   const fresh = await key.look();
   key.pass(1000);
   expect([await key.look(), key.isUnchanged()]).toEqual([fresh, true]);
+});
+
+test("credential version: a file that is replaced between its stat and its reading changes it once", async () => {
+  const folder = testFolder("credential-version");
+  const path = join(folder, "api-key");
+  await writeFile(path, "sk_test_one");
+  await writeFile(`${path}.next`, "sk_test_two");
+  let isReplaced = false;
+  const versions = createCredentialVersions({
+    files: {
+      ...systemFiles,
+      async openForReading(opened) {
+        if (!isReplaced) await rename(`${path}.next`, path);
+        isReplaced = true;
+        return systemFiles.openForReading(opened);
+      },
+    },
+    clock: systemClock,
+  });
+  const first = await versions.look([path]);
+  expect(isReplaced).toBe(true);
+  expect(await versions.look([path])).toBe(first);
 });
