@@ -58,6 +58,20 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(running.log()).not.toContain(secret);
   });
 
+  it("two webhooks: each receiver gets the event once, signed with the secret of its own", async () => {
+    const running = await serve(await newStore());
+    const receivers = [await startReceiver(), await startReceiver()];
+    const secrets: string[] = [];
+    for (const { url } of receivers) secrets.push((await createWebhook(running, url)).secret);
+    await setUp(running, "arm-1");
+    for (const [index, receiver] of receivers.entries()) {
+      await expect.poll(() => receiver.received.length, SOON).toBe(1);
+      const events = receiver.received.map((one) => verified(one, secrets[index] ?? ""));
+      expect(events).toMatchObject([{ type: "robot.registered", data: { name: "arm-1" } }]);
+    }
+    expect(receivers.map(({ received }) => received.length)).toEqual([1, 1]);
+  });
+
   it("a computer enrols, and its copied key is frozen: two events", async () => {
     const [running, receiver] = [await serve(await newStore()), await startReceiver()];
     const { secret } = await createWebhook(running, receiver.url, ["robot.enrolled", "robot.frozen"]);
