@@ -5,7 +5,7 @@
  *
  * It works in a copy of the checkout. Exits 1 when a mistake survives.
  */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -50,7 +50,17 @@ const { values, positionals } = parseArgs({
 
 const root = resolve(import.meta.dirname, "../..");
 /** The parts of the checkout that its tests need. */
-const COPIED = ["src", "test", "config", "systemd", "scripts", "package.json", "tsconfig.json", "vitest.config.ts"];
+const COPIED = [
+  "src",
+  "test",
+  "config",
+  "systemd",
+  "scripts",
+  "package.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+  ".oxlintrc.json",
+];
 const COPIED_BESIDE = ["README.md", "CHANGELOG.md", "LICENSE"];
 /** Ends tests that a mistake makes wait forever. */
 const TEST_LIMIT_MS = 20_000;
@@ -59,7 +69,7 @@ interface Planted {
   readonly mutation: Mutation;
 }
 
-/** `refused`: by the compiler, so no test has to find it. `untested`: no test that imports the file passes without the mistake. */
+/** `refused`: by the compiler or the linter, so no test has to find it. `untested`: no test that imports the file passes without the mistake. */
 type Verdict = "refused" | "found" | "survived" | "untested";
 
 async function main(): Promise<number> {
@@ -135,7 +145,7 @@ async function judge(
     if (isNoticed === false) hasRun = true;
   }
   writeFileSync(file, planted);
-  const isRefused = isRefusedByTypes(path, copy);
+  const isRefused = (await isRefusedByTypes(path, copy)) || (await isRefusedByLinter(path, copy));
   writeFileSync(file, source);
   if (isRefused) return "refused";
   return hasRun ? "survived" : "untested";
@@ -144,11 +154,23 @@ async function judge(
 const BROWSER = "src/console/browser";
 
 /** Counts only errors in the file itself, because the checkout may have others. */
-function isRefusedByTypes(path: string, copy: string): boolean {
+async function isRefusedByTypes(path: string, copy: string): Promise<boolean> {
   const project = path.startsWith(`${BROWSER}/`) ? BROWSER : ".";
-  const tsc = join(root, "node_modules/.bin/tsc");
-  const { stdout } = spawnSync(tsc, ["--pretty", "false", "--project", project], { cwd: copy, encoding: "utf8" });
+  const { stdout } = await run("tsc", ["--pretty", "false", "--project", project], copy);
   return stdout.split("\n").some((line) => line.startsWith(`${path}(`));
+}
+
+/** A promise that nothing waits for, above all. */
+async function isRefusedByLinter(path: string, copy: string): Promise<boolean> {
+  return (await run("oxlint", ["--type-aware", path], copy)).isFailure;
+}
+
+function run(program: string, args: readonly string[], folder: string) {
+  return new Promise<{ readonly isFailure: boolean; readonly stdout: string }>((done) => {
+    execFile(join(root, "node_modules/.bin", program), args, { cwd: folder }, (error, stdout) =>
+      done({ isFailure: error !== null, stdout }),
+    );
+  });
 }
 
 function describe({ path, mutation: { kind, start, end, replacement } }: Planted, verdict: Verdict): string {
@@ -168,7 +190,7 @@ function summarize(
     const count = (wanted: Verdict) => inRoom.filter(({ verdict }) => verdict === wanted).length;
     const allowed = inRoom.length - count("refused");
     const found = `${count("found")} of ${allowed} found (${Math.round((100 * count("found")) / Math.max(1, allowed))} %)`;
-    console.log(`${room.padEnd(20)} ${found}, beside ${count("refused")} that the types refuse`);
+    console.log(`${room.padEnd(20)} ${found}, beside ${count("refused")} that types or linter refuse`);
   }
   const left = plantedCount - verdicts.length;
   if (left > 0) console.log(`${left} not tried: the time is up`);

@@ -31,7 +31,7 @@ export function readImports(root: string): ReadonlyMap<string, ReadonlySet<strin
 const TEST_FOLDERS = ["test/unit/", "test/integration/", "test/conformance/", "test/simulation/"];
 
 /**
- * The test files that import a file, directly or not. Sorted by the number of imports in between, then tests of the same room first, then the
+ * The test files that import a file, directly or not. Sorted by the number of imports in between, then by the folders whose names they share, then the
  * cheapest, then those that mention the file most often.
  */
 export function nearestTests(
@@ -42,7 +42,7 @@ export function nearestTests(
 ): readonly string[] {
   const rooms = path.split("/").slice(1, -1);
   const folderOf = (test: string) => TEST_FOLDERS.findIndex((folder) => test.startsWith(folder));
-  const isOfRoom = (test: string) => rooms.some((room) => test.includes(`/${room}/`));
+  const sharedRooms = (test: string) => rooms.filter((room) => test.includes(`/${room}/`)).length;
   const word = basename(path).replace(/\.tsx?$/, "");
   const mentionsIn = (test: string) => readFileSync(join(root, test), "utf8").split(word).length;
   const tests: string[] = [];
@@ -50,7 +50,7 @@ export function nearestTests(
   for (let ring = [path]; ring.length > 0 && tests.length < most;) {
     ring = ring.flatMap((name) => [...(importers.get(name) ?? [])]).filter((name) => !seen.has(name) && seen.add(name));
     const near = ring.filter((name) => name.endsWith(".test.ts") && folderOf(name) !== -1);
-    const ranked = near.map((test) => ({ test, rank: [isOfRoom(test) ? 0 : 1, folderOf(test), -mentionsIn(test)] }));
+    const ranked = near.map((test) => ({ test, rank: [-sharedRooms(test), folderOf(test), -mentionsIn(test)] }));
     tests.push(...ranked.toSorted((one, other) => compareRanks(one.rank, other.rank)).map(({ test }) => test));
   }
   return tests.slice(0, most);
