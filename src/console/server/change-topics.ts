@@ -23,8 +23,8 @@ export function readableTopics(topics: readonly Topic[], principal: Principal): 
 
 /** Topics that each action affects: after a robot registers again, it may no longer fit its fleet's model. */
 const TOPICS_BY_ACTION = {
-  "allowed_keys.add": [],
-  "allowed_keys.remove": [],
+  "allowed_keys.add": ["enrolments"],
+  "allowed_keys.remove": ["enrolments"],
   "api_key.create": ["keys"],
   "api_key.revoke": ["keys"],
   "deployment.create": ["deployments", "fleets", "usage"],
@@ -49,7 +49,7 @@ const TOPICS_BY_ACTION = {
   "login.deny": [],
   "models.apply": ["models", "fleets", "deployments"],
   "organization.create": [],
-  "robot.enroll": ["robots", "fleets"],
+  "robot.enroll": ["robots", "fleets", "enrolments"],
   "robot.remove": ["robots", "fleets", "deployments", "usage"],
   "robot.rename": ["robots", "fleets", "deployments", "usage"],
   "robot.replace_computer": ["robots", "fleets"],

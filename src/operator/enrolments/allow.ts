@@ -1,6 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { AllowedKeyView } from "../../api/allowed-keys.ts";
 import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
+import { allowedKeyState } from "../../api/words/allowed-keys.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
@@ -71,9 +72,8 @@ const allowedView: ListView<AllowedKeyView> = {
   empty: "No keys are allowed. This allows those of a file: robot-policy robots allow --keys FILE",
 };
 
-function stateOf({ used_at: usedAt, expires_at: expiresAt }: AllowedKeyView, nowMs: number): string {
-  if (usedAt !== null) return `used ${relativeTime(usedAt, nowMs)}`;
-  return Date.parse(expiresAt) <= nowMs ? "expired" : "unused";
+function stateOf(entry: AllowedKeyView, nowMs: number): string {
+  return entry.used_at === null ? allowedKeyState(entry, nowMs) : `used ${relativeTime(entry.used_at, nowMs)}`;
 }
 
 /** `robots allowed`: the keys, who allowed them, and when they were used. */

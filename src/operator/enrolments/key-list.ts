@@ -1,3 +1,4 @@
+import { keyOn } from "../../api/words/allowed-keys.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Loc } from "../files/places.ts";
@@ -33,7 +34,7 @@ export async function readKeyList(
   const findings: Finding[] = [];
   const found: { readonly key: string; readonly line: number; readonly column: number }[] = [];
   for (const [index, text] of new TextDecoder().decode(bytes).split("\n").entries()) {
-    const key = text.replace(/#.*$/s, "").trim();
+    const key = keyOn(text);
     if (key === "") continue;
     const place = { line: index + 1, column: text.indexOf(key) + 1 };
     if (KEY.test(key)) found.push({ key, ...place });

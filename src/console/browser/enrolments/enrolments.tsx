@@ -25,7 +25,11 @@ export function Enrolments() {
   const enrolments = useEnrolments();
   const rows = enrolments.state === "ready" ? enrolments.value.items : NONE;
   return (
-    <Page title="Enrolments" count={enrolments.state === "ready" ? number(rows.length) : undefined}>
+    <Page
+      title="Enrolments"
+      count={enrolments.state === "ready" ? number(rows.length) : undefined}
+      actions={mayDo("robots:write") ? <AllowedKeysLink /> : undefined}
+    >
       {mayDo("robots:write") ? <CodeForm /> : null}
       <DataTable
         data={enrolments}
@@ -46,6 +50,14 @@ export function Enrolments() {
 }
 
 const NONE: readonly EnrolmentView[] = [];
+
+function AllowedKeysLink() {
+  return (
+    <a class="button" href="/enrolments/allowed">
+      Allowed keys
+    </a>
+  );
+}
 
 /** A robot shows its code; an enrolment that names no organization is found by it alone. */
 function CodeForm() {

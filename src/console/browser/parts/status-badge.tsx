@@ -11,6 +11,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   online: "ready",
   works: "ready",
   delivered: "ready",
+  used: "ready",
   active: "active",
   preparing: "preparing",
   pending: "preparing",

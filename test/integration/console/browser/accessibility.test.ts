@@ -37,6 +37,7 @@ const FULL_PAGES: readonly PageCase[] = [
   ["/models/pi0.5", /^π0\.5/],
   ["/deployments", /^Deployments/],
   ["/enrolments", /^Enrolments/],
+  ["/enrolments/allowed", /^Allowed keys/],
   ["/keys", /^Keys/],
   ["/webhooks", /^Webhooks/],
   ["/usage", /^Usage/],

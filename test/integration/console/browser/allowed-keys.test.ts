@@ -1,0 +1,81 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import { keyFingerprint } from "../../../../src/service/kernel/auth/ed25519.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { RobotComputer } from "../../../support/service/robot-computer.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { violations, violationsInDialog } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: allowed keys${BROWSER_NEEDED}`, () => {
+  let running: RunningService;
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
+
+  async function open(path: string, key = running.key): Promise<Page> {
+    const window = await borrowWindow();
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await signIn(window.page, { url: running.url, key }, path);
+    return window.page;
+  }
+
+  const computers = () => [new RobotComputer(() => running.url), new RobotComputer(() => running.url)] as const;
+  const rowOf = (page: Page, { publicKey }: RobotComputer) =>
+    page.getByRole("row").filter({ hasText: keyFingerprint(publicKey) });
+
+  it("allows keys and shows which robot enrolled with one; a key that is removed needs an approval", async () => {
+    const [first, second] = computers();
+    const page = await open("/enrolments");
+    await page.getByRole("link", { name: "Allowed keys" }).click();
+    await page.getByText("No key is allowed").waitFor();
+    await page.getByRole("button", { name: "Allow keys" }).click();
+    await page
+      .getByLabel("Keys", { exact: true })
+      .fill(`# batch 7\n${first.publicKey} # line 1\n\n${second.publicKey}\n`);
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.getByRole("button", { name: "Allow", exact: true }).click();
+    await page.getByText("2 keys are allowed.").waitFor();
+    await rowOf(page, second).getByText("Unused").waitFor();
+    expect(await violations(page)).toEqual([]);
+
+    await first.poll(await first.start({ requested_name: "arm-7" }));
+    await rowOf(page, first).getByText("Used").first().waitFor();
+    await rowOf(page, first).getByRole("link", { name: "arm-7" }).waitFor();
+
+    await page.getByRole("button", { name: `Remove ${keyFingerprint(second.publicKey)}` }).click();
+    await page.getByText("A computer with this key needs an approval from now on.").waitFor();
+    expect(await violationsInDialog(page)).toEqual([]);
+    await page.getByRole("button", { name: "Remove key" }).click();
+    await rowOf(page, second).waitFor({ state: "detached" });
+    expect((await second.start({ requested_name: "arm-8" })).approval_required).toBe(true);
+  });
+
+  it("takes keys from a file; what is no key is an error of the field, until it is corrected", async () => {
+    const [computer] = computers();
+    const page = await open("/enrolments/allowed");
+    await page.getByRole("button", { name: "Allow keys" }).click();
+    const buffer = Buffer.from(`${computer.publicKey}\nssh-rsa AAAA\n`);
+    await page
+      .getByLabel("Or take them from a file")
+      .setInputFiles({ name: "keys.txt", mimeType: "text/plain", buffer });
+    const keys = page.getByLabel("Keys", { exact: true });
+    await expect.poll(() => keys.inputValue()).toBe(String(buffer));
+    await page.getByRole("button", { name: "Allow", exact: true }).click();
+    await page.getByText(/ssh-rsa AAAA: .*neither an Ed25519 public key/).waitFor();
+    expect(await keys.getAttribute("aria-invalid")).toBe("true");
+    await keys.fill(computer.publicKey);
+    await page.getByRole("button", { name: "Allow", exact: true }).click();
+    await page.getByText("The key is allowed.").waitFor();
+    await rowOf(page, computer).getByText("Unused").waitFor();
+  });
+
+  it("is not offered with a key that may only look", async () => {
+    const made = await running.send("POST", "/v1/me/api-keys", { label: "looks", scopes: ["robots:read"] });
+    const { api_key: key } = JSON.parse(await made.text());
+    const page = await open("/enrolments", key);
+    await page.getByRole("heading", { level: 1, name: /^Enrolments/ }).waitFor();
+    expect(await page.getByRole("link", { name: "Allowed keys" }).count()).toBe(0);
+  });
+});
