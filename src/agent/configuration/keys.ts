@@ -33,6 +33,8 @@ export const MANIFEST_NAME = "robot-manifest.yaml";
 
 /** A robot counts as online for 90 s after a heartbeat. */
 const HEARTBEAT_BOUNDS = { minimum: 5, maximum: 90 };
+/** Characters of an id, as the service takes it. */
+const ORGANIZATION_LIMIT = 128;
 const TIMEOUT = number({ minimum: 1, maximum: 300 });
 
 const SERVICE = {
@@ -50,6 +52,11 @@ const SERVICE = {
     absolutePath,
     null,
     "File that holds a key for enrolment only, so that no operator has to approve.",
+  ),
+  organization_id: withDefault(
+    registeredText(ORGANIZATION_LIMIT),
+    null,
+    "Enrol in this organization only: no other one can approve the robot. robot-policy whoami shows the id.",
   ),
   heartbeat_s: withDefault(number(HEARTBEAT_BOUNDS), 30, "Seconds between heartbeats of an enrolled robot."),
   ca_file: withDefault(absolutePath, null, "Certificates (PEM) to trust beside the system's, for a private CA."),

@@ -16,6 +16,7 @@ export async function enrolmentRequest(
   { identity }: Pick<Machine, "identity">,
 ): Promise<EnrolmentRequest> {
   const { region, labels } = configuration.robot;
+  const { organization_id: organizationId } = configuration.service;
   const parts = { hostname: identity.hostname(), machine: await identity.machine() };
   const { site } = givenTexts((text) => configuration.robot[text]);
   return {
@@ -24,6 +25,7 @@ export async function enrolmentRequest(
     region,
     ...(site === undefined ? {} : { site }),
     labels: { ...labels },
+    ...(organizationId === null ? {} : { organization_id: organizationId }),
     ...(manifest === null ? {} : { robot_type_id: manifest.robot_type_id }),
   };
 }

@@ -770,7 +770,7 @@ describe("init", () => {
       "/robot/new/etc/config.yaml:7:8: error placeholder: replace the placeholder <address of the service, https://HOST>
             url: "<address of the service, https://HOST>"
                  ^
-      /robot/new/etc/config.yaml:42:11: error placeholder: replace the placeholder <cloud region nearest to the robot>
+      /robot/new/etc/config.yaml:46:11: error placeholder: replace the placeholder <cloud region nearest to the robot>
             region: "<cloud region nearest to the robot>"
                     ^
       /robot/new/etc/robot-manifest.yaml:5:16: warning placeholder: replace the placeholder <id from: robot-policy-agent catalog>

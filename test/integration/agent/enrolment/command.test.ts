@@ -1,14 +1,15 @@
 /** `enroll`: with the running agent, without one, and in place of an API key. */
 import { existsSync } from "node:fs";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
+import { openBackstage } from "../../../support/service/organizations.ts";
 import { createScene } from "../../../support/service/scene.ts";
-import { approve, ENROLLED, enrol, installation, inTime, kept, shownCode } from "./scene.ts";
+import { approve, ENROLLED, enrol, ServiceClock, installation, inTime, kept, shownCode } from "./scene.ts";
 
 test("enroll: without the agent: shows code and key, and goes on where it was interrupted", async () => {
   await using scene = await createScene(ENROLLED);
@@ -55,6 +56,33 @@ test("enroll: the running agent does the work, and status shows the code", async
   const enrolling = scene.robot.run(["enroll", "--json"]);
   await inTime(daemon, clock, ({ state }) => state === "registered");
   expect(JSON.parse((await enrolling).stdout)).toMatchObject({ enrolled: true, robot: { name: "arm-7" } });
+});
+
+test("enroll: in one organization of several: no other one can approve it, and its list of allowed keys lets it in", async () => {
+  const serviceClock = new ServiceClock();
+  await using scene = await createScene(ENROLLED, { clock: serviceClock });
+  const { robot, service } = scene;
+  await using backstage = await openBackstage({ kind: "sqlite", dataDirectory: service.dataDirectory });
+  const otherKey = await backstage.organization();
+  const { organization } = JSON.parse(await (await service.send("GET", "/v1/me/account")).text());
+  const text = await readFile(robot.config_path, "utf8");
+  const setting = `${ENROLLED.service}\n  organization_id: ${organization.id}`;
+  await writeFile(robot.config_path, text.replace(ENROLLED.service, setting));
+  const { user_code: code, key_fingerprint: key } = JSON.parse(
+    (await robot.run(["enroll", "--no-wait", "--json"])).stdout,
+  );
+  const byOther = await fetch(`${service.url}/v1/robots/approve`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${otherKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ user_code: code }),
+  });
+  expect(byOther.status).toBe(404);
+  const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
+  await service.send("POST", "/v1/robot-allowed-keys", { keys: [key], expires_at: expiresAt });
+  // The code expires, so the robot starts anew with the same key.
+  serviceClock.aheadMs = 11 * 60_000;
+  const ended = await robot.run(["enroll"]);
+  expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("Enrolled as arm-7")]);
 });
 
 test("enroll: a denied robot is told", async () => {

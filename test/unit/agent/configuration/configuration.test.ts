@@ -31,6 +31,7 @@ describe("readConfiguration", () => {
         key_file: null,
         identity: "key",
         enrolment_key_file: null,
+        organization_id: null,
         heartbeat_s: 30,
         ca_file: null,
         proxy: null,
@@ -53,6 +54,7 @@ service:
   key_file: /run/key
   identity: enrolled
   enrolment_key_file: /run/enrolment-key
+  organization_id: org_1
   heartbeat_s: 60
   ca_file: /etc/ca.pem
   proxy: http://me:secret@proxy:3128
@@ -78,6 +80,7 @@ x-note: whatever
         key_file: "/run/key",
         identity: "enrolled",
         enrolment_key_file: "/run/enrolment-key",
+        organization_id: "org_1",
         heartbeat_s: 60,
         ca_file: "/etc/ca.pem",
         proxy: "http://me:secret@proxy:3128",
@@ -408,16 +411,28 @@ describe("examples", () => {
       .replaceAll(/^( *)#(   ?[a-z_]+: )/gm, "$1$2");
     const on = read(switchedOn);
     expect(on.findings).toEqual([]);
-    const { ca_file: caFile, proxy, enrolment_key_file: enrolmentKeyFile } = on.value?.service ?? {};
-    expect({ enrolment_key_file: enrolmentKeyFile, ca_file: caFile, proxy }).toEqual({
+    const {
+      ca_file: caFile,
+      proxy,
+      enrolment_key_file: enrolmentKeyFile,
+      organization_id: organizationId,
+    } = on.value?.service ?? {};
+    const withoutDefault = {
+      enrolment_key_file: enrolmentKeyFile,
+      organization_id: organizationId,
+      ca_file: caFile,
+      proxy,
+    };
+    expect(withoutDefault).toEqual({
       enrolment_key_file: "/var/lib/robot-policy-agent/enrolment-key",
+      organization_id: "org_0123456789abcdefghijklmnop",
       ca_file: "/etc/ssl/certs/factory-ca.pem",
       proxy: "http://proxy.factory.example:3128",
     });
     expect(on.value?.robot.home).toBe("/home/robot");
     expect(on.value).toMatchObject({
       ...reading.value,
-      service: { ...reading.value?.service, enrolment_key_file: enrolmentKeyFile, ca_file: caFile, proxy },
+      service: { ...reading.value?.service, ...withoutDefault },
       robot: { ...reading.value?.robot, home: "/home/robot" },
     });
     expect(switchedOn).toContain("\n  settle_ms: 500");
