@@ -1,4 +1,5 @@
 import { EXIT } from "../../platform/terminal.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { findDenials, withoutRepeats } from "../access/check-access.ts";
 import type { Folders } from "../configuration/folders.ts";
@@ -9,6 +10,7 @@ import type { LocatedFinding } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
 import { describeOneShot, openOneShot } from "../one-shot.ts";
 import { createReconciler } from "../reconciler.ts";
+import type { Connection } from "../registration/connect.ts";
 import { connect } from "../registration/connect.ts";
 import type { Registration } from "../registration/record.ts";
 import { checkCommonName } from "../robot-setup.ts";
@@ -63,6 +65,8 @@ async function withoutDaemon(folders: Folders, options: SetupOptions, context: C
     case "opened": {
       const status = await alone(opened.oneShot, folders, options, context);
       context.signal.throwIfAborted();
+      // Under the new name, which is read with everything else.
+      if (status === "renamed") return withoutDaemon(folders, options, context);
       return conclude(status, options, context, opened.oneShot.registration);
     }
   }
@@ -79,7 +83,7 @@ async function alone(
   folders: Folders,
   options: SetupOptions,
   context: CommandContext,
-): Promise<StatusDocument> {
+): Promise<StatusDocument | "renamed"> {
   const common = checkCommonName(oneShot.collector.configuration, context.machine.identity.hostname());
   if (common !== null) context.terminal.warning(common.message);
   const denials = await findDenials(oneShot, folders, context);
@@ -87,17 +91,17 @@ async function alone(
   const { collector, registration } = oneShot;
   const { machine, signal } = context;
   const connections = new Map<unknown, ReturnType<typeof connect>>();
+  const connection = () => {
+    const known = connections.get(collector.configuration) ?? connect(collector.configuration, { ...context, folders });
+    connections.set(collector.configuration, known);
+    return known;
+  };
   const reconciler = createReconciler({
     machine,
     collector,
     stateDirectory: folders.stateDirectory,
     registration,
-    connection() {
-      const known =
-        connections.get(collector.configuration) ?? connect(collector.configuration, { ...context, folders });
-      connections.set(collector.configuration, known);
-      return known;
-    },
+    connection,
     onRegistering() {},
     onLost(verdict) {
       if (verdict.kind === "lost") context.terminal.note(`Registering again: ${verdict.detail}`);
@@ -109,8 +113,28 @@ async function alone(
     step = await reconciler.reconcile({ forced: !ifChanged, confirm: ifChanged, signal });
     if (step.kind === "unsettled") await machine.clock.sleep(step.waitMs, signal);
   } while (step.kind === "unsettled");
-  for (const connection of connections.values()) await connection.close();
-  return describeOneShot(oneShot, stateAfter(step), reconciler);
+  const isRenamed = isNameRefused(step) && (await learnNewName(connection(), folders, context));
+  for (const each of connections.values()) await each.close();
+  return isRenamed ? "renamed" : describeOneShot(oneShot, stateAfter(step), reconciler);
+}
+
+/** The service may have given an enrolled robot another name. */
+function isNameRefused(step: Step): boolean {
+  return step.kind === "failed" && step.failure.reason === "http-403";
+}
+
+async function learnNewName(connection: Connection, folders: Folders, context: CommandContext): Promise<boolean> {
+  // Only enrolled robots need it.
+  const { learnName } = await import("../identity/learn-name.ts");
+  try {
+    const isRenamed = await learnName(context.machine, folders.stateDirectory, connection, context.signal);
+    if (isRenamed) context.terminal.note("An operator renamed this robot.");
+    return isRenamed;
+  } catch (error) {
+    // The refusal tells the new name, too.
+    if (errorCode(error) === undefined) throw error;
+    return false;
+  }
 }
 
 /** Registers through the daemon, which must stay the only writer of the state. */

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Scene } from "../../../support/service/scene.ts";
 import { createScene, expectOneRobot, savedRegistration } from "../../../support/service/scene.ts";
-import { ENROLLED, enrol, inTime, kept } from "./scene.ts";
+import { approve, ENROLLED, enrol, inTime, kept } from "./scene.ts";
 
 async function rename({ service }: Scene, from: string, to: string): Promise<void> {
   expect((await service.send("PATCH", `/v1/robots/${from}`, { name: to })).status).toBe(200);
@@ -47,4 +47,23 @@ test("rename: a robot that was off registers with the new name when it is back, 
   expect(await savedRegistration(scene.robot)).toMatchObject({ request: { name: "picker-2" } });
   const setups = scene.proxy.requests.slice(sent).filter(({ path }) => path === "/v1/robots/setup");
   expect(setups.map(({ body }) => JSON.parse(body).name)).toEqual(["picker-2"]);
+});
+
+test("rename: --setup without the agent registers with the new name, and says so", async () => {
+  await using scene = await createScene(ENROLLED);
+  const { robot, proxy } = scene;
+  const { user_code: code } = JSON.parse((await robot.run(["enroll", "--no-wait", "--json"])).stdout);
+  await approve(scene, code);
+  await robot.run(["enroll"]);
+  await rename(scene, "arm-7", "picker-2");
+  const renamed = await robot.run(["--setup"]);
+  expect([renamed.code, renamed.stderr]).toEqual([0, "An operator renamed this robot.\n"]);
+  expect(renamed.stdout).toContain("Registered picker-2 as");
+  expect(await kept(scene, "credential")).toMatchObject({ robot_name: "picker-2" });
+  const again = await robot.run(["--setup"]);
+  expect([again.code, again.stderr]).toEqual([0, ""]);
+  const names = proxy.requests
+    .filter(({ path }) => path === "/v1/robots/setup")
+    .map(({ body }) => JSON.parse(body).name);
+  expect(names).toEqual(["arm-7", "picker-2", "picker-2"]);
 });
