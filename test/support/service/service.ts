@@ -93,9 +93,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     },
     { clock: options.clock ?? systemClock, files: systemFiles, random: systemRandom, log },
   );
+  const end = async () => {
+    await service[Symbol.asyncDispose]();
+    if (given === undefined) rmSync(folder, { recursive: true, force: true });
+  };
   const started = await service.start();
   if (started.state === "failed") {
-    await service[Symbol.asyncDispose]();
+    await end();
     throw new Error(`${started.problem.code}: ${started.problem.what} (${started.problem.where})`);
   }
   const { url } = started;
@@ -119,10 +123,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     send,
     reload: () => service.reload(),
     robots: async () => identifiedRobotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]();
-      if (given === undefined) rmSync(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: end,
   };
 }
 
