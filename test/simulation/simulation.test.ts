@@ -4,8 +4,8 @@ import { times } from "../support/run/tier.ts";
 import { PLANTS } from "./plants.ts";
 import { describeFailure, simulate } from "./simulation.ts";
 
-/** Beside the worlds of fleet/, which have hundreds of such agents; `scripts/simulate.ts` runs thousands. */
-const SEEDS = times(12, 400);
+/** Beside the worlds of fleet/; `scripts/simulate.ts` runs thousands. */
+const SEEDS = times(24, 400);
 const FIRST_SEED = 1;
 /** Seeds, and steps of each, that a planted mistake may take to be found. */
 const PLANT_SEEDS = 40;
