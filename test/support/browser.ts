@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { chromium } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 import { BUILT_CONSOLE } from "./programs/programs-built.ts";
 import { PATIENCE_MS } from "./run/patience.ts";
@@ -202,6 +202,18 @@ export async function signIn(page: Page, { url, key }: Pick<RunningService, "url
   await page.goto(url + path);
   // By its tag: a role is found only by checking every element of the page.
   await page.locator("nav:visible").first().waitFor();
+}
+
+/** The worker's window, signed in, at this path. The test fails if anything went wrong in it. */
+export async function openSignedIn(
+  { url, key: ownKey }: Pick<RunningService, "url" | "key">,
+  path: string,
+  key = ownKey,
+): Promise<Page> {
+  const { page, complaints } = await borrowWindow();
+  onTestFinished(() => expect(complaints).toEqual([]));
+  await signIn(page, { url, key }, path);
+  return page;
 }
 
 /** Signs in with a key through the form; waits until the console is shown. */

@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { keyFingerprint } from "../../../../src/service/kernel/auth/ed25519.ts";
-import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
@@ -14,12 +14,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: allowed keys${BROWSER_NEEDED}`, (
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
-  async function open(path: string, key = running.key): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, { url: running.url, key }, path);
-    return window.page;
-  }
+  const open = (path: string, key?: string) => openSignedIn(running, path, key);
 
   const computers = () => [new RobotComputer(() => running.url), new RobotComputer(() => running.url)] as const;
   const rowOf = (page: Page, { publicKey }: RobotComputer) =>

@@ -1,8 +1,7 @@
-import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { DeploymentView } from "../../../../src/api/deployments.ts";
-import { borrowWindow, BROWSER_NEEDED, signIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { BROWSER_NEEDED, openSignedIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
 import type { DemoService } from "../../../support/service/demo-service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
@@ -14,12 +13,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
   });
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
-  async function open(path: string, key = demo.service.key): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, { url: demo.service.url, key }, path);
-    return window.page;
-  }
+  const open = (path: string, key?: string) => openSignedIn(demo.service, path, key);
 
   async function deployments(): Promise<readonly DeploymentView[]> {
     const answer = await demo.service.send("GET", "/v1/me/deployments");

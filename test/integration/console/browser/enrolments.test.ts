@@ -1,9 +1,8 @@
-import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import {
-  borrowWindow,
   BROWSER_NEEDED,
+  openSignedIn,
   signIn,
   startConsole,
   untilLive,
@@ -21,12 +20,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: enrolments${BROWSER_NEEDED}`, () 
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
-  async function open(path: string, key = running.key): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, { url: running.url, key }, path);
-    return window.page;
-  }
+  const open = (path: string, key?: string) => openSignedIn(running, path, key);
 
   /** A computer that asks to be this robot. */
   async function start(name: string, members: object = {}) {

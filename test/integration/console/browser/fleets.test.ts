@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { FleetView } from "../../../../src/api/fleets.ts";
 import { PREPARATION_PATIENCE_MS } from "../../../../src/service/fleets/readiness/needs.ts";
-import { borrowWindow, BROWSER_NEEDED, signIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { BROWSER_NEEDED, openSignedIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
 import type { DemoService } from "../../../support/service/demo-service.ts";
 import { beginWriting } from "../../../support/service/service.ts";
@@ -19,12 +19,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   });
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
-  async function open(path: string): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, demo.service, path);
-    return window.page;
-  }
+  const open = (path: string) => openSignedIn(demo.service, path);
 
   async function fleets(): Promise<readonly FleetView[]> {
     return (await (await demo.service.send("GET", "/v1/fleets")).json()) as FleetView[];

@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { ApiKeyView } from "../../../../src/api/keys.ts";
-import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { violationsInDialog } from "./axe.ts";
 
@@ -14,11 +14,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function open(key = running.key): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, { url: running.url, key }, "/keys");
-    await window.page.getByRole("heading", { level: 1, name: /^Keys/ }).waitFor();
-    return window.page;
+    const page = await openSignedIn(running, "/keys", key);
+    await page.getByRole("heading", { level: 1, name: /^Keys/ }).waitFor();
+    return page;
   }
 
   async function make(body: unknown): Promise<ApiKeyView & { readonly api_key: string }> {

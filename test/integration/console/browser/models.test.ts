@@ -1,4 +1,3 @@
-import type { Page } from "playwright-core";
 import type * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
@@ -6,6 +5,7 @@ import type { endpointListSchema } from "../../../../src/api/endpoints.ts";
 import {
   borrowWindow,
   BROWSER_NEEDED,
+  openSignedIn,
   signIn,
   startConsole,
   untilLive,
@@ -22,12 +22,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
   });
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
-  async function open(path: string, service: Parameters<typeof signIn>[1] = demo.service): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, service, path);
-    return window.page;
-  }
+  const open = (path: string, service: Parameters<typeof openSignedIn>[0] = demo.service) =>
+    openSignedIn(service, path);
 
   async function healthyRegionsOf(checkpoint: string): Promise<ReadonlySet<string>> {
     const { items } = (await (await demo.service.send("GET", "/v1/endpoints")).json()) as z.output<

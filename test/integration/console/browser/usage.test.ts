@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { beginWriting } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
@@ -60,12 +60,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
-  async function open(path: string, service = running): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, service, path);
-    return window.page;
-  }
+  const open = (path: string, service = running) => openSignedIn(service, path);
 
   const totalOf = async (page: Page) => (await page.locator("dd").first().innerText()).trim();
 

@@ -1,7 +1,6 @@
-import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import {
   answerWith,
@@ -21,12 +20,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: webhooks${BROWSER_NEEDED}`, () =>
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
-  async function open(path: string, key = running.key): Promise<Page> {
-    const window = await borrowWindow();
-    onTestFinished(() => expect(window.complaints).toEqual([]));
-    await signIn(window.page, { url: running.url, key }, path);
-    return window.page;
-  }
+  const open = (path: string, key?: string) => openSignedIn(running, path, key);
 
   const hostOf = (url: string) => new URL(url).host;
 
