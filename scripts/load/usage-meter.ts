@@ -16,7 +16,7 @@ export interface Usage {
   readonly longestTurnMs: number;
 }
 
-/** proc(5): ticks of `utime` and `stime` are hundredths of a second on Linux. */
+/** proc(5): ticks are hundredths of a second on Linux. */
 const TICKS_PER_S = 100;
 
 /** Starts to measure; the returned function ends it. */
@@ -53,25 +53,30 @@ async function longestTurnMs(urls: readonly string[]): Promise<number> {
   return Math.max(...(await Promise.all(turns)));
 }
 
+/** Of the server, of its processes, and of those that ended. */
 function databaseSeconds(processId: number | null): number | null {
   if (processId === null) return null;
   const children = readdirSync(`/proc/${processId}/task`).flatMap((task) =>
     readFileSync(`/proc/${processId}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
   );
-  return secondsOf([processId, ...children]);
+  return secondsOf([processId, ...children]) + ticksOf(processId, CUTIME) / TICKS_PER_S;
 }
 
 /** Processor seconds of the processes; those that ended meanwhile count as zero. */
 function secondsOf(processIds: readonly number[]): number {
-  return processIds.reduce((sum, id) => sum + ticksOf(id), 0) / TICKS_PER_S;
+  return processIds.reduce((sum, id) => sum + ticksOf(id, UTIME), 0) / TICKS_PER_S;
 }
 
-function ticksOf(processId: number): number {
+/** Fields of /proc/PID/stat after the name: of the process, and of its children that ended. The time in the kernel follows each. */
+const UTIME = 11;
+const CUTIME = 13;
+
+function ticksOf(processId: number, field: typeof UTIME | typeof CUTIME): number {
   try {
     const stat = readFileSync(`/proc/${processId}/stat`, "utf8");
-    // The name of the program, in parentheses, may contain spaces. `utime` is the 14th field.
+    // The name of the program, in parentheses, may contain spaces.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return Number(fields[11]) + Number(fields[12]);
+    return Number(fields[field]) + Number(fields[field + 1]);
   } catch {
     return 0;
   }
