@@ -32,10 +32,6 @@ const ARGUMENTS = [
   "--disable-gpu",
   // A borrowed window keeps its process, and with it the compiled scripts.
   "--process-per-site",
-  // Pages live for seconds: to optimize their scripts, and to have threads collect their garbage, costs more than it saves.
-  "--js-flags=--no-opt --no-maglev --single-threaded-gc",
-  // Nothing is drawn by a GPU, so that a process for it only passes messages on.
-  "--in-process-gpu",
 ];
 
 const VIEWPORT = { width: 1280, height: 800 };
