@@ -42,6 +42,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: liveness${BROWSER_NEEDED}`, () =>
     await signIn(page, at, "/keys");
     await untilLive(page);
     const age = page.getByRole("row", { name: /created just before/ }).getByRole("time");
+    // Chromium lays a row out a moment after it is there.
+    await expect.poll(() => age.first().innerText()).not.toBe("");
     const before = await age.first().innerText();
     proxy.freeze();
     const nowMs = await page.evaluate<number>("Date.now()");

@@ -40,9 +40,11 @@ export function AllowDialog({ close }: { close(): void }) {
   };
   const read = async (file: File | undefined) => {
     if (file === undefined) return;
-    const isList = file.size <= FILE_LIMIT_BYTES;
-    setUnread(isList ? undefined : `${file.name} is too large for a list of keys.`);
-    if (isList) setText(await file.text());
+    if (file.size > FILE_LIMIT_BYTES) return setUnread(`${file.name} is too large for a list of keys.`);
+    // The file may be gone by now, or forbidden.
+    const content = await file.text().catch(() => null);
+    setUnread(content === null ? `${file.name} cannot be read.` : undefined);
+    if (content !== null) setText(content);
   };
   return (
     <FormDialog
@@ -70,7 +72,6 @@ export function AllowDialog({ close }: { close(): void }) {
             {...wiring}
             type="file"
             class="input"
-            accept=".txt,text/plain"
             onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
           />
         )}
