@@ -32,6 +32,8 @@ export interface Actor {
   readonly principal: Principal;
   /** Writes on behalf of the principal while its credential is valid. */
   readonly write: PrincipalWrite;
+  /** Queries rows of a list when it is the turn of the principal's organization; null when too many queries wait. */
+  readonly readRows: <T>(query: () => Promise<T>) => Promise<T | null>;
 }
 
 /** One authenticated, authorized and validated request. */
@@ -51,7 +53,7 @@ export interface Call<Body, Query = null> extends Actor {
 export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<AnyAnswer>;
 
 /** One request of a public operation. */
-export interface PublicCall<Body> extends Omit<Call<Body>, "principal" | "write"> {
+export interface PublicCall<Body> extends Omit<Call<Body>, keyof Actor> {
   /** The client's `User-Agent`. */
   readonly program: string | null;
   /** The bearer token that was sent along. Nothing has checked it. */

@@ -99,6 +99,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   const call: ServiceParts["call"] = (parts) => ({
     principal: PRINCIPAL,
     write: (job) => store.write(job),
+    readRows: (read) => read(),
     path: {},
     url: "/",
     requestId: "request",

@@ -116,7 +116,7 @@ export function readRequest<S extends z.ZodType>(
 }
 
 /** @throws when a public operation is mounted as one that needs a credential. */
-function actorOf({ store, machine }: MountContext, admitted: Admitted): Actor {
+function actorOf({ store, machine, traffic }: MountContext, admitted: Admitted): Actor {
   const { principal } = admitted;
   if (principal === null) throw new Error("A public operation has no principal");
   const write: PrincipalWrite = async (job) => {
@@ -124,7 +124,7 @@ function actorOf({ store, machine }: MountContext, admitted: Admitted): Actor {
     admitted.hasWritten = true;
     return value;
   };
-  return { principal, write };
+  return { principal, write, readRows: (query) => traffic.readRows(principal.organizationId, query) };
 }
 
 /** What a request without a principal says of its sender. */

@@ -1,12 +1,10 @@
 import type { PageQuery } from "../../../api/wire/pages.ts";
-import type { Principal } from "../auth/authenticate.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { Call, Handler, OperationContext } from "../operation.ts";
 import type { Reader } from "../store/store.ts";
 import { StoreBusyError } from "../store/unavailable.ts";
-import { createFairQueue } from "../traffic/fair-queue.ts";
 import { bindRequester, measureWork } from "../traffic/requester.ts";
 import type { PageRange } from "./page-range.ts";
 import { nextPage, readPage } from "./paging.ts";
@@ -17,15 +15,11 @@ const FETCHED_ROWS = 200;
 export const PART_CHARACTERS = 1024 * 1024;
 /** Characters of each further part: a client that does not read keeps one in memory, as text and as bytes. */
 const STREAMED_CHARACTERS = 256 * 1024;
-/** One queue for the process: reading the rows of many queries in one turn of the event loop would block all requests. */
-const queue = createFairQueue({ own: 256, all: 4096, allAtOnce: 4 });
 
 /** What encloses the items when the list is an object. */
 export const ITEMS = ['{"items":[', "]}"] as const;
 
-type ListCall = Pick<Call<null, PageQuery>, "query" | "url"> & {
-  readonly principal: Pick<Principal, "organizationId">;
-};
+type ListCall = Pick<Call<null, PageQuery>, "query" | "url" | "readRows">;
 
 /** A list of rows that sort by their ids. */
 export interface List<Row> {
@@ -49,10 +43,15 @@ interface BegunList<Row> extends List<Row> {
  * than a short one, and other requests run in between.
  */
 export async function answerList<Row extends { readonly id: string }>(
-  { query, url, principal }: ListCall,
+  { query, url, readRows }: ListCall,
   asked: List<Row>,
 ): Promise<Answer | LongAnswer> {
-  const list = { ...asked, fetch: queued(principal.organizationId, asked.fetch), read: { items: 0, characters: 0 } };
+  const fetch = async (range: PageRange) => {
+    const rows = await readRows(() => asked.fetch(range));
+    if (rows === null) throw new StoreBusyError("Too many lists wait");
+    return rows;
+  };
+  const list = { ...asked, fetch, read: { items: 0, characters: 0 } };
   const page = readPage(query, list.prefix);
   if (page.state === "refused") return page.answer;
   const { limit } = query;
@@ -133,13 +132,4 @@ async function* listInParts(
     part = await readNext(next);
   }
   yield after;
-}
-
-/** Serves organizations round-robin, however many lists one of them asks for. */
-function queued<Row>(organizationId: string, fetch: List<Row>["fetch"]): List<Row>["fetch"] {
-  return async (range) => {
-    const rows = await queue.run(organizationId, () => fetch(range));
-    if (rows === null) throw new StoreBusyError("Too many lists wait");
-    return rows;
-  };
 }

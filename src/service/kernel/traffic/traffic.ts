@@ -11,6 +11,7 @@ import type { HttpLimits } from "./limits.ts";
 import type { Client, Party } from "./parties.ts";
 import { createTally, identifyClient } from "./parties.ts";
 import { createFairQueue } from "./fair-queue.ts";
+import type { FairQueue } from "./fair-queue.ts";
 import { measureWork, runForRequester } from "./requester.ts";
 import { createWorkBudget } from "./work-budget.ts";
 
@@ -24,6 +25,8 @@ const LIMITS: Readonly<Record<Party, Limit>> = {
   site: "limits.in_flight_mib.site",
   all: "limits.in_flight_mib.all",
 };
+/** Queries of lists that wait, and that run beside each other: the rows of many, read in one turn of the event loop, would block all requests. */
+const ROW_QUERIES = { own: 256, all: 4096, allAtOnce: 4 } as const;
 /** Seconds after which there is probably room again. */
 const RETRY_AFTER_S = "1";
 
@@ -41,6 +44,8 @@ export interface Traffic {
    * the owner's organization has taken too much time of the service.
    */
   begin(client: Client, bodyBytes: number, response: ServerResponse, owner?: Owner | null): Passage | Answer;
+  /** Queries rows of a list, round-robin over organizations; null when too many queries wait. */
+  readonly readRows: FairQueue["run"];
 }
 
 /** One request and its answer. */
@@ -103,6 +108,7 @@ export function createTraffic(
   }
 
   return {
+    readRows: createFairQueue(ROW_QUERIES).run,
     async arrive(address) {
       const { site } = identifyClient(undefined, address);
       if ((await step(site, () => true)) !== null) return true;

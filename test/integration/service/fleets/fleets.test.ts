@@ -143,7 +143,9 @@ function createReplica(context: OperationContext): Replica {
     robot: null,
   };
   const { write } = context.store;
-  const call = { principal, write, path: {}, query: null, url: "/", requestId: "r", address: "10.0.0.4", body: null };
+  const readRows = <T>(read: () => Promise<T>) => read();
+  const sent = { path: {}, query: null, url: "/", requestId: "r", address: "10.0.0.4", body: null };
+  const call = { principal, write, readRows, ...sent };
   const answerOf = async (answer: ReturnType<ReturnType<typeof getFleet>>) => {
     const answered = await answer;
     if (!("json" in answered)) throw new Error("a long answer");

@@ -146,7 +146,15 @@ describeOnEachStore("robots", (newStore) => {
       const principal = { ...PRINCIPAL, organizationId };
       const write: typeof store.write = (job) => store.write(job);
       const call = { principal: { ...principal, scopes: null, expiresAt: null }, path: {}, query: null, url: "/" };
-      const answer = await handler?.({ ...call, write, body: setupOf(name), requestId: "r", address: "10.0.0.4" });
+      const readRows = <T>(read: () => Promise<T>) => read();
+      const answer = await handler?.({
+        ...call,
+        write,
+        readRows,
+        body: setupOf(name),
+        requestId: "r",
+        address: "10.0.0.4",
+      });
       return answer !== undefined && "json" in answer ? [answer.status, answer.json] : [];
     };
     for (const name of ["a", "b"]) expect(await status(first, full, name)).toMatchObject([200, expect.anything()]);

@@ -10,6 +10,8 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { answerList, ITEMS, PART_CHARACTERS } from "../../../../src/service/kernel/lists/answer-list.ts";
 import type { PageRange } from "../../../../src/service/kernel/lists/page-range.ts";
+import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts";
 
 const newId = createIds(systemClock, systemRandom);
 const ids = Array.from({ length: 40 }, () => newId("use"));
@@ -19,7 +21,7 @@ async function ask(length: number, fetchedRows: number, query: PageQuery = {}, c
   let most = 0;
   let fetchedCount = 0;
   const answer = await answerList(
-    { query, url: "/v1/me/usage", principal: { organizationId: "org_1" } },
+    { query, url: "/v1/me/usage", readRows: (read) => read() },
     {
       prefix: "use",
       around: ITEMS,
@@ -108,6 +110,7 @@ describe("answerList", () => {
 });
 
 it("organizations take turns with lists, with one query at a time of each", async () => {
+  const traffic = createTraffic(HTTP_LIMITS, { note() {} }, systemClock);
   const order: string[] = [];
   let underWay = 0;
   const list = async (organizationId: string) => {
@@ -119,8 +122,11 @@ it("organizations take turns with lists, with one query at a time of each", asyn
       if (organizationId === "org_1") underWay -= 1;
       return [];
     };
-    const call = { query: {}, url: "/v1/me/usage", principal: { organizationId } };
-    await answerList(call, { prefix: "use", around: ITEMS, fetch, view: (row) => row });
+    const readRows = <T>(read: () => Promise<T>) => traffic.readRows(organizationId, read);
+    await answerList(
+      { query: {}, url: "/v1/me/usage", readRows },
+      { prefix: "use", around: ITEMS, fetch, view: (row) => row },
+    );
   };
   const lists = Array.from({ length: 20 }, () => list("org_1"));
   await Promise.all([...lists, list("org_2")]);
