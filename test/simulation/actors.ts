@@ -4,6 +4,7 @@ import type { Curiosity } from "./claims/curiosity.ts";
 import type { Durability } from "./claims/durability.ts";
 import type { Patience } from "./claims/patience.ts";
 import { createEditors, shrugging } from "./editors.ts";
+import type { ConfigurationChoices } from "./machine/robot-files.ts";
 import {
   AGENT_USER,
   ALL_FILES,
@@ -48,13 +49,8 @@ const CALM_MS = 6000;
 const BUSY_MS = 400;
 /** Manifests and configurations are written in one go, more or less: half of one may look like a whole one. */
 const DOCUMENT_PAUSE_MS = 100;
-const LOCAL_CONFIGURATIONS: readonly string[] = [
-  configurationText({}),
-  configurationText({ site: "hall-2" }),
-  configurationText({ line: "2" }),
-  configurationText({ line: "3" }),
-];
-const ELSEWHERE = configurationText({ url: "https://policy.example/prefix" });
+const LOCAL_CONFIGURATIONS: readonly ConfigurationChoices[] = [{}, { site: "hall-2" }, { line: "2" }, { line: "3" }];
+const ELSEWHERE: ConfigurationChoices = { url: "https://policy.example/prefix" };
 const GOOD_MANIFESTS: readonly string[] = FILE_LISTS.map((list) => manifestText(list));
 const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
 
@@ -64,7 +60,10 @@ export function createActors(
 ): Actors {
   const { disk, scheduler, wall, service, network, disk_trouble: diskTrouble, event_trouble: eventTrouble } = world;
   const dice = world.dice.fork();
-  const goodConfigurations = isOneOfMany ? LOCAL_CONFIGURATIONS : [...LOCAL_CONFIGURATIONS, ELSEWHERE];
+  const { isEnrolled } = world;
+  const goodConfigurations = [...LOCAL_CONFIGURATIONS, ...(isOneOfMany ? [] : [ELSEWHERE])].map((choices) =>
+    configurationText({ ...choices, isEnrolled }),
+  );
   const editors = createEditors(world);
   let active = false;
   let busyUntilMs = 0;
@@ -98,7 +97,7 @@ export function createActors(
   function renameRobot(): void {
     if (world.daemon?.agent?.status().state !== "registered" || world.daemon.agent.status().state_problem !== null)
       return;
-    editors.write(PLACES.configuration, configurationText({ name: OTHER_NAME }), "by rename", 0);
+    editors.write(PLACES.configuration, configurationText({ name: OTHER_NAME, isEnrolled }), "by rename", 0);
   }
 
   function isRenamed(): boolean {
@@ -131,6 +130,10 @@ export function createActors(
     world.key = `sk_sim_CANARY${String(keysMade).padStart(22, "0")}`;
     service.key = world.key;
     later(dice.pick([1, 2000, 90_000]), "the key file follows", () => placeKey(0o600));
+  }
+
+  function replaceKeyFile(): void {
+    placeKey(dice.pick([0o644, 0o600]));
   }
 
   function placeKey(mode: number): void {
@@ -217,13 +220,13 @@ export function createActors(
     [3, flap],
     [2, breakFile],
     [3, () => changeDocument(PLACES.configuration, dice.pick(goodConfigurations))],
-    [1, () => changeDocument(PLACES.configuration, configurationText({ extra: "robot: twice\n" }))],
+    [1, () => changeDocument(PLACES.configuration, configurationText({ extra: "robot: twice\n", isEnrolled }))],
     [1, renameRobot],
     [3, () => changeDocument(PLACES.manifest, dice.pick(GOOD_MANIFESTS))],
     [1, () => changeDocument(PLACES.manifest, manifestText(dice.pick(FILE_LISTS), "draft"))],
     [1, () => changeDocument(PLACES.manifest, "robot_type_id: [")],
     [2, rotateKey],
-    [1, () => placeKey(dice.pick([0o644, 0o600]))],
+    [1, replaceKeyFile],
     [
       6,
       () => {
@@ -249,7 +252,7 @@ export function createActors(
         ),
     ],
     [
-      2,
+      4,
       () =>
         during(
           dice.between(500, 60_000),
@@ -364,9 +367,11 @@ export function createActors(
       },
     ],
   ];
-  const possible = isOneOfMany
-    ? allActions.filter(([, act]) => act !== rotateKey && act !== meddleWithService)
-    : allActions;
+  const ofOthers = new Set([
+    ...(isOneOfMany ? [rotateKey, meddleWithService] : []),
+    ...(isEnrolled ? [replaceKeyFile] : []),
+  ]);
+  const possible = allActions.filter(([, act]) => !ofOthers.has(act));
   // Every seed has its own mix: what is common in one never happens in another (Groce and others, Swarm Testing, 2012).
   const actions = possible.map(([weight, act]) => [weight * dice.pick([0, 0.5, 1, 1, 4]), act] as const);
   const weights = actions.reduce((sum, [weight]) => sum + weight, 0);
@@ -403,7 +408,7 @@ export function createActors(
       put(disk, PLACES.configuration, dice.pick(goodConfigurations));
     if (!isGood(PLACES.manifest, GOOD_MANIFESTS) || dice.chance(0.2))
       put(disk, PLACES.manifest, dice.pick(GOOD_MANIFESTS));
-    placeKey(0o600);
+    if (!isEnrolled) placeKey(0o600);
     disk.syncAll();
   }
 

@@ -23,13 +23,16 @@ export interface Scheduler {
   readonly nowMs: number;
   /** Events run so far. */
   readonly steps: number;
-  after(delayMs: number, owner: Process | null, label: string, run: () => void): Event;
+  /** @param drop called in place of `run` where that never happens because the owner died, or the world ended. */
+  after(delayMs: number, owner: Process | null, label: string, run: () => void, drop?: () => void): Event;
   /** Lets a stopped process go on: what became due meanwhile happens now. */
   goOn(process: Process): void;
   /** Runs the next event and everything that follows from it at once. False when nothing is left. */
   step(): Promise<boolean>;
   /** When the next event is due; Infinity without one. */
   dueMs(): number;
+  /** Drops whatever has not happened. */
+  end(): void;
 }
 
 interface Entry extends Event {
@@ -38,6 +41,7 @@ interface Entry extends Event {
   readonly owner: Process | null;
   readonly label: string;
   run: (() => void) | null;
+  readonly drop: (() => void) | undefined;
 }
 
 /** @param turns of the event loop that a program may take until it waits for the next event. */
@@ -55,6 +59,7 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
       if (isComing && owner?.stopped !== true) return entry;
       pop(heap);
       if (isComing && owner !== null) held.set(owner, [...(held.get(owner) ?? []), entry]);
+      else entry.drop?.();
     }
     return undefined;
   }
@@ -66,7 +71,7 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
     get steps() {
       return steps;
     },
-    after(delayMs, owner, label, run) {
+    after(delayMs, owner, label, run, drop) {
       if (!(delayMs >= 0) || delayMs === Number.POSITIVE_INFINITY)
         throw new RangeError(`Cannot wait ${delayMs} ms for ${label}`);
       const entry: Entry = {
@@ -75,6 +80,7 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
         owner,
         label,
         run,
+        drop,
         cancel() {
           entry.run = null;
         },
@@ -100,6 +106,9 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
       return true;
     },
     dueMs: () => front()?.timeMs ?? Number.POSITIVE_INFINITY,
+    end() {
+      for (const { drop } of [...heap, ...[...held.values()].flat()]) drop?.();
+    },
   };
 }
 

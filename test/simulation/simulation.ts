@@ -82,6 +82,7 @@ export async function simulate({ seed, steps = STEPS, plant = null }: Simulation
   // What was under way when a check failed must not run into the next seed.
   world.supervised = false;
   world.kill();
+  world.scheduler.end();
   return {
     seed,
     steps: world.scheduler.steps,

@@ -51,6 +51,9 @@ export interface Witness {
   /** It asks the service whether it holds the registration. */
   onQuestion?(incarnation: Incarnation, sent: SentRequest): void;
   onQuestionAnswered?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
+  /** It enrols, renews its credential, reports that it is alive, or asks for its name. */
+  onIdentity?(incarnation: Incarnation, sent: SentRequest): void;
+  onIdentityAnswered?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
   /** Text that leaves the agent: a log line, a status, a notification. */
   onText?(incarnation: Incarnation, kind: "log" | "status" | "notify", text: string): void;
   onStep?(): void;
@@ -79,6 +82,8 @@ export interface World {
     log_lines: number;
     disturbances: number;
   };
+  /** The robot has no key file, but a credential of its own. */
+  readonly isEnrolled: boolean;
   /** What people put into the key file. */
   key: string;
   /** Identifier of the machine; another one makes it a copy of the image. */
@@ -119,7 +124,8 @@ export interface Surroundings {
   readonly scheduler: Scheduler;
   readonly trace: Trace;
   readonly hostname: string;
-  readonly key: string;
+  /** Null for a robot that enrols. */
+  readonly key: string | null;
   /** What its agent has of the machine, to plant a mistake. */
   mistake(machine: Machine): Machine;
   serve(request: HttpRequest): Promise<HttpAnswer | null>;
@@ -150,6 +156,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   });
   const diskTrouble: DiskTrouble = { state: "none", ioErrorRate: 0, latencyMs: 0.4, lies: false };
   const eventTrouble: EventTrouble = { lossRate: 0, failureRate: 0, delayMs: 3 };
+  const isEnrolled = surroundings?.key === null;
   const key = surroundings?.key ?? FIRST_KEY;
   const service = createHostedService(key);
   const kernel = createKernel({ disk, scheduler, dice: dice.fork(), trouble: eventTrouble, silentFolders });
@@ -172,10 +179,16 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     serve: surroundings?.serve ?? (async (request) => service.serve(request, wall.trueMs())),
     isClockWrong: () => Math.abs(wall.offsetMs) > 300 * 24 * 3_600_000,
     onRequest(sent) {
-      if (isQuestion(sent)) {
+      const kind = kindOf(sent);
+      if (kind === "question") {
         world.counts.questions += 1;
         trace.note(scheduler.nowMs, `#${sent.process.id} asks`, true);
         tell("onQuestion", known(sent.process), sent);
+        return;
+      }
+      if (kind === "identity") {
+        trace.note(scheduler.nowMs, `#${sent.process.id} ${sent.request.method} ${pathOf(sent)}`, true);
+        tell("onIdentity", known(sent.process), sent);
         return;
       }
       world.counts.posts += 1;
@@ -189,7 +202,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
         `#${sent.process.id} hears ${answer.kind === "none" ? "nothing" : answer.answer.status}`,
         true,
       );
-      tell(isQuestion(sent) ? "onQuestionAnswered" : "onAnswer", known(sent.process), sent, answer);
+      tell(TOLD[kindOf(sent)], known(sent.process), sent, answer);
     },
   });
 
@@ -267,6 +280,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     network,
     granularityMs,
     hostname,
+    isEnrolled,
     counts: { posts: 0, questions: 0, starts: 0, kills: 0, power_cuts: 0, writes: 0, log_lines: 0, disturbances: 0 },
     key,
     machine_id: "a".repeat(64),
@@ -350,12 +364,26 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     if (directory !== null) kernel.changed(directory, name);
     tell("onDisk");
   };
-  furnish(disk, key);
+  furnish(disk, isEnrolled ? null : key);
   return world;
 }
 
-function isQuestion({ request }: SentRequest): boolean {
-  return request.method === "GET";
+type Kind = "registration" | "question" | "identity";
+
+const TOLD = {
+  registration: "onAnswer",
+  question: "onQuestionAnswered",
+  identity: "onIdentityAnswered",
+} as const satisfies Record<Kind, keyof Witness>;
+
+function kindOf(sent: SentRequest): Kind {
+  const path = pathOf(sent);
+  if (path.endsWith("/setup")) return "registration";
+  return path.endsWith("/registration") ? "question" : "identity";
+}
+
+function pathOf({ request }: SentRequest): string {
+  return new URL(request.url).pathname;
 }
 
 function describeEnding(ending: Ending): string {

@@ -1,3 +1,4 @@
+import type { Answer, SentRequest } from "../machine/network.ts";
 import type { Incarnation, Witness, World } from "../world.ts";
 
 /** Lines for a start, and per thing that happened outside: states, findings and their ends. */
@@ -9,8 +10,16 @@ const STATUS_PERIOD = 64;
 /** The key is in no text that leaves the agent, and log lines are as many as there is news. */
 export function discretion(world: World): Witness {
   const disturbancesBefore = new Map<Incarnation, number>();
-  const lastOutcome = new Map<Incarnation, string>();
+  const lastOutcome = new Map<string, string>();
   let steps = 0;
+
+  /** The same failure again is no news. */
+  function countNews({ process }: Incarnation, { request }: SentRequest, answer: Answer): void {
+    const outcome = answer.kind === "none" ? "none" : String(answer.answer.status);
+    const what = `${process.id} ${request.url}`;
+    if (lastOutcome.get(what) !== outcome) world.counts.disturbances += 1;
+    lastOutcome.set(what, outcome);
+  }
 
   function search(kind: string, text: string): void {
     if (text.includes("CANARY")) world.fail(`the key is in a ${kind}: ${text}`);
@@ -20,12 +29,8 @@ export function discretion(world: World): Witness {
     onStart(incarnation) {
       disturbancesBefore.set(incarnation, world.counts.disturbances);
     },
-    onAnswer(incarnation, _sent, answer) {
-      // The same failure again is no news.
-      const outcome = answer.kind === "none" ? "none" : String(answer.answer.status);
-      if (lastOutcome.get(incarnation) !== outcome) world.counts.disturbances += 1;
-      lastOutcome.set(incarnation, outcome);
-    },
+    onAnswer: countNews,
+    onIdentityAnswered: countNews,
     onText(incarnation, kind, text) {
       search(kind, text);
       if (kind !== "log") return;

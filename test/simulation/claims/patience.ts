@@ -108,7 +108,9 @@ export function patience(world: World): Patience {
     const waited = `${((nowMs - outcome.atMs) / 1000).toFixed(3)} s after the last (${outcome.kind})`;
     const isElsewhere = sent.request.url !== last.sent.request.url;
     // The key of the last request was read a few operations before it was sent.
-    const hasOtherKey = keyChangedMs >= last.sent.sentMs - KEY_OPERATIONS * world.disk_trouble.latencyMs;
+    const hasOtherKey =
+      keyChangedMs >= last.sent.sentMs - KEY_OPERATIONS * world.disk_trouble.latencyMs ||
+      sent.request.headers["authorization"] !== last.sent.request.headers["authorization"];
     const isDue = nowMs >= outcome.notBeforeMs - 1;
     switch (outcome.kind) {
       case "accepted":

@@ -1,3 +1,6 @@
+import type { HttpRequest } from "../../../src/client/transport/transport.ts";
+import type { Answer } from "../machine/network.ts";
+
 /** Everything that goes wrong in these worlds, by the name that a report counts it by. Each must happen in the gate's seeds. */
 export const FAULTS = [
   // Network
@@ -33,6 +36,11 @@ export const FAULTS = [
   "the service's disk lies about what it synced",
   "the service loses what its disk said it had",
   "the service is older than it was",
+  // Identities
+  "an operator denies an enrolment",
+  "an operator removes a robot",
+  "the answer to a renewal is lost",
+  "a credential lapses",
   // Clocks
   "a robot's clock is set",
   "the clocks of the service are set",
@@ -61,4 +69,11 @@ const ROBOT_FAULTS: readonly (readonly [said: RegExp, fault: Fault])[] = [
 /** The fault that a robot's world tells of; null where it tells of something else. */
 export function robotFault(said: string): Fault | null {
   return ROBOT_FAULTS.find(([pattern]) => pattern.test(said))?.[1] ?? null;
+}
+
+/** What became of a request about a robot's identity; null where nothing went wrong. */
+export function identityFault({ url }: HttpRequest, answer: Answer): Fault | null {
+  if (!url.endsWith("/credential/renew")) return null;
+  if (answer.kind === "none") return "the answer to a renewal is lost";
+  return new TextDecoder().decode(answer.answer.body).includes('"recovered":true') ? "a credential lapses" : null;
 }

@@ -9,6 +9,7 @@
  */
 import type { Machine } from "../../../src/platform/machine.ts";
 import { failOnRejection } from "../claims/rejections.ts";
+import type { Dice } from "../dice.ts";
 import { createDice } from "../dice.ts";
 import { shrugging } from "../editors.ts";
 import { preload } from "../machine/preload.ts";
@@ -96,6 +97,11 @@ const SKEW_MS = 200;
 const SLACK_MS = 2000;
 const HELD_UP_MS = 60_000;
 const LONGEST_WAIT_MS = simulatedMinutes(14);
+/** Of all worlds, and of the robots in such a world. */
+const LIFE_CYCLES = 0.4;
+const ENROLLED = 0.6;
+/** Between two looks at robots that wait for a person. */
+const ATTENDING_MS = 10_000;
 /** Who waits for a person is asked after this. */
 const ASKED_MS = simulatedMinutes(7);
 
@@ -169,12 +175,16 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     },
   });
   const count = options.robots ?? dice.pick([2, 3, 3, 4, 5]);
+  // In some worlds robots enrol, fleets follow, and operators remove. They draw from dice of their own: the other worlds stay as they were.
+  const moreDice = createDice(~options.seed);
+  const hasLifeCycle = moreDice.chance(LIFE_CYCLES);
   const robots: readonly FleetRobot[] = Array.from({ length: count }, (_, index) => {
     const organization = dice.pick(organizations);
     return createFleetRobot({
       name: `arm-${organization.mark}-${index}`,
       organization,
       address: `10.0.0.${1 + (index % 250)}`,
+      isEnrolled: hasLifeCycle && moreDice.chance(ENROLLED),
       scheduler,
       dice: dice.fork(),
       trace,
@@ -192,6 +202,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       robots: robots.filter((robot) => robot.organization === organization),
       scheduler,
       cluster,
+      onRemove: (what) => truth.mayGo(what),
       fail,
     }),
   );
@@ -211,13 +222,15 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     checkAcknowledged: () => truth.checkAcknowledged(),
     count: happens,
   };
+  const lifeCycle = hasLifeCycle ? operators.flatMap(({ lifeCycle: { kinds } }) => kinds) : [];
   const kinds: readonly Kind[] = [
     ...robots.map(({ actors }) => ({ what: "a robot's day", weight: ROBOT_WEIGHT, run: () => actors.act() })),
     ...operators.flatMap((operator) => operator.kinds(operators)),
     ...disturbances.kinds(disturbed).filter(({ isUnsteady = false }) => !isUnsteady || !isSteady),
+    ...lifeCycle,
   ];
-  const weight = kinds.reduce((sum, kind) => sum + kind.weight, 0);
-  const surplus = ROBOT_WEIGHT * Math.max(0, count - ROBOTS_MAXIMUM);
+  const weight = weightOf(kinds);
+  const surplus = ROBOT_WEIGHT * Math.max(0, count - ROBOTS_MAXIMUM) + weightOf(lifeCycle);
   const chance = dice.fork();
   const meanMs = (dice.pick([1500, 4000]) * (weight - surplus)) / weight;
   const planned = drawPlan(chance, kinds, meanMs, untilMs);
@@ -242,6 +255,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   disturbances.mend(disturbed);
   for (const { actors } of robots) actors.retire();
   for (const operator of operators) operator.mend();
+  if (hasLifeCycle) attend(moreDice.fork());
   if (!(await runUntil(isSettled, ASKED_MS))) {
     for (const robot of robots) if (robot.unsettled() !== null) robot.askAll();
     if (!(await runUntil(isSettled, LONGEST_WAIT_MS - ASKED_MS))) fail(`not settled: ${unsettled() ?? ""}`);
@@ -263,6 +277,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     world.kill();
   }
   for (const replica of replicas) replica.end();
+  scheduler.end();
   await new Promise(setImmediate);
   return {
     seed: options.seed,
@@ -276,6 +291,11 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     traceHash: trace.hash(),
     ...found,
   };
+
+  function attend(hand: Dice): void {
+    for (const operator of operators) operator.lifeCycle.attend(hand);
+    scheduler.after(ATTENDING_MS, null, "operators look after their robots", () => attend(hand));
+  }
 
   function unsettled(): string | null {
     for (const robot of robots) {
@@ -307,6 +327,10 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     }
     return found.failure !== null || condition();
   }
+}
+
+function weightOf(kinds: readonly Kind[]): number {
+  return kinds.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function agentMistake(name: MistakeName | undefined): (machine: Machine) => Machine {

@@ -6,7 +6,11 @@ import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
 import type { HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
 import type { Scheduler } from "../scheduler.ts";
+import { createLifeCycle } from "./life-cycle.ts";
+import type { LifeCycle } from "./life-cycle.ts";
 import type { Kind } from "./plan.ts";
+import { DECISIONS, LISTS } from "./requests.ts";
+import type { Belongings, Call } from "./requests.ts";
 import type { FleetRobot } from "./robots.ts";
 import type { Cluster } from "./service/cluster.ts";
 import type { Organization } from "./service/prepared-database.ts";
@@ -17,18 +21,11 @@ export interface Operator {
   readonly address: string;
   /** What its robots are called. */
   readonly names: readonly string[];
-  /** Ids of what this organization has: fleets, deployments and keys. */
   readonly ids: Belongings;
   kinds(others: readonly Operator[]): readonly Kind[];
   /** Gives every robot of theirs a key that works. */
   mend(): void;
-}
-
-interface Belongings {
-  readonly fleets: string[];
-  readonly deployments: string[];
-  /** Keys by id; those of robots, too. */
-  readonly keys: Map<string, string>;
+  readonly lifeCycle: LifeCycle;
 }
 
 export interface OperatorOptions {
@@ -36,6 +33,8 @@ export interface OperatorOptions {
   readonly robots: readonly FleetRobot[];
   readonly scheduler: Scheduler;
   readonly cluster: Cluster;
+  /** They are about to remove the robot of this name, or the fleet of this id. */
+  onRemove(what: string): void;
   fail(message: string): void;
 }
 
@@ -43,24 +42,14 @@ const WAY_MS = 60;
 const LOSS = 0.05;
 const identified = z.looseObject({ id: z.string() });
 const createdKey = z.looseObject({ id: z.string(), api_key: z.string() });
-const LISTS = [
-  "/v1/robots",
-  "/v1/robots",
-  "/v1/fleets",
-  "/v1/me/deployments",
-  "/v1/me/api-keys",
-  "/v1/me/usage",
-  "/v1/me/usage/summary",
-  `/v1/models/${MODELS[0]}`,
-  "/v1/me/audit",
-  "/v1/me/fleet-needs",
-] as const;
 
 function registrationOf(name: string): string {
   return `/v1/robots/${name}/registration`;
 }
 
-export function createOperator({ organization, robots, scheduler, cluster, fail }: OperatorOptions): Operator {
+export function createOperator(options: OperatorOptions): Operator {
+  const { organization, robots, scheduler, cluster, fail } = options;
+  const keyed = robots.filter(({ world }) => !world.isEnrolled);
   const ids: Belongings = { fleets: [], deployments: [], keys: new Map() };
   /** Keys that may only set up robots. */
   const restricted: string[] = [];
@@ -71,14 +60,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
     return new Promise((resolve) => scheduler.after(dice.between(1, WAY_MS), null, "operator's request", resolve));
   }
 
-  /** @returns the status and body of the answer, null where none came. */
-  async function call(
-    dice: Dice,
-    method: HttpRequest["method"],
-    path: string,
-    body?: unknown,
-    key: string = organization.key,
-  ) {
+  const call: Call = async (dice, method, path, body, key = organization.key) => {
     const json = body === undefined ? null : JSON.stringify(body);
     const request: HttpRequest = {
       method,
@@ -97,11 +79,12 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
     await wait(dice);
     if (answer === null || dice.chance(LOSS)) return null;
     const { status } = answer;
-    if (key === organization.key && ![200, 201, 404, 409, 422, 503].includes(status))
+    const isGuessed = status === 429 && DECISIONS.some((decision) => path.endsWith(decision));
+    if (key === organization.key && !isGuessed && ![200, 201, 404, 409, 422, 503].includes(status))
       fail(`an operator is answered ${status} to ${method} ${path}`);
     const parsed: unknown = JSON.parse(new TextDecoder().decode(answer.body));
     return { status, body: parsed, isDone: status < 300 };
-  }
+  };
 
   async function createKey(dice: Dice): Promise<string | null> {
     const scopes = dice.pick([null, ["robots:setup"], [...GENERAL_SCOPES]]);
@@ -115,13 +98,13 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
 
   /** A new key for a robot, and the end of its old one. */
   async function rotateKey(dice: Dice): Promise<void> {
-    const robot = robots.length === 0 ? null : dice.pick(robots);
+    const robot = keyed.length === 0 ? null : dice.pick(keyed);
     const key = await createKey(dice);
     if (robot === null || key === null) return;
     const [old] = [...ids.keys].find(([, secret]) => secret === robot.world.key) ?? [];
     giveKey(robot, key);
     await wait(dice);
-    if (old !== undefined && !robots.some(({ world }) => world.key === ids.keys.get(old))) await revoke(dice, old);
+    if (old !== undefined && !keyed.some(({ world }) => world.key === ids.keys.get(old))) await revoke(dice, old);
   }
 
   function giveKey({ world, actors }: FleetRobot, key: string): void {
@@ -133,15 +116,19 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
     await call(dice, "DELETE", `/v1/me/api-keys/${id}`);
   }
 
-  async function createFleet(dice: Dice): Promise<void> {
-    fleetsMade += 1;
+  function createFleet(dice: Dice): Promise<void> {
     const selection =
       robots.length > 0 && dice.chance(0.5)
         ? { robots: [dice.pick(robots).name] }
         : { selector: { region: REGION }, membership: "snapshot" };
+    return addFleet(dice, "fleet", selection);
+  }
+
+  async function addFleet(dice: Dice, what: string, selection: object): Promise<void> {
+    fleetsMade += 1;
     const made = await call(dice, "POST", "/v1/fleets", {
       // Now and then one of a name that is taken.
-      name: `fleet ${dice.chance(0.1) ? 1 : fleetsMade}`,
+      name: `${what} ${dice.chance(0.1) ? 1 : fleetsMade}`,
       subject: dice.pick(MODELS),
       selection,
       peak_active_robots: 1,
@@ -240,8 +227,9 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
         },
       })),
     mend() {
-      for (const robot of robots) giveKey(robot, organization.key);
+      for (const robot of keyed) giveKey(robot, organization.key);
     },
+    lifeCycle: createLifeCycle({ robots, ids, call, addFleet, onRemove: options.onRemove, fail }),
   };
   return operator;
 }

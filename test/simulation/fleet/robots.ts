@@ -1,3 +1,5 @@
+import * as z from "zod";
+
 import { robotSetupSchema } from "../../../src/api/robots.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
 import type { Actors } from "../actors.ts";
@@ -8,15 +10,16 @@ import { curiosity } from "../claims/curiosity.ts";
 import { discretion } from "../claims/discretion.ts";
 import { durability } from "../claims/durability.ts";
 import { honestDigests } from "../claims/honest-digests.ts";
+import { credentialOnDisk, identityClaims } from "../claims/identity.ts";
 import type { Patience } from "../claims/patience.ts";
 import { patience } from "../claims/patience.ts";
 import type { Dice } from "../dice.ts";
-import { TABLES } from "../machine/robot-files.ts";
+import { PLACES, TABLES } from "../machine/robot-files.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
 import type { World } from "../world.ts";
 import { createWorld } from "../world.ts";
-import { robotFault } from "./faults.ts";
+import { identityFault, robotFault } from "./faults.ts";
 import type { Cluster } from "./service/cluster.ts";
 import type { Organization } from "./service/prepared-database.ts";
 import type { Truth } from "./truth.ts";
@@ -28,16 +31,26 @@ export interface FleetRobot {
   readonly address: string;
   readonly world: World;
   readonly actors: Actors;
+  /** The code that its screen shows; null for none. */
+  userCode(): string | null;
+  /** The credential on its disk; null for none. */
+  credential(): string | null;
   /** What it is not yet: null once it is registered as what is on its disk, and knows it. */
   unsettled(): string | null;
+  /** Takes its power for so long; nothing where no daemon runs. */
+  switchOff(durationMs: number): void;
   /** A person asks it to register, and whether the service holds it. */
   askAll(): void;
+  /** A person makes it enrol again where the service no longer accepts its key. */
+  enrolAgain(): void;
 }
 
 export interface FleetRobotOptions {
   readonly name: string;
   readonly organization: Organization;
   readonly address: string;
+  /** It enrols; otherwise it has a key of the organization. */
+  readonly isEnrolled: boolean;
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -49,8 +62,10 @@ export interface FleetRobotOptions {
   fail(message: string): void;
 }
 
+const started = z.object({ configuration_digest: z.string() });
+
 export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
-  const { name, organization, address, scheduler, dice, trace, cluster, truth, mistake } = options;
+  const { name, organization, address, isEnrolled, scheduler, dice, trace, cluster, truth, mistake } = options;
   const world = createWorld(dice.below(0x1_0000_0000), {
     granularityMs: dice.pick([1, 4, 10, 10, 1000]),
     silentFolders: dice.chance(0.15) ? [TABLES] : [],
@@ -58,7 +73,7 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
       scheduler,
       trace,
       hostname: name,
-      key: organization.key,
+      key: isEnrolled ? null : organization.key,
       serve: (request) => cluster.serve(organization.mark, address, request),
       mistake,
       fail: options.fail,
@@ -73,10 +88,24 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
   const patient: Patience = patience(world);
   const durable = durability(world);
   const curious: Curiosity = curiosity(world);
+  const sent = (digest: string) => truth.sent(name, digest);
   world.watchedBy(honestDigests(world), patient, curious, durable, discretion(world), {
     onRequest: (_incarnation, { request }) =>
-      truth.sent(name, robotSetupSchema.parse(JSON.parse(request.body ?? "")).configuration_digest),
+      sent(robotSetupSchema.parse(JSON.parse(request.body ?? "")).configuration_digest),
   });
+  if (isEnrolled) {
+    world.watchedBy(identityClaims(world), {
+      onIdentity: (_incarnation, { request }) => {
+        if (request.url.endsWith("/enrollment"))
+          sent(started.parse(JSON.parse(request.body ?? "")).configuration_digest);
+      },
+      onIdentityAnswered(_incarnation, { request }, answer) {
+        const fault = identityFault(request, answer);
+        if (fault !== null) options.count(fault);
+      },
+    });
+  }
+  const agent = () => world.daemon?.agent ?? null;
   const actors = createActors(world, { patience: patient, durability: durable, curiosity: curious, isOneOfMany: true });
   return {
     name,
@@ -84,15 +113,30 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
     address,
     world,
     actors,
+    credential: () => credentialOnDisk(world),
+    userCode: () => agent()?.status().identity?.user_code ?? null,
     unsettled() {
-      const status = world.daemon?.agent?.status();
+      const status = agent()?.status();
       if (status === undefined) return "no daemon runs";
+      if (isEnrolled && status.identity?.state !== "enrolled")
+        return `its identity is ${status.identity?.state}: ${status.identity?.problem}`;
+      if (isEnrolled && status.identity?.last_heartbeat_at === null) return "no heartbeat was accepted";
       if (status.state !== "registered" || !status.healthy) return `the agent is ${status.state}: ${status.summary}`;
       const wanted = wantedOnDisk(world).configuration_digest;
       const held = truth.digestOf(name);
       if (held !== wanted) return `the service holds ${held ?? "nothing"}, on the disk is ${wanted}`;
       if (status.registration?.configuration_digest !== held) return "the agent believes another digest";
       return status.state_problem;
+    },
+    switchOff(durationMs) {
+      if (world.daemon === null) return;
+      world.disturb(`${name} is switched off for ${(durationMs / 1000).toFixed(1)} s`);
+      world.supervised = false;
+      world.powerCut();
+      scheduler.after(durationMs, null, `${name} is switched on again`, () => {
+        world.supervised = true;
+        if (world.daemon === null) world.start();
+      });
     },
     askAll() {
       const { daemon } = world;
@@ -101,7 +145,17 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
       patient.allowOne(daemon.process);
       curious.allowOne(daemon.process);
       const { agent } = daemon;
+      // Whoever was told to wait for an hour does so no longer.
+      if (agent.status().identity?.state === "waiting-for-approval") void agent.enrol();
       void agent.register().then(() => agent.confirm());
+    },
+    enrolAgain() {
+      const state = agent()?.status().identity?.state;
+      if (state !== "unenrolled") return;
+      world.disturb(`${name}: a person makes it enrol again`);
+      // As `robot-policy-agent enroll` does before it asks the daemon.
+      if (world.disk.exists(PLACES.identity_key)) world.disk.rename(PLACES.identity_key, `${PLACES.identity_key}.old`);
+      void agent()?.enrol();
     },
   };
 }

@@ -35,8 +35,10 @@ const isOfDeployment = begins('update "deployments"');
 
 /** By name. What each does wrong is what a programmer could do wrong. */
 export const SERVICE_MISTAKES = {
-  "the organization is left out of a query": () =>
-    replacing('"organization_id" = ?', "? is not null", begins("select")),
+  "the organization is left out of a query": () => ({
+    rewrite: (sql) =>
+      sql.startsWith("select") ? sql.replaceAll(/(?:"\w+"\.)?"organization_id" = \?/g, "? is not null") : sql,
+  }),
   "a revoked key is still valid": () => keyRows({ revoked_at: null }),
   "the scopes of a key are ignored": () => keyRows({ scopes: null }),
   "a registration does not replace the digest": () =>
@@ -186,6 +188,16 @@ export const SERVICE_MISTAKES = {
       return { ...machine, clock: { ...machine.clock, wallMs: () => nowMs } };
     },
   }),
+  "an answer that is lost makes a robot a copy of itself": () => ({
+    rows: (sql, rows) =>
+      sql.includes('"standing", "displaced_by" from "robot_credentials"')
+        ? rows.map((row) => ({ ...row, standing: "displaced", displaced_by: 1 }))
+        : rows,
+  }),
+  "the computer that a robot had before is not revoked": () =>
+    replacing('"state" = ?', `"state" = coalesce(nullif(?, 'revoked'), "state")`, begins('update "installations"')),
+  "a fleet that follows keeps who does not match": () =>
+    replacing(' where "robot_id"', ' where 0 and "robot_id"', begins('delete from "fleet_members"')),
   "a key is in the log": () => {
     let log: ServiceMachine["log"] | null = null;
     return {

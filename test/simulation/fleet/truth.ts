@@ -18,10 +18,14 @@ import type { Watcher } from "./service/service-disk.ts";
  * 7. what is told of a robot's registration is what the database holds
  * 8. who only asks is answered, as long as the disk can be read
  * 9. a robot has one current deployment at most; its usage periods never overlap, and each is as long as it says
+ * 10. one computer at most speaks for a robot, and none that was never copied is taken for a copy
+ * 11. in the end a fleet that follows has exactly the robots that match its selector
  */
 export interface Truth {
   /** A robot sent this digest. */
   sent(name: string, digest: string): void;
+  /** The robot of this name, or the fleet of this id, is about to be removed. */
+  mayGo(what: string): void;
   answered(asked: Asked, answer: HttpAnswer): void;
   /** Looks at the database. */
   look(): void;
@@ -45,7 +49,7 @@ export interface TruthOptions {
   fail(message: string): void;
 }
 
-const ID = /\b(?:rob|fleet|gen|dep|key|use|aud|ses|ref)_[0-9a-hjkmnp-tv-z]{26}\b/g;
+const ID = /\b(?:rob|rinst|renr|fleet|gen|dep|key|use|aud|ses|ref)_[0-9a-hjkmnp-tv-z]{26}\b/g;
 const identified = z.looseObject({ id: z.string() });
 const named = z.looseObject({ id: z.string(), name: z.string() });
 const fleet = z.looseObject({
@@ -72,6 +76,16 @@ const periodRow = z.object({
   period_end: z.string(),
 });
 
+/** A robot that matches the selector of a fleet that follows and is no member, or the other way round; as operators.ts selects them. */
+const STRAYS = `
+select fleets.id, robots.name from fleets join robots using (organization_id)
+where follows_since is not null and fleets.removed_at is null
+  and exists (select 1 from fleet_members where fleet_id = fleets.id and robot_id = robots.id) <> (
+    robots.removed_at is null
+    and coalesce(selection ->> '$.selector.region', region) = region
+    and coalesce(selection ->> '$.selector.labels.line', labels ->> '$.line', '') = coalesce(labels ->> '$.line', '')
+  ) limit 1`;
+
 /** Lists, and whose creation they must show. */
 const LISTS = new Map<string, readonly [path: string, member: "items" | null, table: string]>([
   ["/v1/robots/setup", ["/v1/robots", null, "robots"]],
@@ -94,10 +108,15 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   const revoked = new Map<string, number>();
   const keys = new Map<string, string>();
   const members = new Map<string, number>();
+  const going = new Set<string>();
+  /** The service was set back: it may have forgotten which credential it gave, and take a robot for a copy of itself. */
+  let hasLost = false;
   const hasEntry = database.prepare("select count(*) as count from audit_log where request_id = ?");
-  const allRobots = database.prepare("select organization_id, id, name, configuration_digest from robots");
+  const allRobots = database.prepare(
+    "select organization_id, id, name, configuration_digest from robots where removed_at is null",
+  );
   const oneRobot = database.prepare(
-    "select organization_id, id, name, configuration_digest from robots where name = ?",
+    "select organization_id, id, name, configuration_digest from robots where name = ? and removed_at is null",
   );
   const crowded = database.prepare(
     "select robot_id from deployments where status <> 'retired' group by robot_id having count(*) > 1",
@@ -105,12 +124,19 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   const unmetered = database.prepare(
     "select id, status, usage_from from deployments where (status = 'active') <> (usage_from is not null) limit 1",
   );
+  const doubled = database.prepare(
+    "select robot_id from installations where state <> 'revoked' group by robot_id having count(*) > 1",
+  );
+  const frozen = database.prepare("select robot_id from installations where state = 'frozen' limit 1");
+  const strays = database.prepare(STRAYS);
   const restless = database.prepare(
     "select id, status, last_error_code from deployments where status in ('preparing', 'failed') limit 1",
   );
   const updating = database.prepare(
     `select fleets.id from fleets join generations on generations.id = generation_id
-     where update_generation_id is not null or activated_at is null limit 1`,
+     where (update_generation_id is not null or activated_at is null) and fleets.removed_at is null and exists (
+       select 1 from fleet_members join robots on robots.id = robot_id where fleet_id = fleets.id and robots.removed_at is null
+     ) limit 1`,
   );
   const periods = database.prepare(
     "select robot_name, quantity, period_start, period_end from usage_records order by robot_name, period_start",
@@ -158,7 +184,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     made.set(key, ids);
     if (!ids.has(id)) ids.set(id, scheduler.nowMs);
     if (pathname === "/v1/me/api-keys") keys.set(id, z.looseObject({ api_key: z.string() }).parse(body).api_key);
-    if (pathname === "/v1/fleets") members.set(id, fleet.parse(body).robots.registered);
+    const isFollowing = request.body?.includes('"membership":"follow"') ?? false;
+    if (pathname === "/v1/fleets" && !isFollowing) members.set(id, fleet.parse(body).robots.registered);
   }
 
   function noteRevoked({ request }: Asked, { status }: HttpAnswer): void {
@@ -183,7 +210,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     const ids = new Set(items.map(({ id }) => id));
     if (ids.size !== items.length) fail(`${pathname} tells of something twice`);
     for (const [id, sinceMs] of made.get(`${organization} ${pathname}`) ?? [])
-      if (sinceMs < arrivedMs && !ids.has(id)) fail(`${pathname} lacks ${id}, which was acknowledged before`);
+      if (sinceMs < arrivedMs && !ids.has(id) && !going.has(id))
+        fail(`${pathname} lacks ${id}, which was acknowledged before`);
     if (pathname === "/v1/robots") {
       const names = new Set(
         z
@@ -227,7 +255,10 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       names.add(name);
       const known = robotIds.get(name) ?? `${organizationId} ${id}`;
       robotIds.set(name, known);
-      if (known !== `${organizationId} ${id}`) fail(`${name} was ${known} and is ${organizationId} ${id}`);
+      if (known !== `${organizationId} ${id}`) {
+        if (!going.has(known.split(" ")[1] ?? "")) fail(`${name} was ${known} and is ${organizationId} ${id}`);
+        robotIds.set(name, `${organizationId} ${id}`);
+      }
       if (!(digests.get(name)?.has(configurationDigest) ?? false))
         fail(`${name} has ${configurationDigest}, which it never sent`);
       const before = held.get(name);
@@ -235,7 +266,15 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
         heldUntil_ms.set(`${name} ${before}`, scheduler.nowMs);
       held.set(name, configurationDigest);
     }
-    for (const name of robotIds.keys()) if (!names.has(name)) fail(`${name} is gone`);
+    for (const [name, known] of robotIds)
+      if (!names.has(name) && !going.has(known.split(" ")[1] ?? "")) fail(`${name} is gone`);
+  }
+
+  function lookAtInstallations(): void {
+    const [robot] = doubled.all();
+    if (robot !== undefined) fail(`two computers speak for one robot: ${JSON.stringify(robot)}`);
+    const copied = frozen.get();
+    if (copied !== undefined && !hasLost) fail(`a robot is taken for a copy of itself: ${JSON.stringify(copied)}`);
   }
 
   function lookAtLedger(): void {
@@ -258,6 +297,11 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   return {
     get acknowledged() {
       return acknowledged.size;
+    },
+    mayGo(what) {
+      // A robot's name is free afterwards: who has it then is another robot.
+      const [, id = what] = robotIds.get(what)?.split(" ") ?? [];
+      going.add(id);
     },
     sent(name, digest) {
       digests.set(name, (digests.get(name) ?? new Set()).add(digest));
@@ -289,8 +333,10 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     look() {
       lookAtRobots();
       lookAtLedger();
+      lookAtInstallations();
     },
     lose() {
+      hasLost = true;
       for (const requestId of acknowledged) if (countEntries(requestId) === 0) acknowledged.delete(requestId);
       const robots = new Set(idsOf("robots"));
       for (const [name, known] of robotIds) if (!robots.has(known.split(" ")[1] ?? "")) robotIds.delete(name);
@@ -313,7 +359,9 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       const deployment = restless.get();
       if (deployment !== undefined) return `a deployment does not come to rest: ${JSON.stringify(deployment)}`;
       const update = updating.get();
-      return update === undefined ? null : `a fleet does not get its model: ${JSON.stringify(update)}`;
+      if (update !== undefined) return `a fleet does not get its model: ${JSON.stringify(update)}`;
+      const stray = strays.get();
+      return stray === undefined ? null : `a fleet that follows has not what matches: ${JSON.stringify(stray)}`;
     },
     digestOf,
   };

@@ -80,9 +80,13 @@ export function createNetwork(options: NetworkOptions): Network {
         fail("aborted", "ABORTED");
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      const timeout = scheduler.after(request.timeouts.totalMs, process, `#${process.id} request times out`, () => {
-        fail("timeout", "TIMEOUT");
-      });
+      const timeout = scheduler.after(
+        request.timeouts.totalMs,
+        process,
+        `#${process.id} request times out`,
+        () => fail("timeout", "TIMEOUT"),
+        () => signal.removeEventListener("abort", onAbort),
+      );
       if (signal.aborted) {
         onAbort();
         return;

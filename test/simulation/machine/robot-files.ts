@@ -7,6 +7,8 @@ export const PLACES = {
   key: "/etc/robot-policy-agent/api-key",
   state_directory: "/var/lib/robot-policy-agent",
   registration: "/var/lib/robot-policy-agent/registration.json",
+  identity_key: "/var/lib/robot-policy-agent/identity-key.json",
+  credential: "/var/lib/robot-policy-agent/identity-credential.json",
 } as const;
 
 /** The robot's configuration files, each of a kind of its own. */
@@ -42,6 +44,8 @@ export interface ConfigurationChoices {
   readonly line?: string;
   readonly name?: string;
   readonly url?: string;
+  /** The robot enrols, and has no API key. */
+  readonly isEnrolled?: boolean;
   readonly extra?: string;
 }
 
@@ -50,11 +54,12 @@ export function configurationText({
   line = "1",
   name = "{hostname}",
   url = "https://policy.example",
+  isEnrolled = false,
   extra = "",
 }: ConfigurationChoices): string {
   return `service:
   url: ${url}
-  key_file: ${PLACES.key}
+  ${isEnrolled ? "identity: enrolled" : `key_file: ${PLACES.key}`}
 robot:
   name: "${name}"
   region: eu-central-1
@@ -109,11 +114,11 @@ export function put(
   else disk.create(path, "file", { ...options, bytes: bytesOf(text) });
 }
 
-/** A robot as it leaves the factory: configured, never registered. */
-export function furnish(disk: Disk, key: string): void {
-  put(disk, PLACES.configuration, configurationText({}));
+/** A robot as it leaves the factory: configured, never registered. @param key null for one that enrols. */
+export function furnish(disk: Disk, key: string | null): void {
+  put(disk, PLACES.configuration, configurationText({ isEnrolled: key === null }));
   put(disk, PLACES.manifest, manifestText(FILE_LISTS[0] ?? []));
-  put(disk, PLACES.key, `${key}\n`, { mode: 0o600, userId: AGENT_USER });
+  if (key !== null) put(disk, PLACES.key, `${key}\n`, { mode: 0o600, userId: AGENT_USER });
   put(disk, `${PLACES.state_directory}/.keep`, "");
   disk.remove(`${PLACES.state_directory}/.keep`);
   put(disk, FILES.calibration, contentOf(FILES.calibration, 1));

@@ -61,10 +61,13 @@ export function processClock(scheduler: Scheduler, wall: WallClock, process: Pro
           return;
         }
         const lateMs = dice.chance(0.02) ? dice.between(0, RARELY_LATE_MS) : dice.between(-EARLY_MS, USUALLY_LATE_MS);
-        const timer = scheduler.after(Math.max(0, durationMs + lateMs), process, "timer", () => {
-          signal?.removeEventListener("abort", onAbort);
+        // Node keeps a combined signal that somebody listens to, and with it whoever waits for it.
+        const forget = () => signal?.removeEventListener("abort", onAbort);
+        const done = () => {
+          forget();
           resolve();
-        });
+        };
+        const timer = scheduler.after(Math.max(0, durationMs + lateMs), process, "timer", done, forget);
         const onAbort = () => {
           timer.cancel();
           reject(signal?.reason);

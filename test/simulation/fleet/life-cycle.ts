@@ -1,0 +1,99 @@
+import type { Dice } from "../dice.ts";
+import type { Kind } from "./plan.ts";
+import { LISTS } from "./requests.ts";
+import type { Belongings, Call, DECISIONS } from "./requests.ts";
+import type { FleetRobot } from "./robots.ts";
+import { REGION } from "./service/prepared-database.ts";
+
+/** What comes and goes in an organization: robots that enrol, fleets that follow, and what is removed. */
+export interface LifeCycle {
+  readonly kinds: readonly Kind[];
+  /** Does for robots with an identity what only a person may: approves, thaws, allows to recover, enrols again. */
+  attend(dice: Dice): void;
+}
+
+interface LifeCycleOptions {
+  readonly robots: readonly FleetRobot[];
+  readonly ids: Belongings;
+  readonly call: Call;
+  addFleet(dice: Dice, what: string, selection: object): Promise<void>;
+  onRemove(what: string): void;
+  fail(message: string): void;
+}
+
+const RECOVERIES = 5;
+/** Often longer than a credential lives. */
+const OFF_MS = { minimum: 20_000, maximum: 240_000 } as const;
+
+export function createLifeCycle({ robots, ids, call, addFleet, onRemove, fail }: LifeCycleOptions): LifeCycle {
+  const enrolled = robots.filter(({ world }) => world.isEnrolled);
+
+  async function decide(dice: Dice, decision: (typeof DECISIONS)[number], robot: FleetRobot): Promise<void> {
+    const userCode = robot.userCode();
+    if (userCode === null) return;
+    const choice = decision === "/deny" ? {} : { name: robot.name, confirm_replace: true };
+    await call(dice, "POST", `/v1/robots${decision}`, { user_code: userCode, ...choice });
+  }
+
+  /** Approves or denies a robot that waits. */
+  async function decideOne(dice: Dice, decision: (typeof DECISIONS)[number]): Promise<void> {
+    const waiting = enrolled.filter((robot) => robot.userCode() !== null);
+    if (waiting.length > 0) await decide(dice, decision, dice.pick(waiting));
+  }
+
+  function addFollowingFleet(dice: Dice): Promise<void> {
+    const selector = dice.pick([{ region: REGION }, { labels: { line: dice.pick(["1", "2"]) } }]);
+    return addFleet(dice, "following", { selector, membership: "follow" });
+  }
+
+  async function removeFleet(dice: Dice): Promise<void> {
+    if (ids.fleets.length === 0) return;
+    const id = dice.pick(ids.fleets);
+    onRemove(id);
+    await call(dice, "DELETE", `/v1/fleets/${id}`);
+  }
+
+  async function removeRobot(dice: Dice): Promise<void> {
+    if (robots.length === 0) return;
+    const { name } = dice.pick(robots);
+    onRemove(name);
+    await call(dice, "DELETE", `/v1/robots/${name}`);
+  }
+
+  async function switchOff(dice: Dice): Promise<void> {
+    if (robots.length > 0) dice.pick(robots).switchOff(dice.between(OFF_MS.minimum, OFF_MS.maximum));
+  }
+
+  /** Somebody has copied the credential of a robot. */
+  async function exceed(dice: Dice): Promise<void> {
+    const credential = enrolled.length === 0 ? null : dice.pick(enrolled).credential();
+    if (credential === null) return;
+    const path = dice.pick(LISTS);
+    const answer = await call(dice, "GET", path, undefined, credential);
+    if (answer?.isDone === true) fail(`the credential of a robot may GET ${path}`);
+  }
+
+  const acts: readonly (readonly [what: string, weight: number, act: (dice: Dice) => Promise<void>])[] = [
+    ["an operator approves an enrolment", 8, (dice) => decideOne(dice, "/approve")],
+    ["an operator denies an enrolment", 1, (dice) => decideOne(dice, "/deny")],
+    ["an operator makes a fleet that follows", 2, addFollowingFleet],
+    ["an operator removes a fleet", 1, removeFleet],
+    ["an operator removes a robot", 1, removeRobot],
+    ["a robot is switched off for a while", 3, switchOff],
+    ["somebody tries more than a robot's credential may", 1, exceed],
+  ];
+
+  return {
+    kinds: acts.map(([what, weight, act]) => ({ what, weight, run: (dice) => void act(dice) })),
+    attend(dice) {
+      for (const robot of enrolled) {
+        robot.enrolAgain();
+        const state = robot.world.daemon?.agent?.status().identity?.state;
+        const installation = `/v1/robots/${robot.name}/installation`;
+        if (robot.userCode() !== null) void decide(dice, "/approve", robot);
+        if (state === "frozen") void call(dice, "PATCH", installation, { frozen: false });
+        if (state === "lapsed") void call(dice, "PATCH", installation, { recoveries_remaining: RECOVERIES });
+      }
+    },
+  };
+}
