@@ -109,6 +109,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   const keys = new Map<string, string>();
   const members = new Map<string, number>();
   const going = new Set<string>();
+  /** How many removals of a robot were asked for and not yet seen, by its name. */
+  const removals = new Map<string, number>();
   /** The service was set back: it may have forgotten which credential it gave, and take a robot for a copy of itself. */
   let hasLost = false;
   const hasEntry = database.prepare("select count(*) as count from audit_log where request_id = ?");
@@ -247,6 +249,15 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     return row === undefined ? null : robotRow.parse(row).configuration_digest;
   }
 
+  /** Each removal that operators ask for removes one robot, at the most: who has its name then is another one. */
+  function noteRemoved(name: string, how: string): void {
+    const asked = removals.get(name) ?? 0;
+    if (asked === 0) fail(`${name} ${how}`);
+    removals.set(name, asked - 1);
+    going.add(robotIds.get(name)?.split(" ")[1] ?? "");
+    robotIds.delete(name);
+  }
+
   function lookAtRobots(): void {
     const names = new Set<string>();
     for (const row of z.array(robotRow).parse(allRobots.all())) {
@@ -256,7 +267,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       const known = robotIds.get(name) ?? `${organizationId} ${id}`;
       robotIds.set(name, known);
       if (known !== `${organizationId} ${id}`) {
-        if (!going.has(known.split(" ")[1] ?? "")) fail(`${name} was ${known} and is ${organizationId} ${id}`);
+        noteRemoved(name, `was ${known} and is ${organizationId} ${id}`);
         robotIds.set(name, `${organizationId} ${id}`);
       }
       if (!(digests.get(name)?.has(configurationDigest) ?? false))
@@ -266,8 +277,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
         heldUntil_ms.set(`${name} ${before}`, scheduler.nowMs);
       held.set(name, configurationDigest);
     }
-    for (const [name, known] of robotIds)
-      if (!names.has(name) && !going.has(known.split(" ")[1] ?? "")) fail(`${name} is gone`);
+    for (const name of robotIds.keys()) if (!names.has(name)) noteRemoved(name, "is gone");
   }
 
   function lookAtInstallations(): void {
@@ -299,9 +309,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       return acknowledged.size;
     },
     mayGo(what) {
-      // A robot's name is free afterwards: who has it then is another robot.
-      const [, id = what] = robotIds.get(what)?.split(" ") ?? [];
-      going.add(id);
+      removals.set(what, (removals.get(what) ?? 0) + 1);
+      going.add(what);
     },
     sent(name, digest) {
       digests.set(name, (digests.get(name) ?? new Set()).add(digest));
