@@ -1,12 +1,9 @@
-import { useState } from "preact/hooks";
-
 import type { ApiKeyView } from "../../../api/keys.ts";
 import { keysInWords } from "../../../api/words/key-lineage.ts";
 import { visible } from "../../../platform/text/visible.ts";
 import { invalidate } from "../data/cache.ts";
 import { sessionEnded } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
-import { TextField } from "../parts/form/fields.tsx";
 import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
@@ -24,11 +21,8 @@ const TYPED_LENGTH = 40;
 
 /** Revokes a key; shows what stops working, and asks to type the label, because labels are easily confused. */
 export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
-  const [typed, setTyped] = useState("");
   const { send, isBusy, problem } = useWrite<ApiKeyView>();
-  const name = nameToType(key);
   const endsOwn = [key, ...ending].some(isOwn);
-  const isConfirmed = typed.trim() === name;
   const submit = async () => {
     const revoked = await send("DELETE", `/v1/me/api-keys/${encodeURIComponent(key.id)}`);
     if (revoked === null) return;
@@ -42,9 +36,9 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
       title={`Revoke ${labelOf(key)}?`}
       verb="Revoke key"
       isDangerous
-      isReady={isConfirmed}
+      nameToType={nameToType(key)}
       isBusy={isBusy}
-      errors={[]}
+      errors={problem === null ? [] : [problem.detail]}
       submit={submit}
       close={close}
     >
@@ -68,13 +62,6 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
         ) : null}
         <li>This cannot be undone.</li>
       </ul>
-      <TextField
-        label={`Type ${name} to confirm`}
-        value={typed}
-        change={setTyped}
-        error={problem?.detail}
-        input={{ autofocus: true, required: true }}
-      />
     </FormDialog>
   );
 }

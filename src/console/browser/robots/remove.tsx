@@ -1,8 +1,5 @@
-import { useState } from "preact/hooks";
-
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { isCurrent, useDeployments } from "../deployments/data.ts";
-import { TextField } from "../parts/form/fields.tsx";
 import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 
 interface RemoveRobotProps {
@@ -12,7 +9,6 @@ interface RemoveRobotProps {
 
 /** Removes a robot; says what ends with it, and asks to type its name. */
 export function RemoveRobot({ robot: { id, name, installation_id: installationId }, close }: RemoveRobotProps) {
-  const [typed, setTyped] = useState("");
   const deployments = useDeployments();
   const current =
     deployments.state === "ready"
@@ -23,7 +19,7 @@ export function RemoveRobot({ robot: { id, name, installation_id: installationId
       title={`Remove ${name}?`}
       verb="Remove robot"
       isDangerous
-      isReady={typed.trim() === name}
+      nameToType={name}
       request={{ method: "DELETE", path: `/v1/robots/${encodeURIComponent(id)}` }}
       topics={["robots", "fleets", "deployments"]}
       done={`${name} is removed.`}
@@ -38,12 +34,6 @@ export function RemoveRobot({ robot: { id, name, installation_id: installationId
         <li>Fleets keep it as a member that is blocked; it leaves those that follow their selectors.</li>
         <li>Its history and usage stay, and its name is free for another robot.</li>
       </ul>
-      <TextField
-        label={`Type ${name} to confirm`}
-        value={typed}
-        change={setTyped}
-        input={{ autofocus: true, required: true }}
-      />
     </ChangeDialog>
   );
 }

@@ -13,7 +13,7 @@ interface ChangeDialogProps {
   /** Text of the button. */
   readonly verb: string;
   readonly isDangerous?: boolean;
-  readonly isReady?: boolean;
+  readonly nameToType?: string;
   readonly request: { readonly method: Write; readonly path: string; readonly body?: unknown };
   /** What the change affects. */
   readonly topics: readonly Topic[];

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 
 import { Dialog } from "./dialog.tsx";
-import { FieldError } from "./fields.tsx";
+import { FieldError, TextField } from "./fields.tsx";
 
 interface FormDialogProps {
   readonly title: string;
@@ -10,6 +11,8 @@ interface FormDialogProps {
   readonly isDangerous?: boolean;
   /** Whether everything needed is filled in. */
   readonly isReady?: boolean;
+  /** What has to be typed first, because the wrong one is easily taken. */
+  readonly nameToType?: string;
   readonly isBusy: boolean;
   /** Errors that belong to no field. */
   readonly errors: readonly string[];
@@ -20,7 +23,9 @@ interface FormDialogProps {
 
 /** A dialog that sends something. Cancel comes first: without fields it has the focus. */
 export function FormDialog({ title, verb, isBusy, errors, submit, close, children, ...options }: FormDialogProps) {
-  const { isDangerous = false, isReady = true } = options;
+  const { isDangerous = false, nameToType } = options;
+  const [typed, setTyped] = useState("");
+  const isReady = nameToType === undefined ? (options.isReady ?? true) : typed.trim() === nameToType;
   const onSubmit = (event: Event) => {
     event.preventDefault();
     if (isReady) void submit();
@@ -29,6 +34,14 @@ export function FormDialog({ title, verb, isBusy, errors, submit, close, childre
     <Dialog title={title} close={close} isBusy={isBusy}>
       <form class="form" onSubmit={onSubmit}>
         {children}
+        {nameToType === undefined ? null : (
+          <TextField
+            label={`Type ${nameToType} to confirm`}
+            value={typed}
+            change={setTyped}
+            input={{ autofocus: true, required: true }}
+          />
+        )}
         {errors.map((text) => (
           <FieldError key={text} text={text} />
         ))}
