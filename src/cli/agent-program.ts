@@ -56,11 +56,12 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
         },
         { flag: "--dir <dir>", summary: "folder for both files (default: where the agent reads them)" },
         { flag: "--force", summary: "replace existing files" },
+        { flag: "--enroll", summary: "then get the robot a credential of its own, as the command enroll does" },
         { flag: "--no-test", summary: "do not test address, certificate and key" },
       ],
       examples: [
         "robot-policy-agent init",
-        "robot-policy-agent init --url https://policy.example.com --region eu-central-1 \\",
+        "robot-policy-agent init --enroll --url https://policy.example.com --region eu-central-1 \\",
         "  --type yam.bimanual-joint-position.v1 \\",
         "  --file /opt/yam/configs/yam_left.yaml --file /opt/yam/configs/yam_right.yaml",
       ],

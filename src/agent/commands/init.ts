@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
+import { isError } from "../../manifest/finding.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
 import type { Questions } from "../../platform/questions.ts";
@@ -19,15 +20,15 @@ import { findExisting, findUnwritable, unwritable } from "../init/places.ts";
 import type { Answers } from "../init/questions.ts";
 import type { InitContext, InitOptions, Task } from "../init/task.ts";
 import { configurationOf, FILE_MODE, HINT } from "../init/task.ts";
-import { NOT_TRIED, offerRegions, tryKey, tryService } from "../init/try-service.ts";
-import { isError } from "../../manifest/finding.ts";
+import { NOT_TRIED, offerEnrolment, offerRegions, tryKey, tryService } from "../init/try-service.ts";
+import { enroll } from "./enroll.ts";
 
 const DIRECTORY_MODE = 0o755;
 
 /**
  * `init`: writes a commented configuration and manifest. At a terminal it asks for missing values, else it writes placeholders. Then it
  * tests address, certificate, key and region. A failed test is only a warning, because robots are often set up without access to the
- * service.
+ * service. The last step, if wanted, is to enroll the robot.
  */
 export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
   const { terminal, machine } = context;
@@ -39,6 +40,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
     key: options.keyFile === undefined ? join(directory.slice(image?.length), "api-key") : absolute(options.keyFile),
     manifest: join(directory, MANIFEST_NAME),
   };
+  if (image !== null && options.enroll === true) return refuseImage(context);
   const taken =
     options.force === true ? null : await findExisting(machine.files, [paths.configuration, paths.manifest]);
   const refusal = taken ?? (await findUnwritable(directory, directory));
@@ -78,15 +80,31 @@ export async function init(options: InitOptions, context: InitContext): Promise<
 
   // Only a complete configuration tells where the key belongs.
   const hasPerson = questions !== null && image === null && configuration !== null;
-  const tried = answers.url === null ? NOT_TRIED : await tryKey(answers, hasPerson, task);
+  const tried = answers.url === null ? NOT_TRIED : await tryKey(answers, hasPerson && options.enroll !== true, task);
   if (hasPerson && !wereRegionsShown && tried.regionsInstead.length > 0)
     await offerRegions(tried.regionsInstead, answers, task);
+  if (isComplete(answers) && (options.enroll === true || (tried.canEnroll && (await offerEnrolment(task)))))
+    return enroll({ ...options, config: paths.configuration }, context);
   const open = all.filter(({ id }) => id === "placeholder").length;
   const steps = await nextSteps(open, answers.files.length > 0, tried.hasKey, task);
   terminal.print("Next:");
   for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
-  return EXIT.ok;
+  if (options.enroll !== true) return EXIT.ok;
+  terminal.problem(NOT_ENROLLED);
+  return EXIT.invalid;
 }
+
+function refuseImage({ terminal }: InitContext): ExitCode {
+  const fix = "leave it out; robots of an image enroll at their first boot, by service.enrolment_key_file";
+  terminal.problem({ code: "usage", what: "--enroll is for a robot, not for an image", fix });
+  return EXIT.usage;
+}
+
+const NOT_ENROLLED: Problem = {
+  code: "not-enrolled",
+  what: "the robot is not enrolled, because the two files are not complete",
+  fix: "take the steps above",
+};
 
 function readFlags(options: InitOptions): Answers {
   const { url = null, caFile, region = null, type = null, file = [] } = options;

@@ -3,7 +3,7 @@ import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { noEndpointIn } from "../doctor/region.ts";
 import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
 import type { Asker } from "./asker.ts";
-import { ask, GaveUp } from "./asker.ts";
+import { ask } from "./asker.ts";
 import { listedRegionProblem, regionLines, regionOf } from "./region-choice.ts";
 import type { ServiceFailure } from "./service-test.ts";
 import { chooseType, typeLines } from "./type-choice.ts";
@@ -87,13 +87,8 @@ async function askListedRegion(question: string, regions: readonly string[], ask
 }
 
 /** @returns null when the person keeps the configured region. */
-export async function askAnotherRegion(regions: readonly string[], asker: Asker): Promise<string | null> {
-  try {
-    return await askListedRegion("Another region (a number or a code; Enter alone: keep it): ", regions, asker);
-  } catch (error) {
-    if (error instanceof GaveUp) return null;
-    throw error;
-  }
+export function askAnotherRegion(regions: readonly string[], asker: Asker): Promise<string | null> {
+  return askListedRegion("Another region (a number or a code; Enter alone: keep it): ", regions, asker);
 }
 
 export async function askType(interviewer: Interviewer): Promise<string | null> {

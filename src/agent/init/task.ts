@@ -21,6 +21,8 @@ export interface InitOptions extends CommonOptions {
   readonly force?: boolean;
   /** Write a manifest that extends the type. */
   readonly extend?: boolean;
+  /** Enroll the robot as the last step. */
+  readonly enroll?: boolean;
   /** False to skip the test of the service. */
   readonly test?: boolean;
 }

@@ -3,12 +3,14 @@ import { EXIT } from "../../platform/terminal.ts";
 import { KEY_LIMIT, setKey } from "../commands/set-key.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { chooseAmong, noEndpointIn } from "../doctor/region.ts";
+import type { Asker } from "./asker.ts";
+import { ask, GaveUp } from "./asker.ts";
 import { isFile } from "./next-steps.ts";
 import type { Answers } from "./questions.ts";
 import { askAnotherRegion } from "./questions.ts";
 import type { ServiceTest } from "./service-test.ts";
 import { testService } from "./service-test.ts";
-import type { Task } from "./task.ts";
+import type { InitContext, Task } from "./task.ts";
 import { configurationOf, FILE_MODE } from "./task.ts";
 
 /** @returns null where the answers are too few for a test. */
@@ -23,10 +25,12 @@ export async function tryService(answers: Answers, task: Task): Promise<ServiceT
 export interface Tried {
   /** True when a key is installed, or access to it is unknown. */
   readonly hasKey: boolean;
+  /** True when all that the service misses is a credential. */
+  readonly canEnroll: boolean;
   readonly regionsInstead: ServiceTest["regionsInstead"];
 }
 
-export const NOT_TRIED: Tried = { hasKey: false, regionsInstead: [] };
+export const NOT_TRIED: Tried = { hasKey: false, canEnroll: false, regionsInstead: [] };
 
 /** Tests the written configuration, and asks for the key until the service accepts it or the person skips it. */
 export async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise<Tried> {
@@ -35,12 +39,15 @@ export async function tryKey(answers: Answers, hasPerson: boolean, task: Task): 
   for (;;) {
     const test = isTested ? await tryService(answers, task) : null;
     if (test !== null) await showTest(test, answers.region, task);
-    if (test?.key === "accepted") return { hasKey: true, regionsInstead: test.regionsInstead };
+    if (test?.key === "accepted") return { ...NOT_TRIED, hasKey: true, regionsInstead: test.regionsInstead };
     const isWanted = test === null ? !isPut : test.key !== "untested";
     if (!isWanted || !hasPerson) return { ...NOT_TRIED, hasKey: isPut };
-    const key = await context.readSecret("API key (not shown; Enter alone: later, with set-key): ", KEY_LIMIT);
+    const key = await context.readSecret("API key (not shown; Enter alone: enroll instead, or later): ", KEY_LIMIT);
     context.signal.throwIfAborted();
-    if (key === null || key === "") return { ...NOT_TRIED, hasKey: isPut };
+    if (key === null || key === "") {
+      const canEnroll = test?.key === "missing" && test.failures.every(({ id }) => id === "key");
+      return { ...NOT_TRIED, hasKey: isPut, canEnroll };
+    }
     const readSecret = async () => key;
     if ((await setKey({ ...options, config: paths.configuration }, { ...context, readSecret })) === EXIT.ok)
       isPut = true;
@@ -50,19 +57,34 @@ export async function tryKey(answers: Answers, hasPerson: boolean, task: Task): 
 /** When the service has no endpoint in the configured region, offers its regions and corrects the configuration. */
 export async function offerRegions(regions: readonly string[], answers: Answers, task: Task): Promise<void> {
   const { paths, context } = task;
-  const { terminal, signal, machine } = context;
-  const questions = context.openQuestions();
-  if (questions === null) return;
-  let region: string | null;
-  try {
-    region = await askAnotherRegion(regions, { questions, terminal, signal });
-  } finally {
-    questions.close();
-  }
+  const { terminal, machine } = context;
+  const region = await askOnce((asker) => askAnotherRegion(regions, asker), context);
   if (region === null) return;
   const { text } = configurationOf({ ...answers, region }, task);
   await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
   terminal.print(`Wrote ${paths.configuration}`);
+}
+
+/** Asks whether the robot enrolls now. */
+export async function offerEnrolment({ context }: Task): Promise<boolean> {
+  const question = "Enroll now: shows a code, and waits until an operator approves it (y; Enter alone: later): ";
+  const problemOf = (answer: string) => (/^(y|yes)$/i.test(answer) ? null : "Answer y, or press Enter alone.");
+  return (await askOnce((asker) => ask(question, problemOf, asker), context)) !== null;
+}
+
+/** @returns null where nobody answers. */
+async function askOnce<T>(question: (asker: Asker) => Promise<T | null>, context: InitContext): Promise<T | null> {
+  const { terminal, signal } = context;
+  const questions = context.openQuestions();
+  if (questions === null) return null;
+  try {
+    return await question({ questions, terminal, signal });
+  } catch (error) {
+    if (error instanceof GaveUp) return null;
+    throw error;
+  } finally {
+    questions.close();
+  }
 }
 
 async function showTest(

@@ -6,8 +6,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
+import { agentWords, startWords } from "../../../support/programs/command.ts";
+import { hasProgram } from "../../../support/programs/programs.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
+import type { Scene } from "../../../support/service/scene.ts";
 import { createScene } from "../../../support/service/scene.ts";
 import { approve, ENROLLED, enrol, ServiceClock, installation, inTime, kept, shownCode } from "./scene.ts";
 
@@ -179,4 +182,61 @@ test("a bulk key file enrols without an operator, and is removed", async () => {
   await mkdir(robot.state_directory);
   await using third = await robot.start();
   expect(await shownCode(third)).toMatch(/-/);
+});
+
+/** The words of `init` for another folder, with all answers. */
+function initWords({ robot, proxy }: Scene): string[] {
+  const files = robot.paths.flatMap((path) => ["--file", path]);
+  const type = ["--type", "yam.bimanual-joint-position.v1", "--region", "eu-central-1"];
+  return ["init", "--url", proxy.url, "--name", "arm-7", ...type, ...files, "--dir", robot.path("etc")];
+}
+
+async function approveWhenAsked(scene: Scene): Promise<void> {
+  const code = async () => (await kept(scene, "enrolment").catch(() => null))?.["user_code"] ?? null;
+  await expect.poll(code).not.toBeNull();
+  await approve(scene, (await code()) ?? "");
+}
+
+test("init --enroll: writes the files, then shows the code", async () => {
+  await using scene = await createScene();
+  await using command = startWords(agentWords(scene.robot, [...initWords(scene), "--enroll"]));
+  await command.wrote("Waiting for the approval");
+  const { user_code: code } = await kept(scene, "enrolment");
+  expect(command.output()).toMatch(new RegExp(`^Wrote .*robot-manifest\\.yaml\n[^]*^code +${code}\n`, "m"));
+  expect(command.output()).not.toContain("Next:");
+  command.child.kill("SIGINT");
+  expect(await command.ended()).toBe(130);
+});
+
+test("init --enroll: with open placeholders, or into an image, it enrolls nothing and says why", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  const open = await robot.run(["init", "--enroll", "--no-test", "--url", scene.proxy.url, "--dir", robot.path("etc")]);
+  expect([open.code, open.stderr]).toEqual([3, expect.stringContaining("the two files are not complete")]);
+  expect(open.stdout).toContain("1. replace the 2 <…> in them");
+  const inImage = robot.path("image/etc/robot-policy-agent");
+  const image = await robot.run([...initWords(scene).slice(0, -1), inImage, "--enroll"]);
+  expect([image.code, image.stderr]).toEqual([2, expect.stringContaining("not for an image")]);
+  expect(scene.proxy.requests).toEqual([]);
+});
+
+test.skipIf(!hasProgram("script"))("init: on a terminal it offers to enroll where no API key is given", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  const words = agentWords(
+    robot,
+    initWords(scene).filter((word, index, all) => ![word, all[index - 1]].includes("--region")),
+  );
+  const line = words.map((word) => `'${word}'`).join(" ");
+  await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+  const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
+  await command.wrote("Cloud region nearest to the robot");
+  type("eu-central-1", "");
+  await command.wrote("API key (not shown");
+  type("");
+  await command.wrote("Enroll now");
+  type("y");
+  await approveWhenAsked(scene);
+  expect(await command.ended()).toBe(0);
+  expect(command.output()).toMatch(/^Enrolled as arm-7 /m);
 });
