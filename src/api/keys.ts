@@ -4,7 +4,7 @@ import { ENROLMENT_LABELS_COUNT } from "./enrolments.ts";
 import { ROBOT_TEXTS } from "./robot-texts.ts";
 import { labelsSchema, REGION_LENGTH, ROBOT_NAME_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { API_KEY_SCOPES, ENROLL_SCOPE } from "./wire/scopes.ts";
 import { text } from "./wire/text.ts";
@@ -140,34 +140,25 @@ export const apiKeyCreatedSchema = apiKeyViewSchema
 /** Answer of `GET /v1/me/api-keys`. */
 export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) }).meta({ id: "ApiKeyList" });
 
-export const createApiKey = {
+const operation = operationsOf("customer-auth");
+
+export const createApiKey = operation("POST", "/v1/me/api-keys", {
   summary: "Create an API key",
-  tag: "customer-auth",
-  method: "POST",
-  path: "/v1/me/api-keys",
   scopes: ["api-keys:write"],
   request: apiKeyCreateSchema,
   bodyBytes: BODY_BYTES.names,
   response: apiKeyCreatedSchema,
-} as const satisfies Operation;
+});
 
-export const listApiKeys = {
+export const listApiKeys = operation("GET", "/v1/me/api-keys", {
   summary: "List API keys",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/api-keys",
   scopes: ["api-keys:read"],
   query: pageQuerySchema,
-  request: null,
   response: apiKeyListSchema,
-} as const satisfies Operation;
+});
 
-export const revokeApiKey = {
+export const revokeApiKey = operation("DELETE", "/v1/me/api-keys/{key_id}", {
   summary: "Revoke an API key",
-  tag: "customer-auth",
-  method: "DELETE",
-  path: "/v1/me/api-keys/{key_id}",
   scopes: ["api-keys:write"],
-  request: null,
   response: apiKeyViewSchema,
-} as const satisfies Operation;
+});

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
 /** One entry of the usage ledger. The service document leaves the members open. */
@@ -79,24 +79,18 @@ export const usageSummarySchema = z
 
 export type UsageSummary = z.output<typeof usageSummarySchema>;
 
-export const listUsage = {
+const operation = operationsOf("customer-auth");
+
+export const listUsage = operation("GET", "/v1/me/usage", {
   summary: "List hosted usage",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/usage",
   scopes: ["usage:read"],
   query: pageQuerySchema,
-  request: null,
   response: usageListSchema,
-} as const satisfies Operation;
+});
 
-export const summarizeUsage = {
+export const summarizeUsage = operation("GET", "/v1/me/usage/summary", {
   summary: "Sum up usage",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/usage/summary",
   scopes: ["usage:read"],
   query: usageSummaryQuerySchema,
-  request: null,
   response: usageSummarySchema,
-} as const satisfies Operation;
+});
