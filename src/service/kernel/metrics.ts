@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import { operations } from "../../api/api.ts";
-import type { Limit } from "./traffic/limit.ts";
+import type { Limit } from "./traffic/limits.ts";
 
 /** An answered request. Every member has few values, whatever clients send. */
 export interface AnsweredRequest {

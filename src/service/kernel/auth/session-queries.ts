@@ -20,6 +20,19 @@ const COLUMNS = [
 /** The session columns that authentication needs. */
 export type SessionRow = Pick<Tables["sessions"], (typeof COLUMNS)[number]>;
 
+/** How long a session of the command line lasts. */
+export const SESSION_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long a console session lasts without requests; an open event stream counts as use. */
+export const CONSOLE_IDLE_MS = 12 * 60 * 60 * 1000;
+
+/** When a console session expires unless it is used again, as ISO 8601. */
+export function consoleIdleUntil({
+  created_at: createdAt,
+  last_used_at: lastUsedAt,
+}: Pick<SessionRow, "created_at" | "last_used_at">): string {
+  return new Date(Date.parse(lastUsedAt ?? createdAt) + CONSOLE_IDLE_MS).toISOString();
+}
+
 /** Looks up a session by the hash of its token. As for keys, this query has no organization yet. */
 export function findSession(reader: Reader, tokenSha256: string): Promise<SessionRow | undefined> {
   return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", tokenSha256).executeTakeFirst();

@@ -13,7 +13,7 @@ import { validate } from "../validation/validation.ts";
 import type { Answer } from "./answers.ts";
 import { refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
 import { readBody } from "./body.ts";
-import { clientAddress } from "./client-address.ts";
+import { clientAddress } from "./arrival.ts";
 import { route } from "./route.ts";
 import type { Admitted, MountContext, OnRefused } from "./route.ts";
 

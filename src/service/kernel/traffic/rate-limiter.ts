@@ -3,7 +3,7 @@ import type { Answer } from "../http/answers.ts";
 import { refuse } from "../http/answers.ts";
 import { identifyClient } from "./parties.ts";
 import type { Client } from "./parties.ts";
-import type { RateLimit, RateLimits } from "./rate-limits.ts";
+import type { RateLimit, RateLimits } from "./limits.ts";
 import type { Taken } from "./token-buckets.ts";
 import { TokenBuckets } from "./token-buckets.ts";
 

@@ -13,7 +13,7 @@ import { postgresRunner } from "../../../../../src/service/kernel/store/postgres
 import { fromPostgresText, toPostgresText } from "../../../../../src/service/kernel/store/postgres/text.ts";
 import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
 import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
-import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/instance-lock.ts";
+import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/lock.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";

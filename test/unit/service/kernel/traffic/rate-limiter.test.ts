@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../../../src/platform/clock.ts";
 import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
 import type { Verdict } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
-import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/rate-limits.ts";
+import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts";
 import { TokenBuckets } from "../../../../../src/service/kernel/traffic/token-buckets.ts";
 
 function handClock(): Clock & { nowMs: number } {
