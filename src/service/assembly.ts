@@ -49,13 +49,20 @@ import { createSender } from "./webhooks/sender.ts";
 /** Options of the parts, with all defaults resolved. */
 export interface AssemblyConfiguration {
   readonly tls: TlsFiles | null;
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   readonly bootstrapKeyFile: string | null;
+  /** The model catalog, applied at start and by `reload`. */
   readonly modelsFile: string | null;
+  /** Null disables it. */
   readonly rateLimit: RateLimits | null;
+  /** Whether /metrics answers. */
   readonly metrics: boolean;
+  /** Folder of the built console; null serves none. */
   readonly consoleFolder: string | null;
+  /** Log every request at info instead of debug. */
   readonly logRequests: boolean;
+  /** Null keeps audit entries for ever. */
   readonly auditRetentionDays: number | null;
   readonly limits: ServiceLimits;
   readonly readiness: ReadinessTimes;

@@ -16,8 +16,7 @@ import { createRequestId, loggedPath } from "../../../../src/service/kernel/http
 import { methodsAt } from "../../../../src/service/kernel/http/routing.ts";
 import type { Json, JsonObject } from "../../../../src/service/kernel/json/parse-json.ts";
 import { readPage } from "../../../../src/service/kernel/lists/paging.ts";
-import { createRateLimiter } from "../../../../src/service/kernel/traffic/rate-limiter.ts";
-import { RATE_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
+import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
 import { validationAnswer } from "../../../../src/service/kernel/validation/answer.ts";
 import { validate } from "../../../../src/service/kernel/validation/validation.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
@@ -88,7 +87,6 @@ const REQUESTS = OPERATIONS.flatMap(([name, { query, request }]) =>
   [query, request].filter((schema) => schema instanceof z.ZodObject).map((schema) => [name, schema] as const),
 );
 
-const limiter = createRateLimiter(RATE_LIMITS, testMachine.clock);
 const requestIdOf = createRequestId(testMachine.random);
 const FILE = { br: null, gzip: null };
 
@@ -104,7 +102,7 @@ const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
     pageHeaders({ protocol: "https", host: text }),
     isSameOrigin({ protocol: "https", host: text, headers: { origin: text } }),
   ],
-  "the X-Forwarded-For header": (text) => limiter.identify(text, clientAddress({ ip: text })),
+  "the X-Forwarded-For header": (text) => identifyClient(text, clientAddress({ ip: text })),
   "the X-Request-Id header": (text) => requestIdOf({ headers: { "x-request-id": text } }),
   "the path": (text) => [
     methodsAt(text),
