@@ -52,25 +52,21 @@ export const apiKeyCreateSchema = z
       .describe(
         "What the key may do. Without scopes the key is unrestricted, which only an unrestricted credential can grant.",
       ),
-    /** When the key expires. */
     expires_at: z.iso
       .datetime({ offset: true })
       .nullish()
       .describe("When the key expires; must be in the future. The key never outlives the key that it depends on."),
-    /** True for a key that keeps working when the key that created it ends. */
     independent: z
       .literal([true, false])
       .nullish()
       .describe(
         "True for a key that keeps working when the key that created it ends. Only an unrestricted key that never expires can create one.",
       ),
-    /** Names of the only robots that it may set up. */
     robots: apiKeyRobotsSchema
       .nullish()
       .describe(
         "Names of the only robots that the key may set up. Only for a key whose scopes include robots:setup and not api-keys:write.",
       ),
-    /** How many robots it may add. */
     max_robots: apiKeyMaxRobotsSchema
       .nullish()
       .describe(
@@ -105,21 +101,17 @@ export const apiKeyViewSchema = z
     last_used_at: z.string().nullish().describe("Accurate to about a minute."),
     expires_at: z.string().nullish(),
     revoked_at: z.string().nullish(),
-    /** Id of the key that created it, or `command`. */
     created_by: z
       .string()
       .nullish()
       .describe(
         "Id of the key that created it, directly or through a session; command for the service's own command line.",
       ),
-    /** Id of the key that it ends with; null for an independent key. */
     parent_id: z
       .string()
       .nullish()
       .describe("Id of the key that it depends on: the same as created_by, or null for an independent key."),
-    /** Names of the only robots it may set up; null for any. */
     robots: z.array(z.string()).nullish().describe("Names of the only robots that the key may set up; null for any."),
-    /** How many robots it may add; null for the service's own limit. */
     max_robots: z
       .number()
       .nullish()

@@ -87,7 +87,6 @@ export const loginDecisionSchema = z
   .object({
     exchange_id: text(LOGIN_ID_LENGTH),
     decision: z.enum(["approve", "deny"]),
-    /** How the token may get to the program. */
     delivery: z
       .enum(["redirect", "poll"])
       .nullish()

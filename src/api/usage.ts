@@ -18,7 +18,6 @@ export const usageRecordSchema = z
       .nullish()
       .describe("Amount in units. For a period that is still running, the amount up to now."),
     unit: z.string().nullish().describe("second. More values may be added."),
-    /** Null if the service bills nobody. */
     amount_cents: z.int().nullish().describe("Null, because this service bills nobody."),
     deployment_id: z.string().nullish(),
     robot: z.string().nullish().describe("Name of the robot."),

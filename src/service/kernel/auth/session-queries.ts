@@ -4,21 +4,7 @@ import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { chunksOf } from "./lineage.ts";
 
-const COLUMNS = [
-  "id",
-  "organization_id",
-  "kind",
-  "token_sha256",
-  "created_by",
-  "scopes",
-  "created_at",
-  "last_used_at",
-  "expires_at",
-  "revoked_at",
-] as const;
-
-/** The session columns that authentication needs. */
-export type SessionRow = Pick<Tables["sessions"], (typeof COLUMNS)[number]>;
+export type SessionRow = Tables["sessions"];
 
 /** How long a session of the command line lasts. */
 export const SESSION_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
@@ -35,10 +21,10 @@ export function consoleIdleUntil({
 
 /** Looks up a session by the hash of its token. As for keys, this query has no organization yet. */
 export function findSession(reader: Reader, tokenSha256: string): Promise<SessionRow | undefined> {
-  return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", tokenSha256).executeTakeFirst();
+  return reader.selectFrom("sessions").selectAll().where("token_sha256", "=", tokenSha256).executeTakeFirst();
 }
 
-export async function insertSession(transaction: Transaction<Tables>, session: Tables["sessions"]): Promise<void> {
+export async function insertSession(transaction: Transaction<Tables>, session: SessionRow): Promise<void> {
   await transaction.insertInto("sessions").values(session).execute();
 }
 

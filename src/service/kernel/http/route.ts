@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
 import type { Operation, WithBody } from "../../../api/wire/operation.ts";
 import type { Owner, Principal } from "../auth/authenticate.ts";
-import { CredentialEndedError } from "../auth/still-valid.ts";
+import { CredentialEndedError } from "../auth/credentials.ts";
 import type { OperationContext } from "../operation.ts";
 import { refuseEnded } from "../operation.ts";
 import { StoreBusyError } from "../store/unavailable.ts";

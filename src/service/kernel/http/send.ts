@@ -4,7 +4,7 @@ import { constants, createGzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 import type { Operation } from "../../../api/wire/operation.ts";
-import { CredentialEndedError } from "../auth/still-valid.ts";
+import { CredentialEndedError } from "../auth/credentials.ts";
 import type { Passage } from "../traffic/traffic.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 

@@ -4,27 +4,12 @@ import type { FairQueueLimits } from "./fair-queue.ts";
 
 /** Limits of the service by their name in the configuration; `store.waiting` and those of enrolments are not configurable. */
 export type Limit =
-  | "rate_limit.credential"
-  | "rate_limit.address"
-  | "rate_limit.robots"
-  | "limits.connections"
-  | "limits.connections_of_address"
-  | "limits.in_flight_mib.credential"
-  | "limits.in_flight_mib.address"
-  | "limits.in_flight_mib.site"
-  | "limits.in_flight_mib.all"
-  | "limits.waiting_requests"
-  | "limits.work_ms"
-  | "limits.streams"
-  | "enrolments.starts"
-  | "enrolments.waiting"
-  | "enrolments.wrong_codes"
-  | "store.waiting"
-  | "limits.history_mib_per_day.key"
-  | "limits.history_mib_per_day.organization"
-  | "limits.stored_mib"
-  | "limits.robots.key"
-  | "limits.robots.organization";
+  | `rate_limit.${"credential" | "address" | "robots"}`
+  | `limits.${"connections" | "connections_of_address" | "waiting_requests" | "work_ms" | "streams" | "stored_mib"}`
+  | `limits.in_flight_mib.${"credential" | "address" | "site" | "all"}`
+  | `limits.${"history_mib_per_day" | "robots"}.${"key" | "organization"}`
+  | `enrolments.${"starts" | "waiting" | "wrong_codes"}`
+  | "store.waiting";
 
 /** A token bucket of `burst` tokens, refilled with `per_second`. */
 export interface RateLimit {

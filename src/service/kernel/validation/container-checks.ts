@@ -66,7 +66,7 @@ export function recordCheck(schema: z.ZodRecord, checkOf: CheckOf): Check {
       // pydantic counts the valid members, and with too many of them does not report the invalid ones.
       if (soundCount <= maximum) continue;
       place.findings.length = before;
-      return place.refuse(input, faults.dictionaryTooLong(maximum));
+      return place.refuse(input, faults.tooLong("Dictionary", maximum, null));
     }
     return soundCount === input.size ? value : undefined;
   };
@@ -80,7 +80,7 @@ export function arrayCheck(schema: z.ZodArray, checkOf: CheckOf): Check {
   return (input, place) => {
     if (!Array.isArray(input)) return place.refuse(input, faults.NOT_A_LIST);
     const items: readonly Json[] = input;
-    if (items.length > maximum) return place.refuse(input, faults.listTooLong(maximum, items.length));
+    if (items.length > maximum) return place.refuse(input, faults.tooLong("List", maximum, items.length));
     const values = items.map((given, index) => item(given, place.inside(index)));
     if (values.includes(undefined)) return undefined;
     return items.length < minimum ? place.refuse(input, faults.listTooShort(minimum, items.length)) : values;
@@ -95,7 +95,7 @@ export function tupleCheck(schema: z.ZodTuple, checkOf: CheckOf): Check {
   return (input, place) => {
     if (!Array.isArray(input)) return place.refuse(input, faults.NOT_A_TUPLE);
     const items: readonly Json[] = input;
-    if (items.length > checks.length) return place.refuse(input, faults.tupleTooLong(checks.length, items.length));
+    if (items.length > checks.length) return place.refuse(input, faults.tooLong("Tuple", checks.length, items.length));
     const values = checks.map((check, index) => {
       const [at, given] = [place.inside(index), items[index]];
       return given === undefined ? at.refuse(input, faults.MISSING) : check(given, at);
