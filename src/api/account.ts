@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { deploymentViewSchema } from "./deployments.ts";
 import { apiKeyViewSchema } from "./keys.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 
 /** Maximum number of deployments, and of keys, in an overview. Their own lists have all of them. */
 export const ACCOUNT_ITEMS_MAXIMUM = 100;
@@ -25,12 +25,10 @@ export const accountViewSchema = z
   })
   .meta({ id: "AccountView" });
 
-export const getAccount = {
+const operation = operationsOf("customer-auth");
+
+export const getAccount = operation("GET", "/v1/me/account", {
   summary: "Get an overview of the organization",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/account",
   scopes: "any",
-  request: null,
   response: accountViewSchema,
-} as const satisfies Operation;
+});

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
@@ -55,34 +55,25 @@ export const allowedKeyRemovedSchema = z
   .object({ id: z.string(), removed_at: z.string() })
   .meta({ id: "AllowedKeyRemoved" });
 
-export const allowKeys = {
+const operation = operationsOf("robots");
+
+export const allowKeys = operation("POST", "/v1/robot-allowed-keys", {
   summary: "Allow computers to enrol by their keys",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robot-allowed-keys",
   scopes: ["robots:write"],
   request: allowedKeysSchema,
   bodyBytes: BODY_BYTES.fleet,
   response: allowedKeysAddedSchema,
-} as const satisfies Operation;
+});
 
-export const listAllowedKeys = {
+export const listAllowedKeys = operation("GET", "/v1/robot-allowed-keys", {
   summary: "List the keys whose computers may enrol",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robot-allowed-keys",
   scopes: ["robots:write"],
   query: pageQuerySchema,
-  request: null,
   response: allowedKeyListSchema,
-} as const satisfies Operation;
+});
 
-export const removeAllowedKey = {
+export const removeAllowedKey = operation("DELETE", "/v1/robot-allowed-keys/{allowed_key_id}", {
   summary: "Allow a key no more",
-  tag: "robots",
-  method: "DELETE",
-  path: "/v1/robot-allowed-keys/{allowed_key_id}",
   scopes: ["robots:write"],
-  request: null,
   response: allowedKeyRemovedSchema,
-} as const satisfies Operation;
+});

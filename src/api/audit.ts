@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
 // The description of the interface knows schemas by identity: shared with one other file alone, or its words would stand everywhere.
@@ -33,13 +33,11 @@ export type AuditEntryView = z.output<typeof auditEntrySchema>;
 /** Answer of `GET /v1/me/audit`. */
 export const auditListSchema = z.object({ items: z.array(auditEntrySchema) }).meta({ id: "AuditList" });
 
-export const listAudit = {
+const operation = operationsOf("customer-auth");
+
+export const listAudit = operation("GET", "/v1/me/audit", {
   summary: "List who changed what",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/audit",
   scopes: ["audit:read"],
   query: pageQuerySchema,
-  request: null,
   response: auditListSchema,
-} as const satisfies Operation;
+});

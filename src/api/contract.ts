@@ -85,9 +85,7 @@ export const robotContractSchema = z
     gripper: z.enum(terms.GRIPPERS),
     control_rate_hz: z.number().gt(BOUNDS.control_rate_hz.above).max(BOUNDS.control_rate_hz.maximum),
     groups: z.array(groupSchema).min(BOUNDS.groups.minimum).max(BOUNDS.groups.maximum),
-    /** In vector order. */
     state_axes: z.array(stateAxisSchema).min(BOUNDS.axes.minimum).max(BOUNDS.axes.maximum).describe("In vector order."),
-    /** In vector order. */
     action_axes: z
       .array(actionAxisSchema)
       .min(BOUNDS.axes.minimum)

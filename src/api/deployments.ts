@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
@@ -61,54 +61,37 @@ export const deploymentListSchema = z
   .looseObject({ items: z.array(deploymentViewSchema) })
   .meta({ id: "DeploymentList" });
 
-export const createDeployment = {
+const operation = operationsOf("customer-auth");
+
+export const createDeployment = operation("POST", "/v1/me/deployments", {
   summary: "Deploy a model for a robot",
-  tag: "customer-auth",
-  method: "POST",
-  path: "/v1/me/deployments",
   scopes: ["deployments:write"],
   request: deploymentCreateSchema,
   bodyBytes: BODY_BYTES.names,
   response: deploymentViewSchema,
-} as const satisfies Operation;
+});
 
-export const listDeployments = {
+export const listDeployments = operation("GET", "/v1/me/deployments", {
   summary: "List deployments",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/deployments",
   scopes: ["deployments:read"],
   query: pageQuerySchema,
-  request: null,
   response: deploymentListSchema,
-} as const satisfies Operation;
+});
 
-export const getDeployment = {
+export const getDeployment = operation("GET", "/v1/me/deployments/{deployment_id}", {
   summary: "Get a deployment",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/deployments/{deployment_id}",
   scopes: ["deployments:read"],
-  request: null,
   response: deploymentViewSchema,
-} as const satisfies Operation;
+});
 
-export const pollDeployment = {
+export const pollDeployment = operation("GET", "/v1/deployments/{deployment_id}", {
   summary: "Get a deployment, where existing clients poll",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/deployments/{deployment_id}",
   scopes: ["deployments:read"],
-  request: null,
   response: deploymentViewSchema,
-} as const satisfies Operation;
+});
 
-export const retireDeployment = {
+export const retireDeployment = operation("DELETE", "/v1/me/deployments/{deployment_id}", {
   summary: "Retire a deployment",
-  tag: "customer-auth",
-  method: "DELETE",
-  path: "/v1/me/deployments/{deployment_id}",
   scopes: ["deployments:write"],
-  request: null,
   response: deploymentViewSchema,
-} as const satisfies Operation;
+});

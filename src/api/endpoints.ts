@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 
 // The description of the interface knows schemas by identity: shared with one other file alone, or its words would stand everywhere.
 /** ISO 8601 date-time. */
@@ -29,23 +29,17 @@ export const endpointListSchema = z.object({ items: z.array(endpointViewSchema) 
 /** Answer of `GET /v1/regions`. */
 export const regionListSchema = z.object({ regions: z.array(z.string()) }).meta({ id: "RegionList" });
 
-export const listEndpoints = {
-  summary: "List the health of the endpoints of the catalog",
-  tag: "catalog",
-  method: "GET",
-  path: "/v1/endpoints",
-  scopes: ["models:read"],
-  request: null,
-  response: endpointListSchema,
-} as const satisfies Operation;
+const operation = operationsOf("catalog");
 
-export const listRegions = {
+export const listEndpoints = operation("GET", "/v1/endpoints", {
+  summary: "List the health of the endpoints of the catalog",
+  scopes: ["models:read"],
+  response: endpointListSchema,
+});
+
+export const listRegions = operation("GET", "/v1/regions", {
   summary: "List the regions that endpoints are in",
-  tag: "catalog",
-  method: "GET",
-  path: "/v1/regions",
   // Robots use it, with the key they register with, to check that models can serve their region.
   scopes: "any",
-  request: null,
   response: regionListSchema,
-} as const satisfies Operation;
+});

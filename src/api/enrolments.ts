@@ -12,7 +12,7 @@ import {
   ROBOT_TYPE_ID_LENGTH,
 } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { text } from "./wire/text.ts";
 
 /** Characters of a code that a person types, as approval accepts it; ours are `XXXX-XXXX`. */
@@ -202,68 +202,50 @@ export type EnrolmentView = z.output<typeof enrolmentViewSchema>;
 
 export const enrolmentListSchema = z.object({ items: z.array(enrolmentViewSchema) }).meta({ id: "EnrolmentList" });
 
-export const startEnrolment = {
+const operation = operationsOf("robots");
+
+export const startEnrolment = operation("POST", "/v1/robot-agent/enrollment", {
   summary: "Start the enrolment of a robot computer",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robot-agent/enrollment",
   scopes: ["robots:enroll"],
   isOpen: true,
   request: enrolmentStartSchema,
   bodyBytes: BODY_BYTES.enrolment,
   response: enrolmentStartedSchema,
-} as const satisfies Operation;
+});
 
-export const pollEnrolment = {
+export const pollEnrolment = operation("POST", "/v1/robot-agent/enrollment/poll", {
   summary: "Ask whether an enrolment was approved",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robot-agent/enrollment/poll",
   scopes: "signed",
   request: enrolmentPollSchema,
   bodyBytes: BODY_BYTES.enrolment,
   response: enrolmentPolledSchema,
-} as const satisfies Operation;
+});
 
-export const approveEnrolment = {
+export const approveEnrolment = operation("POST", "/v1/robots/approve", {
   summary: "Approve the enrolment of a robot computer",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robots/approve",
   scopes: ["robots:write"],
   request: enrolmentApprovalSchema,
   bodyBytes: BODY_BYTES.names,
   response: enrolmentApprovedSchema,
-} as const satisfies Operation;
+});
 
-export const denyEnrolment = {
+export const denyEnrolment = operation("POST", "/v1/robots/deny", {
   summary: "Deny the enrolment of a robot computer",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robots/deny",
   scopes: ["robots:write"],
   request: enrolmentDenialSchema,
   bodyBytes: BODY_BYTES.names,
   response: enrolmentDeniedSchema,
-} as const satisfies Operation;
+});
 
 /** Enrolments that name the organization; where it is the only one of the service, also those that name none. */
-export const listEnrolments = {
+export const listEnrolments = operation("GET", "/v1/robot-enrollments", {
   summary: "List waiting enrolments",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robot-enrollments",
   scopes: ["robots:write"],
-  request: null,
   response: enrolmentListSchema,
-} as const satisfies Operation;
+});
 
-export const getEnrolment = {
+export const getEnrolment = operation("GET", "/v1/robot-enrollments/{user_code}", {
   summary: "Get a waiting enrolment by its code",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robot-enrollments/{user_code}",
   scopes: ["robots:write"],
-  request: null,
   response: enrolmentViewSchema,
-} as const satisfies Operation;
+});

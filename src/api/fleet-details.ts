@@ -4,7 +4,7 @@ import { ENDPOINT_STATUSES, moment, nullableText } from "./endpoints.ts";
 import { fleetPreviewSchema } from "./fleets.ts";
 import { ROBOT_STATUSES } from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
 export const FLEET_MEMBER_STATES = ["ready", "active", "waiting", "blocked"] as const;
@@ -208,34 +208,25 @@ export const fleetPreviewedSchema = z
 
 export type FleetPreviewed = z.output<typeof fleetPreviewedSchema>;
 
-export const getFleetDetails = {
-  summary: "Explain the status of a robot fleet",
-  tag: "fleets",
-  method: "GET",
-  path: "/v1/fleets/{fleet_id}/details",
-  scopes: ["fleets:read"],
-  request: null,
-  response: fleetDetailsSchema,
-} as const satisfies Operation;
+const operation = operationsOf("fleets");
 
-export const listFleetNeeds = {
+export const getFleetDetails = operation("GET", "/v1/fleets/{fleet_id}/details", {
+  summary: "Explain the status of a robot fleet",
+  scopes: ["fleets:read"],
+  response: fleetDetailsSchema,
+});
+
+export const listFleetNeeds = operation("GET", "/v1/me/fleet-needs", {
   summary: "List what needs attention in robot fleets",
-  tag: "fleets",
-  method: "GET",
-  path: "/v1/me/fleet-needs",
   scopes: ["fleets:read"],
   query: pageQuerySchema,
-  request: null,
   response: fleetNeedsListSchema,
-} as const satisfies Operation;
+});
 
-export const previewFleet = {
+export const previewFleet = operation("POST", "/v1/fleets/preview", {
   summary: "Show which robots a fleet would have",
-  tag: "fleets",
-  method: "POST",
-  path: "/v1/fleets/preview",
   scopes: ["robots:read"],
   request: fleetPreviewSchema,
   bodyBytes: BODY_BYTES.fleet,
   response: fleetPreviewedSchema,
-} as const satisfies Operation;
+});

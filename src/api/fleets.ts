@@ -3,7 +3,7 @@ import * as z from "zod";
 import { ROBOT_TEXTS } from "./robot-texts.ts";
 import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
@@ -225,70 +225,51 @@ export type FleetView = z.output<typeof fleetViewSchema>;
 /** Answer of `GET /v1/fleets`. */
 export const fleetListSchema = z.array(fleetViewSchema);
 
-export const createFleet = {
+const operation = operationsOf("fleets");
+
+export const createFleet = operation("POST", "/v1/fleets", {
   summary: "Create a robot fleet",
-  tag: "fleets",
-  method: "POST",
-  path: "/v1/fleets",
   scopes: ["fleets:write"],
   request: fleetCreateSchema,
   bodyBytes: BODY_BYTES.fleet,
   response: fleetViewSchema,
-} as const satisfies Operation;
+});
 
-export const listFleets = {
+export const listFleets = operation("GET", "/v1/fleets", {
   summary: "List robot fleets",
-  tag: "fleets",
-  method: "GET",
-  path: "/v1/fleets",
   scopes: ["fleets:read"],
   query: pageQuerySchema,
-  request: null,
   response: fleetListSchema,
-} as const satisfies Operation;
+});
 
-export const updateFleetModel = {
+export const updateFleetModel = operation("POST", "/v1/fleets/{fleet_id}/model", {
   summary: "Update a fleet model",
-  tag: "fleets",
-  method: "POST",
-  path: "/v1/fleets/{fleet_id}/model",
   scopes: ["fleets:write"],
   request: fleetModelUpdateSchema,
   bodyBytes: BODY_BYTES.names,
   response: fleetViewSchema,
-} as const satisfies Operation;
+});
 
-export const changeFleet = {
+export const changeFleet = operation("PATCH", "/v1/fleets/{fleet_id}", {
   summary: "Change who belongs to a robot fleet",
-  tag: "fleets",
-  method: "PATCH",
-  path: "/v1/fleets/{fleet_id}",
   scopes: ["fleets:write"],
   request: fleetChangeSchema,
   bodyBytes: BODY_BYTES.names,
   response: fleetViewSchema,
-} as const satisfies Operation;
+});
 
 export const fleetRemovedSchema = z
   .object({ fleet_id: z.string(), removed_at: z.string() })
   .meta({ id: "FleetRemoved" });
 
-export const removeFleet = {
+export const removeFleet = operation("DELETE", "/v1/fleets/{fleet_id}", {
   summary: "Delete a robot fleet",
-  tag: "fleets",
-  method: "DELETE",
-  path: "/v1/fleets/{fleet_id}",
   scopes: ["fleets:write"],
-  request: null,
   response: fleetRemovedSchema,
-} as const satisfies Operation;
+});
 
-export const getFleet = {
+export const getFleet = operation("GET", "/v1/fleets/{fleet_id}", {
   summary: "Get a robot fleet",
-  tag: "fleets",
-  method: "GET",
-  path: "/v1/fleets/{fleet_id}",
   scopes: ["fleets:read"],
-  request: null,
   response: fleetViewSchema,
-} as const satisfies Operation;
+});

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { credentialTermsSchema, PUBLIC_KEY_LENGTH } from "./enrolments.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { text } from "./wire/text.ts";
 
 export const READINESS_REASON_LENGTH = { maximum: 512 } as const;
@@ -94,58 +94,44 @@ export const installationChangeSchema = z
 
 export type InstallationChange = z.output<typeof installationChangeSchema>;
 
-export const heartbeat = {
+const operation = operationsOf("robots");
+
+export const heartbeat = operation("PUT", "/v1/robot-agent/heartbeat", {
   summary: "Report that a robot is alive",
-  tag: "robots",
-  method: "PUT",
-  path: "/v1/robot-agent/heartbeat",
   scopes: ["robots:self"],
   request: heartbeatSchema,
   bodyBytes: BODY_BYTES.names,
   response: heartbeatAcceptedSchema,
-} as const satisfies Operation;
+});
 
 /** Open to everyone: the signature is the proof, and the bearer only tells which value the computer holds. */
-export const renewCredential = {
+export const renewCredential = operation("POST", "/v1/robot-agent/credential/renew", {
   summary: "Renew the credential of a robot",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robot-agent/credential/renew",
   scopes: "signed",
   request: renewalSchema,
   bodyBytes: BODY_BYTES.names,
   response: renewedSchema,
-} as const satisfies Operation;
+});
 
 /** Existing agents ask for work here; this service has none. */
-export const claimRun = {
+export const claimRun = operation("POST", "/v1/robot-agent/runs/claim", {
   summary: "Ask for work",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robot-agent/runs/claim",
   scopes: "signed",
   request: z.looseObject({ lease_duration_s: z.unknown().optional() }).meta({ id: "RunClaim" }),
   bodyBytes: BODY_BYTES.names,
   response: z.object({ run: z.null(), retry_after_s: z.int() }).meta({ id: "RunClaimed" }),
-} as const satisfies Operation;
+});
 
-export const getInstallation = {
+export const getInstallation = operation("GET", "/v1/robots/{robot}/installation", {
   summary: "Get the installation of a robot",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robots/{robot}/installation",
   scopes: ["robots:read"],
-  request: null,
   response: installationViewSchema,
-} as const satisfies Operation;
+});
 
-export const changeInstallation = {
+export const changeInstallation = operation("PATCH", "/v1/robots/{robot}/installation", {
   summary: "Thaw the installation of a robot, or let it recover",
-  tag: "robots",
-  method: "PATCH",
-  path: "/v1/robots/{robot}/installation",
   scopes: ["robots:write"],
   request: installationChangeSchema,
   bodyBytes: BODY_BYTES.names,
   response: installationViewSchema,
-} as const satisfies Operation;
+});

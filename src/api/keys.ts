@@ -4,7 +4,7 @@ import { ENROLMENT_LABELS_COUNT } from "./enrolments.ts";
 import { ROBOT_TEXTS } from "./robot-texts.ts";
 import { labelsSchema, REGION_LENGTH, ROBOT_NAME_LENGTH } from "./robots.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { API_KEY_SCOPES, ENROLL_SCOPE } from "./wire/scopes.ts";
 import { text } from "./wire/text.ts";
@@ -52,25 +52,21 @@ export const apiKeyCreateSchema = z
       .describe(
         "What the key may do. Without scopes the key is unrestricted, which only an unrestricted credential can grant.",
       ),
-    /** When the key expires. */
     expires_at: z.iso
       .datetime({ offset: true })
       .nullish()
       .describe("When the key expires; must be in the future. The key never outlives the key that it depends on."),
-    /** True for a key that keeps working when the key that created it ends. */
     independent: z
       .literal([true, false])
       .nullish()
       .describe(
         "True for a key that keeps working when the key that created it ends. Only an unrestricted key that never expires can create one.",
       ),
-    /** Names of the only robots that it may set up. */
     robots: apiKeyRobotsSchema
       .nullish()
       .describe(
         "Names of the only robots that the key may set up. Only for a key whose scopes include robots:setup and not api-keys:write.",
       ),
-    /** How many robots it may add. */
     max_robots: apiKeyMaxRobotsSchema
       .nullish()
       .describe(
@@ -105,21 +101,17 @@ export const apiKeyViewSchema = z
     last_used_at: z.string().nullish().describe("Accurate to about a minute."),
     expires_at: z.string().nullish(),
     revoked_at: z.string().nullish(),
-    /** Id of the key that created it, or `command`. */
     created_by: z
       .string()
       .nullish()
       .describe(
         "Id of the key that created it, directly or through a session; command for the service's own command line.",
       ),
-    /** Id of the key that it ends with; null for an independent key. */
     parent_id: z
       .string()
       .nullish()
       .describe("Id of the key that it depends on: the same as created_by, or null for an independent key."),
-    /** Names of the only robots it may set up; null for any. */
     robots: z.array(z.string()).nullish().describe("Names of the only robots that the key may set up; null for any."),
-    /** How many robots it may add; null for the service's own limit. */
     max_robots: z
       .number()
       .nullish()
@@ -140,34 +132,25 @@ export const apiKeyCreatedSchema = apiKeyViewSchema
 /** Answer of `GET /v1/me/api-keys`. */
 export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) }).meta({ id: "ApiKeyList" });
 
-export const createApiKey = {
+const operation = operationsOf("customer-auth");
+
+export const createApiKey = operation("POST", "/v1/me/api-keys", {
   summary: "Create an API key",
-  tag: "customer-auth",
-  method: "POST",
-  path: "/v1/me/api-keys",
   scopes: ["api-keys:write"],
   request: apiKeyCreateSchema,
   bodyBytes: BODY_BYTES.names,
   response: apiKeyCreatedSchema,
-} as const satisfies Operation;
+});
 
-export const listApiKeys = {
+export const listApiKeys = operation("GET", "/v1/me/api-keys", {
   summary: "List API keys",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/api-keys",
   scopes: ["api-keys:read"],
   query: pageQuerySchema,
-  request: null,
   response: apiKeyListSchema,
-} as const satisfies Operation;
+});
 
-export const revokeApiKey = {
+export const revokeApiKey = operation("DELETE", "/v1/me/api-keys/{key_id}", {
   summary: "Revoke an API key",
-  tag: "customer-auth",
-  method: "DELETE",
-  path: "/v1/me/api-keys/{key_id}",
   scopes: ["api-keys:write"],
-  request: null,
   response: apiKeyViewSchema,
-} as const satisfies Operation;
+});

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { text } from "./wire/text.ts";
 
 /** A secret that the program generates and keeps, too long to guess. */
@@ -87,7 +87,6 @@ export const loginDecisionSchema = z
   .object({
     exchange_id: text(LOGIN_ID_LENGTH),
     decision: z.enum(["approve", "deny"]),
-    /** How the token may get to the program. */
     delivery: z
       .enum(["redirect", "poll"])
       .nullish()
@@ -138,66 +137,48 @@ export const sessionEndedSchema = z
   .looseObject({ id: z.string(), revoked_at: z.string() })
   .meta({ id: "SessionEnded" });
 
-export const startLogin = {
+const operation = operationsOf("customer-auth");
+
+export const startLogin = operation("POST", "/v1/cli/login/start", {
   summary: "Start a login of a command line",
-  tag: "customer-auth",
-  method: "POST",
-  path: "/v1/cli/login/start",
   scopes: "public",
   request: loginStartSchema,
   bodyBytes: BODY_BYTES.login,
   response: loginStartedSchema,
-} as const satisfies Operation;
+});
 
-export const pollLogin = {
+export const pollLogin = operation("POST", "/v1/cli/login/poll", {
   summary: "Ask whether a login was approved",
-  tag: "customer-auth",
-  method: "POST",
-  path: "/v1/cli/login/poll",
   scopes: "public",
   request: loginPollSchema,
   bodyBytes: BODY_BYTES.login,
   response: loginPolledSchema,
-} as const satisfies Operation;
+});
 
-export const exchangeLogin = {
+export const exchangeLogin = operation("POST", "/v1/cli/login/exchange", {
   summary: "Exchange the code of an approved login for a session token",
-  tag: "customer-auth",
-  method: "POST",
-  path: "/v1/cli/login/exchange",
   scopes: "public",
   request: loginExchangeSchema,
   bodyBytes: BODY_BYTES.login,
   response: loginTokenSchema,
-} as const satisfies Operation;
+});
 
-export const decideLogin = {
+export const decideLogin = operation("POST", "/v1/cli/login/decide", {
   summary: "Approve or deny a login",
-  tag: "customer-auth",
-  method: "POST",
-  path: "/v1/cli/login/decide",
   scopes: "any",
   request: loginDecisionSchema,
   bodyBytes: BODY_BYTES.login,
   response: loginDecidedSchema,
-} as const satisfies Operation;
+});
 
-export const endSession = {
+export const endSession = operation("DELETE", "/v1/cli/session", {
   summary: "End the session the request is sent with",
-  tag: "customer-auth",
-  method: "DELETE",
-  path: "/v1/cli/session",
   scopes: "any",
-  request: null,
   response: sessionEndedSchema,
-} as const satisfies Operation;
+});
 
-export const getSession = {
+export const getSession = operation("GET", "/v1/me/session", {
   summary: "Describe the credential of the request",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/session",
   scopes: "any",
-  request: null,
   response: sessionViewSchema,
-} as const satisfies Operation;
+});

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 
 /** One set of weights of a model, and its requirements. */
 export const checkpointViewSchema = z
@@ -39,22 +39,16 @@ export type ModelView = z.output<typeof modelViewSchema>;
 /** Answer of `GET /v1/models`. */
 export const modelListSchema = z.looseObject({ models: z.array(modelViewSchema) }).meta({ id: "ModelList" });
 
-export const getModel = {
-  summary: "Get a model",
-  tag: "catalog",
-  method: "GET",
-  path: "/v1/models/{slug}",
-  scopes: ["models:read"],
-  request: null,
-  response: modelViewSchema,
-} as const satisfies Operation;
+const operation = operationsOf("catalog");
 
-export const listModels = {
-  summary: "List the models of the catalog",
-  tag: "catalog",
-  method: "GET",
-  path: "/v1/models",
+export const getModel = operation("GET", "/v1/models/{slug}", {
+  summary: "Get a model",
   scopes: ["models:read"],
-  request: null,
+  response: modelViewSchema,
+});
+
+export const listModels = operation("GET", "/v1/models", {
+  summary: "List the models of the catalog",
+  scopes: ["models:read"],
   response: modelListSchema,
-} as const satisfies Operation;
+});

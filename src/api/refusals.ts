@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { actorSchema, moment, nullableText } from "./audit.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 
 /** Most refused registrations in an organization's list: the newest. */
 export const REFUSALS_SHOWN = { maximum: 1000 } as const;
@@ -36,13 +36,11 @@ export type RefusalQuery = z.output<typeof refusalQuerySchema>;
 /** Answer of `GET /v1/me/refusals`. */
 export const refusalListSchema = z.object({ items: z.array(refusalSchema) }).meta({ id: "RefusalList" });
 
-export const listRefusals = {
+const operation = operationsOf("robots");
+
+export const listRefusals = operation("GET", "/v1/me/refusals", {
   summary: "List registrations that were refused",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/me/refusals",
   scopes: ["robots:read", "audit:read"],
   query: refusalQuerySchema,
-  request: null,
   response: refusalListSchema,
-} as const satisfies Operation;
+});

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { ROBOT_TEXT_NAMES } from "./robot-texts.ts";
 import { robotTextMembers } from "./robot-views.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
 /** ISO 8601 date-time. */
@@ -96,34 +96,24 @@ export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
 /** Answer of `GET /v1/robots/{robot}/history`. */
 export const robotHistorySchema = z.object({ items: z.array(registrationRecordSchema) }).meta({ id: "RobotHistory" });
 
-export const getRegistration = {
+const operation = operationsOf("robots");
+
+export const getRegistration = operation("GET", "/v1/robots/{robot}/registration", {
   summary: "Get the last registration of a robot",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robots/{robot}/registration",
   // A robot checks with its robots:setup key whether the service still has its registration.
   scopes: ["robots:read", "robots:setup", "robots:self"],
-  request: null,
   response: registrationViewSchema,
-} as const satisfies Operation;
+});
 
-export const getRobotHistory = {
+export const getRobotHistory = operation("GET", "/v1/robots/{robot}/history", {
   summary: "Get the registrations of a robot",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robots/{robot}/history",
   scopes: ["robots:read"],
-  request: null,
   response: robotHistorySchema,
-} as const satisfies Operation;
+});
 
-export const listRegistrations = {
+export const listRegistrations = operation("GET", "/v1/me/registrations", {
   summary: "List the last registrations of robots",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/me/registrations",
   scopes: ["robots:read"],
   query: pageQuerySchema,
-  request: null,
   response: registrationListSchema,
-} as const satisfies Operation;
+});

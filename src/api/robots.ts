@@ -10,7 +10,7 @@ import {
   ROBOT_STATUSES,
 } from "./robot-views.ts";
 import { BODY_BYTES } from "./wire/body-bytes.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { codePoints, text } from "./wire/text.ts";
 
@@ -101,37 +101,28 @@ export const robotsQuerySchema = pageQuerySchema.extend({
 
 export type RobotsQuery = z.output<typeof robotsQuerySchema>;
 
-export const setupRobot = {
+const operation = operationsOf("robots");
+
+export const setupRobot = operation("POST", "/v1/robots/setup", {
   summary: "Register a robot",
-  tag: "robots",
-  method: "POST",
-  path: "/v1/robots/setup",
   scopes: ["robots:setup", "robots:self"],
   request: robotSetupSchema,
   bodyBytes: BODY_BYTES.registration,
   response: identifiedSetupAnswerSchema,
-} as const satisfies Operation;
+});
 
-export const listRobots = {
+export const listRobots = operation("GET", "/v1/robots", {
   summary: "List robots",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robots",
   scopes: ["robots:read"],
   query: robotsQuerySchema,
-  request: null,
   response: identifiedRobotListSchema,
-} as const satisfies Operation;
+});
 
-export const getRobot = {
+export const getRobot = operation("GET", "/v1/robots/{robot}", {
   summary: "Get a robot by its name or id",
-  tag: "robots",
-  method: "GET",
-  path: "/v1/robots/{robot}",
   scopes: ["robots:read", "robots:self"],
-  request: null,
   response: identifiedRobotViewSchema,
-} as const satisfies Operation;
+});
 
 export const robotRemovedSchema = z
   .object({ robot_id: z.string(), removed_at: z.string() })
@@ -139,15 +130,11 @@ export const robotRemovedSchema = z
 
 export type RobotRemoved = z.output<typeof robotRemovedSchema>;
 
-export const removeRobot = {
+export const removeRobot = operation("DELETE", "/v1/robots/{robot}", {
   summary: "Remove a robot",
-  tag: "robots",
-  method: "DELETE",
-  path: "/v1/robots/{robot}",
   scopes: ["robots:write"],
-  request: null,
   response: robotRemovedSchema,
-} as const satisfies Operation;
+});
 
 /** Body of `PATCH /v1/robots/{robot}`. */
 export const robotChangeSchema = z
@@ -160,13 +147,10 @@ export const robotChangeSchema = z
 
 export type RobotChange = z.output<typeof robotChangeSchema>;
 
-export const renameRobot = {
+export const renameRobot = operation("PATCH", "/v1/robots/{robot}", {
   summary: "Rename a robot",
-  tag: "robots",
-  method: "PATCH",
-  path: "/v1/robots/{robot}",
   scopes: ["robots:write"],
   request: robotChangeSchema,
   bodyBytes: BODY_BYTES.names,
   response: identifiedRobotViewSchema,
-} as const satisfies Operation;
+});

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 
 /** One entry of the usage ledger. The service document leaves the members open. */
@@ -18,7 +18,6 @@ export const usageRecordSchema = z
       .nullish()
       .describe("Amount in units. For a period that is still running, the amount up to now."),
     unit: z.string().nullish().describe("second. More values may be added."),
-    /** Null if the service bills nobody. */
     amount_cents: z.int().nullish().describe("Null, because this service bills nobody."),
     deployment_id: z.string().nullish(),
     robot: z.string().nullish().describe("Name of the robot."),
@@ -79,24 +78,18 @@ export const usageSummarySchema = z
 
 export type UsageSummary = z.output<typeof usageSummarySchema>;
 
-export const listUsage = {
+const operation = operationsOf("customer-auth");
+
+export const listUsage = operation("GET", "/v1/me/usage", {
   summary: "List hosted usage",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/usage",
   scopes: ["usage:read"],
   query: pageQuerySchema,
-  request: null,
   response: usageListSchema,
-} as const satisfies Operation;
+});
 
-export const summarizeUsage = {
+export const summarizeUsage = operation("GET", "/v1/me/usage/summary", {
   summary: "Sum up usage",
-  tag: "customer-auth",
-  method: "GET",
-  path: "/v1/me/usage/summary",
   scopes: ["usage:read"],
   query: usageSummaryQuerySchema,
-  request: null,
   response: usageSummarySchema,
-} as const satisfies Operation;
+});

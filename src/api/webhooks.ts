@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { BODY_BYTES } from "./wire/body-bytes.ts";
 import { EVENT_TYPES } from "./wire/event-types.ts";
-import type { Operation } from "./wire/operation.ts";
+import { operationsOf } from "./wire/operation.ts";
 import { pageQuerySchema } from "./wire/pages.ts";
 import { text } from "./wire/text.ts";
 
@@ -98,96 +98,64 @@ export type DeliveryView = z.output<typeof deliveryViewSchema>;
 
 export const deliveryListSchema = z.object({ items: z.array(deliveryViewSchema) }).meta({ id: "WebhookDeliveryList" });
 
-export const createWebhook = {
+const operation = operationsOf("webhooks");
+
+export const createWebhook = operation("POST", "/v1/webhooks", {
   summary: "Create a webhook",
-  tag: "webhooks",
-  method: "POST",
-  path: "/v1/webhooks",
   scopes: ["webhooks:write"],
   request: webhookCreateSchema,
   bodyBytes: BODY_BYTES.names,
   response: webhookCreatedSchema,
-} as const satisfies Operation;
+});
 
-export const listWebhooks = {
+export const listWebhooks = operation("GET", "/v1/webhooks", {
   summary: "List webhooks",
-  tag: "webhooks",
-  method: "GET",
-  path: "/v1/webhooks",
   scopes: ["webhooks:read"],
   query: pageQuerySchema,
-  request: null,
   response: webhookListSchema,
-} as const satisfies Operation;
+});
 
-export const getWebhook = {
+export const getWebhook = operation("GET", "/v1/webhooks/{webhook_id}", {
   summary: "Show a webhook",
-  tag: "webhooks",
-  method: "GET",
-  path: "/v1/webhooks/{webhook_id}",
   scopes: ["webhooks:read"],
-  request: null,
   response: webhookViewSchema,
-} as const satisfies Operation;
+});
 
-export const changeWebhook = {
+export const changeWebhook = operation("PATCH", "/v1/webhooks/{webhook_id}", {
   summary: "Change, disable or enable a webhook",
-  tag: "webhooks",
-  method: "PATCH",
-  path: "/v1/webhooks/{webhook_id}",
   scopes: ["webhooks:write"],
   request: webhookChangeSchema,
   bodyBytes: BODY_BYTES.names,
   response: webhookViewSchema,
-} as const satisfies Operation;
+});
 
-export const deleteWebhook = {
+export const deleteWebhook = operation("DELETE", "/v1/webhooks/{webhook_id}", {
   summary: "Delete a webhook",
-  tag: "webhooks",
-  method: "DELETE",
-  path: "/v1/webhooks/{webhook_id}",
   scopes: ["webhooks:write"],
-  request: null,
   response: webhookDeletedSchema,
-} as const satisfies Operation;
+});
 
-export const listDeliveries = {
+export const listDeliveries = operation("GET", "/v1/webhooks/{webhook_id}/deliveries", {
   summary: "List what a webhook was sent",
-  tag: "webhooks",
-  method: "GET",
-  path: "/v1/webhooks/{webhook_id}/deliveries",
   scopes: ["webhooks:read"],
   query: pageQuerySchema,
-  request: null,
   response: deliveryListSchema,
-} as const satisfies Operation;
+});
 
-export const getDelivery = {
+export const getDelivery = operation("GET", "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}", {
   summary: "Show what became of an event",
-  tag: "webhooks",
-  method: "GET",
-  path: "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}",
   scopes: ["webhooks:read"],
-  request: null,
   response: deliveryViewSchema,
-} as const satisfies Operation;
+});
 
-export const resendDelivery = {
+export const resendDelivery = operation("POST", "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/resend", {
   summary: "Send an event again",
-  tag: "webhooks",
-  method: "POST",
-  path: "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/resend",
   scopes: ["webhooks:write"],
-  request: null,
   response: deliveryViewSchema,
-} as const satisfies Operation;
+});
 
-export const testWebhook = {
+export const testWebhook = operation("POST", "/v1/webhooks/{webhook_id}/test", {
   summary: "Send a test event",
-  tag: "webhooks",
-  method: "POST",
-  path: "/v1/webhooks/{webhook_id}/test",
   scopes: ["webhooks:write"],
-  request: null,
   response: deliveryViewSchema,
-} as const satisfies Operation;
+});

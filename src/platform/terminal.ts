@@ -32,13 +32,7 @@ export interface Terminal {
     columns?: number,
   ): readonly string[];
   /** The table as text, for `draw`. */
-  layOutTable(
-    headers: readonly string[],
-    rows: readonly (readonly string[])[],
-    prose?: readonly string[],
-    spare?: readonly string[],
-    columns?: number,
-  ): TableLayout;
+  layOutTable(...table: Parameters<Terminal["table"]>): TableLayout;
   /** True on a terminal, where text can be redrawn. */
   readonly interactive: boolean;
   /**

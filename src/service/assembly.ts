@@ -3,7 +3,7 @@
  */
 import type { FastifyInstance } from "fastify";
 
-import { drain } from "./drain.ts";
+import { createInFlight, drain } from "./drain.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import type { ReadinessTimes } from "./endpoints/times.ts";
 import type { IdentitySettings } from "./installations/index.ts";
@@ -27,10 +27,9 @@ import { StoreUnavailableError } from "./kernel/store/unavailable.ts";
 import type { TaskLoop } from "./kernel/tasks/task-loop.ts";
 import { createTaskLoop } from "./kernel/tasks/task-loop.ts";
 import type { Task } from "./kernel/tasks/task.ts";
-import { createInFlight } from "./kernel/traffic/in-flight.ts";
 import { createLimitsMet } from "./kernel/traffic/limits-met.ts";
 import { createRateLimiter, UNLIMITED } from "./kernel/traffic/rate-limiter.ts";
-import type { RateLimits } from "./kernel/traffic/rate-limits.ts";
+import type { RateLimits } from "./kernel/traffic/limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
 import type { ServiceLimits } from "./limits.ts";
 import { reapplyModels } from "./models/apply-at-start.ts";
@@ -50,13 +49,20 @@ import { createSender } from "./webhooks/sender.ts";
 /** Options of the parts, with all defaults resolved. */
 export interface AssemblyConfiguration {
   readonly tls: TlsFiles | null;
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   readonly bootstrapKeyFile: string | null;
+  /** The model catalog, applied at start and by `reload`. */
   readonly modelsFile: string | null;
+  /** Null disables it. */
   readonly rateLimit: RateLimits | null;
+  /** Whether /metrics answers. */
   readonly metrics: boolean;
+  /** Folder of the built console; null serves none. */
   readonly consoleFolder: string | null;
+  /** Log every request at info instead of debug. */
   readonly logRequests: boolean;
+  /** Null keeps audit entries for ever. */
   readonly auditRetentionDays: number | null;
   readonly limits: ServiceLimits;
   readonly readiness: ReadinessTimes;

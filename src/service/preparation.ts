@@ -5,7 +5,7 @@ import type { CertificatePair, TlsFiles } from "./kernel/connections/tls.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import { openStore } from "./kernel/store/open-store.ts";
-import { lockDirectory } from "./kernel/store/sqlite/instance-lock.ts";
+import { lockDirectory } from "./kernel/store/sqlite/lock.ts";
 import { alreadyInUse } from "./kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "./kernel/store/store.ts";
 import { bootstrapKey } from "./keys/bootstrap.ts";

@@ -9,6 +9,7 @@ import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 
 import { assemble } from "./assembly.ts";
+import type { AssemblyConfiguration } from "./assembly.ts";
 import { AUDIT_RETENTION_DAYS } from "./configuration/configuration.ts";
 import { createHealthProbe } from "./endpoints/probe.ts";
 import { READINESS_TIMES } from "./endpoints/times.ts";
@@ -16,13 +17,12 @@ import type { ReadinessTimes } from "./endpoints/times.ts";
 import { IDENTITY_SETTINGS } from "./installations/index.ts";
 import type { IdentitySettings } from "./installations/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
-import type { TlsFiles } from "./kernel/connections/tls.ts";
 import { watchLoopDelay } from "./kernel/loop-delay.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import { createMetrics } from "./kernel/metrics.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";
-import { RATE_LIMITS } from "./kernel/traffic/rate-limits.ts";
-import type { RateLimits } from "./kernel/traffic/rate-limits.ts";
+import { RATE_LIMITS } from "./kernel/traffic/limits.ts";
+import type { RateLimits } from "./kernel/traffic/limits.ts";
 import { SERVICE_LIMITS } from "./limits.ts";
 import type { ServiceLimits } from "./limits.ts";
 import { openLockedStore, readPair } from "./preparation.ts";
@@ -31,30 +31,21 @@ import { startProblem } from "./start-problem.ts";
 import { WEBHOOK_SETTINGS } from "./webhooks/index.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
 
-/** Options of the service; `resolve` has the defaults. */
-export interface ServiceConfiguration {
-  /** Location of the store; a missing data directory is created. */
-  readonly store: StoreLocation;
-  readonly listen: ListenAddress;
-  readonly tls?: TlsFiles | null;
-  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
-  readonly trustedProxies?: readonly string[];
-  readonly bootstrapKeyFile?: string | null;
-  /** The model catalog, applied at start and by `reload`. */
-  readonly modelsFile?: string | null;
+/** Options that have defaults for each of their members. */
+interface Settings {
   /** Null disables it. */
   readonly rateLimit?: Partial<RateLimits> | null;
-  readonly metrics?: boolean;
-  /** Folder of the built console; without it none is served. */
-  readonly consoleFolder?: string | null;
-  /** Log every request at info instead of debug. */
-  readonly logRequests?: boolean;
-  /** Null keeps audit entries for ever. */
-  readonly auditRetentionDays?: number | null;
   readonly limits?: Partial<ServiceLimits>;
   readonly readiness?: Partial<ReadinessTimes>;
   readonly identity?: Partial<IdentitySettings>;
   readonly webhooks?: Partial<WebhookSettings>;
+}
+
+/** Options of the service; `resolve` has the defaults. */
+export interface ServiceConfiguration extends Settings, Partial<Omit<AssemblyConfiguration, keyof Settings>> {
+  /** Location of the store; a missing data directory is created. */
+  readonly store: StoreLocation;
+  readonly listen: ListenAddress;
 }
 
 export type Started = { readonly state: "listening"; readonly url: string } | Failed;

@@ -32,3 +32,21 @@ export interface WithBody<S extends z.ZodType = z.ZodType> {
 export interface WithoutBody {
   readonly request: null;
 }
+
+type Details = Omit<Address, "tag" | "method" | "path">;
+type Method = Address["method"];
+type Path = Address["path"];
+
+/** Returns a function that describes operations with this tag. One without `request` takes no body. */
+export function operationsOf(tag: Address["tag"]) {
+  function operation<const Row extends Details & WithBody>(method: Method, path: Path, row: Row): Address & Row;
+  function operation<const Row extends Details & { readonly request?: never }>(
+    method: Method,
+    path: Path,
+    row: Row,
+  ): Address & Row & WithoutBody;
+  function operation(method: Method, path: Path, row: Details & Partial<WithBody>) {
+    return { tag, method, path, request: null, ...row };
+  }
+  return operation;
+}

@@ -10,7 +10,8 @@ import {
   audit,
   authenticate,
   authorship,
-  createConsoleToken,
+  CONSOLE_TOKEN_PREFIX,
+  createToken,
   dropConsoleCookie,
   endSession,
   hashSecret,
@@ -58,7 +59,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     if (isForOnePurpose(principal)) return refuse("Forbidden", "A key for enrolments cannot sign in to the console");
     const nowMs = machine.clock.wallMs();
     const author = authorship({ principal, requestId: request.id }, newId, new Date(nowMs).toISOString());
-    const sessionToken = createConsoleToken(machine.random);
+    const sessionToken = createToken(CONSOLE_TOKEN_PREFIX, machine.random);
     const session = { id: newId("ses"), token_sha256: hashSecret(sessionToken) };
     const expiresAt = await store.write((transaction) => signIn(transaction, principal, session, author));
     if (expiresAt === null) return refuse("Unauthorized", "The API key ended while the request was under way");

@@ -3,9 +3,9 @@ import type { Store } from "../kernel/store/store.ts";
 import { findOrganization, listOrganizations } from "../organizations/queries.ts";
 import type { OrganizationRow } from "../organizations/queries.ts";
 import { commandLine } from "./command-line.ts";
-import type { StoreFlags } from "./store/locate-store.ts";
+import type { CommandFlags } from "./store/locate-store.ts";
 
-export interface OrganizationFlags extends StoreFlags {
+export interface OrganizationFlags extends CommandFlags {
   /** Name or id; optional if there is only one organization. */
   readonly org?: string | undefined;
 }

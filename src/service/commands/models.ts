@@ -13,14 +13,10 @@ import { systemFiles } from "../../platform/files/files.ts";
 import type { CommandContext } from "./command-context.ts";
 import { commandLine } from "./command-line.ts";
 import { shownTime } from "./shown-time.ts";
-import type { StoreFlags } from "./store/locate-store.ts";
+import type { CommandFlags } from "./store/locate-store.ts";
 import { withStore } from "./store/with-store.ts";
 
-interface ModelsListFlags extends StoreFlags {
-  readonly json?: boolean;
-}
-
-interface ModelsApplyFlags extends ModelsListFlags {
+interface ModelsApplyFlags extends CommandFlags {
   /** Show the changes without making them. */
   readonly dryRun?: boolean;
 }
@@ -66,7 +62,7 @@ function printChanges(changes: readonly CatalogChange[], isDryRun: boolean, term
 }
 
 /** `models list`: what the catalog offers, and the health of each endpoint at its last probe. */
-export async function modelsList(flags: ModelsListFlags, { terminal }: CommandContext): Promise<ExitCode> {
+export async function modelsList(flags: CommandFlags, { terminal }: CommandContext): Promise<ExitCode> {
   return withStore(flags, terminal, async ({ store }) => {
     const models = await listModels(store.reader);
     if (flags.json === true) terminal.json({ models });

@@ -6,15 +6,11 @@ import { insertOrganization, listOrganizations, ORGANIZATION_NAME_LENGTH } from 
 import type { CommandContext } from "./command-context.ts";
 import { commandLine } from "./command-line.ts";
 import { shownTime } from "./shown-time.ts";
-import type { StoreFlags } from "./store/locate-store.ts";
+import type { CommandFlags } from "./store/locate-store.ts";
 import { withStore } from "./store/with-store.ts";
 
-interface OrgsFlags extends StoreFlags {
-  readonly json?: boolean;
-}
-
 /** `orgs create NAME`: prints only the id of the new organization on stdout. It has no keys yet. */
-export async function orgsCreate(flags: OrgsFlags, { terminal }: CommandContext, name = ""): Promise<ExitCode> {
+export async function orgsCreate(flags: CommandFlags, { terminal }: CommandContext, name = ""): Promise<ExitCode> {
   if (!isName(name)) {
     const { minimum, maximum } = ORGANIZATION_NAME_LENGTH;
     terminal.problem({
@@ -53,7 +49,7 @@ export async function orgsCreate(flags: OrgsFlags, { terminal }: CommandContext,
 }
 
 /** `orgs list`: every organization, oldest first. */
-export async function orgsList(flags: OrgsFlags, { terminal }: CommandContext): Promise<ExitCode> {
+export async function orgsList(flags: CommandFlags, { terminal }: CommandContext): Promise<ExitCode> {
   return withStore(flags, terminal, async ({ store }) => {
     const organizations = await listOrganizations(store.reader);
     if (flags.json === true) terminal.json({ items: organizations });

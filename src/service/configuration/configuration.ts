@@ -8,21 +8,22 @@ import type { Reader } from "../../manifest/fields.ts";
 import { fail, mapping } from "../../manifest/fields.ts";
 import type { ValuesOf } from "../../manifest/keys.ts";
 import { defaultsOf, keysReader, readKeys, withDefault } from "../../manifest/keys.ts";
-import { absolutePath, boolean, integer, oneOf } from "../../manifest/readers.ts";
+import { absolutePath, boolean, integer, list, number, oneOf, string } from "../../manifest/readers.ts";
 import type { SettingsReading } from "../../manifest/settings.ts";
 import { readSettings } from "../../manifest/settings.ts";
 import { IDENTITY_SETTINGS } from "../installations/index.ts";
+import type { IdentitySettings } from "../installations/index.ts";
 import type { TlsFiles } from "../kernel/connections/tls.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
-import { RATE_LIMITS } from "../kernel/traffic/rate-limits.ts";
+import { RATE_LIMITS } from "../kernel/traffic/limits.ts";
 import { SERVICE_LIMITS } from "../limits.ts";
 import { WEBHOOK_SETTINGS } from "../webhooks/index.ts";
-import { readIdentity } from "./identity.ts";
+import type { WebhookSettings } from "../webhooks/index.ts";
 import { readKeep } from "./keep.ts";
 import type { Keep } from "./keep.ts";
-import { readLimits, readRateLimit } from "./limits.ts";
-import { isWritten, listenAddress, networks } from "./readers.ts";
-import { readWebhooks } from "./webhooks.ts";
+import { MS_PER_S, readLimits, readRateLimit } from "./limits.ts";
+import { isAddressOrNetwork, isWritten, listenAddress, networks } from "./readers.ts";
+import { shown } from "../../manifest/shown.ts";
 
 export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
 export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 36_500, standard: 400 } as const;
@@ -71,6 +72,52 @@ const readAudit: Reader<number | "off"> = mapping((fields, place) => {
     fail(place, "conflict", "keep_forever and retention_days are both set; leave one of them out");
   }
   return forever ? "off" : days;
+});
+
+const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
+/** Clients wait ten minutes for an approval by default; a code that can be guessed at for days is no secret. */
+const CODE_TTL_S = { minimum: MINUTE_S, maximum: DAY_S } as const;
+/** Programs beside the agent renew by themselves when less than one hour is left. */
+const CREDENTIAL_TTL_S = { minimum: 2 * HOUR_S, maximum: 90 * DAY_S } as const;
+const GRACE_S = { minimum: 0, maximum: HOUR_S } as const;
+const RECOVERY_WINDOW_S = { minimum: 0, maximum: 3650 * DAY_S } as const;
+const RECOVERIES = { minimum: 0, maximum: 100 } as const;
+/** Not below two heartbeats of the agent. */
+const ONLINE_WINDOW_S = { minimum: 60, maximum: DAY_S } as const;
+
+/** Lifetimes of enrolments and of the credentials of robots. */
+const readIdentity: Reader<IdentitySettings> = mapping((fields) => {
+  const milliseconds = (key: string, bounds: Parameters<typeof number>[0], standardMs: number): number => {
+    const seconds = fields.optional(key, number(bounds));
+    return seconds === undefined ? standardMs : Math.round(seconds * MS_PER_S);
+  };
+  const standard = IDENTITY_SETTINGS;
+  return {
+    codeTtlMs: milliseconds("code_ttl_s", CODE_TTL_S, standard.codeTtlMs),
+    credentialTtlMs: milliseconds("credential_ttl_s", CREDENTIAL_TTL_S, standard.credentialTtlMs),
+    graceMs: milliseconds("grace_s", GRACE_S, standard.graceMs),
+    recoveryWindowMs: milliseconds("recovery_window_s", RECOVERY_WINDOW_S, standard.recoveryWindowMs),
+    recoveries: fields.optional("recoveries", integer(RECOVERIES)) ?? standard.recoveries,
+    onlineWindowMs: milliseconds("online_window_s", ONLINE_WINDOW_S, standard.onlineWindowMs),
+    copiedKey: fields.optional("copied_key", oneOf("freeze", "warn")) ?? standard.copiedKey,
+  };
+});
+
+const ALLOWED_MAXIMUM = 256;
+const HOST = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9][a-z0-9-]{0,62})*$/i;
+
+/** A host, an address, or a network (CIDR). */
+const receiver: Reader<string> = (place) => {
+  const written = string(place);
+  if (written === undefined) return undefined;
+  if (isAddressOrNetwork(written) || HOST.test(written)) return written;
+  const message = `${shown(written)} is not a host, address or network, such as hooks.lab or 10.0.0.0/8`;
+  return fail(place, "address_format", message);
+};
+
+const readWebhooks: Reader<WebhookSettings> = mapping((fields) => {
+  const allow = fields.optional("allow", list({ minimum: 0, maximum: ALLOWED_MAXIMUM }, receiver));
+  return { ...WEBHOOK_SETTINGS, allow: allow ?? WEBHOOK_SETTINGS.allow };
 });
 
 const KEYS = {

@@ -1,7 +1,8 @@
 import { ALLOWED_KEY_DAYS, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
 import type { AllowedKeysCreate, AllowedKeyView } from "../../api/allowed-keys.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { keyFingerprint, readPublicKey } from "../kernel/auth/ed25519.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
+import { readPublicKey } from "../kernel/auth/ed25519.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import { authorship, logChange } from "../kernel/operation.ts";

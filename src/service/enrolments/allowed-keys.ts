@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
 
 import { chunksOf } from "../kernel/auth/lineage.ts";
-import { keyFingerprint } from "../kernel/auth/ed25519.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";

@@ -1,5 +1,5 @@
 import type { EnrolmentEnd } from "../../api/enrolments.ts";
-import { keyFingerprint } from "../kernel/auth/ed25519.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { robotNameOf } from "../robots/index.ts";
 

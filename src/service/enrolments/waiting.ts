@@ -1,6 +1,6 @@
 import { presenceAt } from "../installations/index.ts";
 import type { Presence } from "../installations/index.ts";
-import { keyFingerprint } from "../kernel/auth/ed25519.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
 import { answerJson } from "../kernel/http/answers.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { isOnlyOrganization } from "../organizations/index.ts";

@@ -1,7 +1,7 @@
 import { presenceAt, presenceOf } from "../installations/index.ts";
 import { answerJson } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { readSnapshot } from "../kernel/store/snapshot.ts";
+import { readSnapshot } from "../kernel/store/store.ts";
 import { findFleetDetails, listMemberInstallations } from "./details-query.ts";
 import { fleetId, UNKNOWN_FLEET } from "./operations.ts";
 import { deriveDetails } from "./readiness/derive-details.ts";

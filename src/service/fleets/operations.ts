@@ -11,7 +11,7 @@ import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { readSnapshot } from "../kernel/store/snapshot.ts";
+import { readSnapshot } from "../kernel/store/store.ts";
 import { StoreBusyError } from "../kernel/store/unavailable.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";

@@ -1,8 +1,7 @@
 import type { Transaction } from "kysely";
 
 import type { ServiceMachine } from "../kernel/machine.ts";
-import { createRobotToken } from "../kernel/auth/robot-token.ts";
-import { hashSecret } from "../kernel/auth/token.ts";
+import { createToken, hashSecret, ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { IdentitySettings } from "./settings.ts";
 
@@ -23,7 +22,7 @@ export function draftCredential(
   { credentialTtlMs }: IdentitySettings,
 ): Draft {
   const nowMs = clock.wallMs();
-  const token = createRobotToken(random);
+  const token = createToken(ROBOT_TOKEN_PREFIX, random);
   const renewMs = credentialTtlMs * (RENEWAL.earliest + random.unit() * (RENEWAL.latest - RENEWAL.earliest));
   return {
     token,

@@ -1,6 +1,6 @@
 import type { Heartbeat, InstallationChange, InstallationView } from "../../api/installations.ts";
-import { keyFingerprint } from "../kernel/auth/ed25519.ts";
-import { ROBOT_TOKEN_PREFIX } from "../kernel/auth/robot-token.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
+import { ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import { answerJson, refuse } from "../kernel/http/answers.ts";
 import { authorship } from "../kernel/operation.ts";
 import type { Handler, PublicHandler } from "../kernel/operation.ts";

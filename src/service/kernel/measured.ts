@@ -1,31 +1,23 @@
-import type { Transaction } from "kysely";
-
 import type { Metrics } from "./metrics.ts";
 import type { Store } from "./store/store.ts";
-import type { Tables } from "./store/tables.ts";
 import { StoreUnavailableError } from "./store/unavailable.ts";
 import type { Task } from "./tasks/task.ts";
 
 /** Wraps a store to measure its writes. */
 export function measureStore(store: Store, metrics: Metrics): Store {
-  async function write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
-    const end = metrics.writing();
-    try {
-      const value = await store.write(job);
-      end("committed");
-      return value;
-    } catch (error) {
-      end(error instanceof StoreUnavailableError ? "unavailable" : "failed");
-      throw error;
-    }
-  }
-  const version = () => store.version();
   return {
-    reader: store.reader,
-    lookup: store.lookup,
-    write,
-    version,
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    ...store,
+    async write(job) {
+      const end = metrics.writing();
+      try {
+        const value = await store.write(job);
+        end("committed");
+        return value;
+      } catch (error) {
+        end(error instanceof StoreUnavailableError ? "unavailable" : "failed");
+        throw error;
+      }
+    },
   };
 }
 

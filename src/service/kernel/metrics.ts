@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import { operations } from "../../api/api.ts";
-import type { Limit } from "./traffic/limit.ts";
+import type { Limit } from "./traffic/limits.ts";
 
 /** An answered request. Every member has few values, whatever clients send. */
 export interface AnsweredRequest {
@@ -51,58 +51,41 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const requests = new Histogram({
-    name: `${PREFIX}http_request_duration_seconds`,
-    help: "Time from the headers of a request to the end of its answer.",
-    labelNames: ["method", "route", "status"] as const,
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
-  const setups = new Counter({
-    name: `${PREFIX}robot_setups_total`,
-    help: "Registrations of robots that were acknowledged.",
-    registers,
-  });
-  const refused = new Counter({
-    name: `${PREFIX}refused_credentials_total`,
-    help: "Requests without a credential that works.",
-    registers,
-  });
-  const limitsMet = new Counter({
-    name: `${PREFIX}limits_met_total`,
-    help: "How often a limit turned a request away or closed a connection; robot-policy-service status tells whose.",
-    labelNames: ["limit"] as const,
-    registers,
-  });
-  const loopDelays = new Histogram({
-    name: `${PREFIX}event_loop_delay_seconds`,
-    help: "How much too late the event loop came to a timer that is due fifty times a second.",
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
-  const certificate = new Gauge({
-    name: `${PREFIX}tls_certificate_not_after_seconds`,
-    help: "When the TLS certificate in force ends, in seconds since the Unix epoch; 0 without TLS.",
-    registers,
-  });
-  const waiting = new Gauge({
-    name: `${PREFIX}store_writes_waiting`,
-    help: "Writes that wait for their commit.",
-    registers,
-  });
-  const writes = new Histogram({
-    name: `${PREFIX}store_write_duration_seconds`,
-    help: "Time from asking for a write to its commit, by how it ended.",
-    labelNames: ["outcome"] as const,
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
-  const runs = new Counter({
-    name: `${PREFIX}task_runs_total`,
-    help: "Runs of the tasks in the background, by how they ended.",
-    labelNames: ["task", "outcome"] as const,
-    registers,
-  });
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name: PREFIX + name, help, labelNames, registers });
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name: PREFIX + name, help, labelNames, registers });
+  const durations = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Histogram({ name: PREFIX + name, help, labelNames, registers, buckets: DURATION_BUCKETS_S });
+  const requests = durations(
+    "http_request_duration_seconds",
+    "Time from the headers of a request to the end of its answer.",
+    "method",
+    "route",
+    "status",
+  );
+  const setups = counter("robot_setups_total", "Registrations of robots that were acknowledged.");
+  const refused = counter("refused_credentials_total", "Requests without a credential that works.");
+  const limitsMet = counter(
+    "limits_met_total",
+    "How often a limit turned a request away or closed a connection; robot-policy-service status tells whose.",
+    "limit",
+  );
+  const loopDelays = durations(
+    "event_loop_delay_seconds",
+    "How much too late the event loop came to a timer that is due fifty times a second.",
+  );
+  const certificate = gauge(
+    "tls_certificate_not_after_seconds",
+    "When the TLS certificate in force ends, in seconds since the Unix epoch; 0 without TLS.",
+  );
+  const waiting = gauge("store_writes_waiting", "Writes that wait for their commit.");
+  const writes = durations(
+    "store_write_duration_seconds",
+    "Time from asking for a write to its commit, by how it ended.",
+    "outcome",
+  );
+  const runs = counter("task_runs_total", "Runs of the tasks in the background, by how they ended.", "task", "outcome");
 
   return {
     contentType: registry.contentType,

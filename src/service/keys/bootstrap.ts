@@ -1,7 +1,7 @@
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import { API_KEY_PREFIX, createApiKey, hashApiKey, isApiKey } from "../kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createToken, hashSecret, isToken } from "../kernel/auth/token.ts";
 import { findKey } from "../kernel/auth/key-queries.ts";
 import type { NewId } from "../kernel/ids.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
@@ -31,13 +31,13 @@ export async function bootstrapKey(
 ): Promise<Problem | null> {
   const found = await readKeyFile(path, machine);
   if (typeof found !== "string" && found !== null) return found;
-  const key = found ?? createApiKey(machine.random);
+  const key = found ?? createToken(API_KEY_PREFIX, machine.random);
   // The file first: after a crash in between, the next start adopts its key. A key that is only in the store could never be read.
   if (found === null) {
     const unwritable = await writeKeyFile(path, key, machine);
     if (unwritable !== null) return unwritable;
   }
-  const hash = hashApiKey(key);
+  const hash = hashSecret(key);
   const known = await findKey(store.reader, hash);
   if (known !== undefined) {
     if (known.revoked_at !== null) machine.log.warn("bootstrap_key_revoked", { path, key_id: known.id });
@@ -63,7 +63,7 @@ async function readKeyFile(
   try {
     const bytes = await readBounded(files, path, KEY_FILE_BYTES);
     const text = bytes === "too-large" ? "" : Buffer.from(bytes).toString("utf8").trim();
-    if (!isApiKey(text)) {
+    if (!isToken(API_KEY_PREFIX, text)) {
       return notAKeyFile(path, bytes.length === 0);
     }
     const { mode } = await files.stat(path);

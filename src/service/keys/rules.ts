@@ -4,7 +4,7 @@ import type { ApiKeyView } from "../../api/keys.ts";
 import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
 import type { ApiKeyScope, Scope } from "../../api/wire/scopes.ts";
 import type { Random } from "../../platform/random.ts";
-import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey } from "../kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createToken, hashSecret } from "../kernel/auth/token.ts";
 import { readScopes } from "../kernel/auth/authenticate.ts";
 import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import type { KeyEnrolment } from "../kernel/auth/key-enrolment.ts";
@@ -43,7 +43,7 @@ export interface MadeKey {
 
 /** A key created by the service's own command line. For a key created with another key, the caller sets its lineage. */
 export function makeKey(newKey: NewKey, id: string, createdAt: string, random: Random): MadeKey {
-  const key = createApiKey(random);
+  const key = createToken(API_KEY_PREFIX, random);
   return { key, row: keyRow(key, newKey, id, createdAt) };
 }
 
@@ -54,9 +54,9 @@ export function keyRow(key: string, newKey: NewKey, id: string, createdAt: strin
     id,
     organization_id: newKey.organization_id,
     label,
-    key_sha256: hashApiKey(key),
+    key_sha256: hashSecret(key),
     key_prefix: API_KEY_PREFIX,
-    key_last4: key.slice(-API_KEY_LAST_LENGTH),
+    key_last4: key.slice(-4),
     // Sorted and without duplicates.
     scopes: scopes === null ? null : JSON.stringify(API_KEY_SCOPES.filter((scope) => scopes.includes(scope))),
     created_at: createdAt,

@@ -1,6 +1,5 @@
 import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/logins.ts";
-import { createSessionToken } from "../kernel/auth/session-token.ts";
-import { createToken, hashSecret, isSameHash } from "../kernel/auth/token.ts";
+import { createToken, hashSecret, isSameHash, SESSION_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext, PublicHandler } from "../kernel/operation.ts";
@@ -132,7 +131,7 @@ export function decideLogin({ newId, machine }: OperationContext): Handler<Login
 }
 
 function newSession({ newId, machine }: OperationContext) {
-  const token = createSessionToken(machine.random);
+  const token = createToken(SESSION_TOKEN_PREFIX, machine.random);
   return { token, session: { id: newId("ses"), token_sha256: hashSecret(token) } };
 }
 

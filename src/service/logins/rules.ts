@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 
-import { SESSION_LIFETIME_MS } from "../kernel/auth/session-token.ts";
+import { SESSION_LIFETIME_MS } from "../kernel/auth/session-queries.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import type { Tables } from "../kernel/store/tables.ts";

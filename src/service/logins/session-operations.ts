@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { endSession } from "../kernel/auth/session-queries.ts";
-import { CredentialEndedError } from "../kernel/auth/still-valid.ts";
+import { CredentialEndedError } from "../kernel/auth/credentials.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson, refuse } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";

@@ -76,23 +76,17 @@ const HEALTH = {
 const HEADERS = {
   "X-Request-Id": header(
     "Identifies the request in the log: the id of the request's own header if it is well-formed, otherwise a new one.",
-    {
-      type: "string",
-      pattern: "^[A-Za-z0-9._-]{1,64}$",
-    },
+    { type: "string", pattern: "^[A-Za-z0-9._-]{1,64}$" },
   ),
   "RateLimit-Policy": header(
     "The quota of requests and its time window in seconds (draft-ietf-httpapi-ratelimit-headers).",
-    {
-      type: "string",
-    },
   ),
-  RateLimit: header("The remaining requests, and the seconds until the quota is full again.", { type: "string" }),
+  RateLimit: header("The remaining requests, and the seconds until the quota is full again."),
   "Retry-After": header("Seconds to wait before the next attempt.", { type: "integer", minimum: 1 }),
-  "WWW-Authenticate": header("How to authenticate (RFC 6750).", { type: "string" }),
-  Link: header('The URL of the next page, rel="next" (RFC 8288); absent on the last page.', { type: "string" }),
+  "WWW-Authenticate": header("How to authenticate (RFC 6750)."),
+  Link: header('The URL of the next page, rel="next" (RFC 8288); absent on the last page.'),
 };
 
-function header(description: string, schema: Readonly<Record<string, unknown>>) {
+function header(description: string, schema: Readonly<Record<string, unknown>> = { type: "string" }) {
   return { description, schema };
 }

@@ -46,14 +46,14 @@ function describeOperation({ id, operation, isBeyondSpec }: Row): Part {
   return {
     operationId: id,
     summary,
-    description: words.description,
+    description: words.does,
     tags: [tag],
     ...securityOf(operation),
     ...(isBeyondSpec ? { "x-beyond-spec": true } : {}),
     "x-scope": scopes,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.request === null ? {} : { requestBody: describeBody(id, operation) }),
-    responses: describeAnswers(operation, words.answers),
+    responses: describeAnswers(operation, words),
   };
 }
 
@@ -113,18 +113,15 @@ function describeBody(id: string, { request, bodyBytes }: WithBody): Part {
   return { required: true, description, content: { "application/json": content } };
 }
 
-function describeAnswers(
-  { path, query, request, response, scopes }: Operation,
-  answers: OperationWords["answers"],
-): Part {
-  const words = new Map(Object.entries(answers));
+function describeAnswers({ path, query, request, response, scopes }: Operation, words: OperationWords): Part {
+  const byStatus = new Map(Object.entries(words));
   const hasParameter = path.includes("{");
   const refusals: readonly RefusalName[] = [
     ...when(request !== null, "BadRequest", "PayloadTooLarge"),
     "Unauthorized",
-    ...when(typeof scopes !== "string" || answers[403] !== undefined, "Forbidden"),
+    ...when(typeof scopes !== "string" || words[403] !== undefined, "Forbidden"),
     ...when(hasParameter, "NotFound"),
-    ...when(answers[409] !== undefined, "Conflict"),
+    ...when(words[409] !== undefined, "Conflict"),
     ...when(request !== null || query !== undefined || hasParameter, "ValidationFailed"),
     "RateLimited",
     "Unavailable",
@@ -132,7 +129,7 @@ function describeAnswers(
   ];
   return {
     "200": {
-      description: answers[200],
+      description: words[200],
       headers: headerReferences(
         ...RATE_LIMIT_HEADERS,
         ...(query !== undefined && "cursor" in query.shape ? ["Link"] : []),
@@ -142,7 +139,7 @@ function describeAnswers(
     ...Object.fromEntries(
       refusals.map((name) => {
         const { status } = REFUSALS[name];
-        return [status, refusalReference(name, words.get(status))];
+        return [status, refusalReference(name, byStatus.get(status))];
       }),
     ),
   };

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import type { Operation } from "../../../src/api/wire/operation.ts";
 import { GENERAL_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
-import { createApiKey } from "../../../src/service/kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createToken } from "../../../src/service/kernel/auth/token.ts";
 import { BODY_VALUES_MAXIMUM } from "../../../src/service/kernel/http/body.ts";
 import type { Name, Sent } from "./client.ts";
 import { allOperations, createClient, pathOf } from "./client.ts";
@@ -29,7 +29,7 @@ function empty(name: Name): Sent {
 const ANSWER_LENGTH = 65_536;
 
 /** A key of the right form and checksum that nobody was given. */
-const NOBODYS_KEY = createApiKey(systemRandom);
+const NOBODYS_KEY = createToken(API_KEY_PREFIX, systemRandom);
 
 /** What a request meets before anything is done for it: none of it is different on another store. */
 export function credentialsConformance({ target, itOnce }: Tests): void {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { keyFingerprint } from "../../../src/service/kernel/auth/ed25519.ts";
+import { keyFingerprint } from "../../../src/platform/ed25519.ts";
 import { steady } from "../../support/operator/enrolling.ts";
 import type { OperatorSite } from "../../support/operator/operator.ts";
 import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";

@@ -7,7 +7,7 @@ import { apiKeyListSchema } from "../../../src/api/keys.ts";
 import { loginDecidedSchema } from "../../../src/api/logins.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
-import { SESSION_LIFETIME_MS } from "../../../src/service/kernel/auth/session-token.ts";
+import { SESSION_LIFETIME_MS } from "../../../src/service/kernel/auth/session-queries.ts";
 import { LOGIN_LIFETIME_MS } from "../../../src/service/logins/rules.ts";
 import type { OperatorSite } from "../../support/operator/operator.ts";
 import { endedWith, HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";

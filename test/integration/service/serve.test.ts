@@ -10,7 +10,7 @@ import * as z from "zod";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../src/platform/random.ts";
-import { createApiKey, isApiKey } from "../../../src/service/kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createToken, isToken } from "../../../src/service/kernel/auth/token.ts";
 import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs/programs.ts";
 import { openNotifySocket } from "../../support/robot/systemd.ts";
@@ -87,7 +87,7 @@ describe("robot-policy-service serve", () => {
   it("prints one line, makes a key for its user alone, and stops cleanly when told to", async () => {
     const program = serveProgram();
     const { url, key } = await listening(program);
-    expect(isApiKey(key)).toBe(true);
+    expect(isToken(API_KEY_PREFIX, key)).toBe(true);
     expect((await stat(join(folder, "key"))).mode & 0o777).toBe(0o600);
     expect((await stat(join(folder, "data"))).mode & 0o777).toBe(0o700);
     expect((await register(url, key, "r1")).status).toBe(200);
@@ -121,7 +121,7 @@ describe("robot-policy-service serve", () => {
     await register(before.url, before.key, "r1");
     first.stop();
     await first.ended;
-    const key = createApiKey(systemRandom);
+    const key = createToken(API_KEY_PREFIX, systemRandom);
     await writeFile(join(folder, "key"), ` ${key}\r\n`);
     await chmod(join(folder, "key"), 0o644);
     const second = serveHere();

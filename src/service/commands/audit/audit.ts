@@ -1,15 +1,18 @@
+import { refusalInWords } from "../../../api/words/audit.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Problem } from "../../../platform/terminal.ts";
+import type { ExitCode, Problem, Terminal } from "../../../platform/terminal.ts";
 import { detailsOf } from "../../audit/operations.ts";
 import { readAudit } from "../../audit/queries.ts";
 import type { AuditRow } from "../../audit/queries.ts";
+import type { Reader } from "../../kernel/store/store.ts";
+import { viewRefusal } from "../../robots/refusals/operations.ts";
+import { listRefusals } from "../../robots/refusals/queries.ts";
 import { chosenOrganization } from "../chosen-organization.ts";
 import type { OrganizationFlags } from "../chosen-organization.ts";
 import type { CommandContext } from "../command-context.ts";
 import { readSince } from "../moment.ts";
 import { withStore } from "../store/with-store.ts";
-import { showRefused } from "./refused.ts";
 
 /** Without `--org`, changes of all organizations and of none. */
 interface AuditFlags extends OrganizationFlags {
@@ -21,7 +24,6 @@ interface AuditFlags extends OrganizationFlags {
   readonly action?: string;
   /** Show refused registrations instead of changes. */
   readonly refused?: boolean;
-  readonly json?: boolean;
 }
 
 const LIMIT = { standard: 100, maximum: 100_000 } as const;
@@ -34,19 +36,19 @@ export async function audit(flags: AuditFlags, { terminal }: CommandContext): Pr
     return EXIT.usage;
   }
   const { since, limit } = asked;
-  const json = flags.json === true;
+  const isJson = flags.json === true;
   return withStore(flags, terminal, async ({ store: { reader } }) => {
     const isOfAll = flags.org === undefined && flags.refused !== true;
     const organization = isOfAll ? null : await chosenOrganization({ reader }, flags);
     if (organization !== null && "code" in organization) return organization;
     if (flags.refused === true && organization !== null) {
-      await showRefused(reader, { organizationId: organization.id, since, limit, json }, terminal);
+      await showRefused(reader, organization.id, asked, isJson, terminal);
       return EXIT.ok;
     }
     const { subject: subjectId, actor, action } = flags;
     const filter = { organization_id: organization?.id, subject_id: subjectId, actor, action };
     const entries = (await readAudit(reader, since, limit, filter)).toReversed();
-    if (json) terminal.json({ items: entries.map((entry) => ({ ...entry, details: detailsOf(entry) })) });
+    if (isJson) terminal.json({ items: entries.map((entry) => ({ ...entry, details: detailsOf(entry) })) });
     else if (entries.length === 0) terminal.note("There is no such entry in the audit log.");
     else terminal.table(HEADERS, entries.map(toCells));
     return EXIT.ok;
@@ -95,4 +97,27 @@ function readFlags(flags: AuditFlags): Asked | Problem {
     };
   }
   return { since, limit };
+}
+
+/** `audit --refused`: refused registrations of an organization, newest last. */
+async function showRefused(
+  reader: Reader,
+  organizationId: string,
+  { since, limit }: Asked,
+  isJson: boolean,
+  terminal: Terminal,
+): Promise<void> {
+  const newest = (await listRefusals(reader, organizationId, undefined))
+    .filter(({ last_at: lastAt }) => since === null || lastAt >= since)
+    .slice(0, limit);
+  const refusals = newest.toReversed().map(viewRefusal);
+  if (isJson) terminal.json({ items: refusals });
+  else if (refusals.length === 0) terminal.note("No registration was refused in this time.");
+  else {
+    const rows = refusals.map((refusal) => {
+      const { last_at: lastAt, robot, actor, address } = refusal;
+      return [lastAt, robot ?? "-", refusalInWords(refusal), actor.label ?? actor.id, address];
+    });
+    terminal.table(["AT", "ROBOT", "REASON", "KEY", "FROM"], rows, ["ROBOT", "REASON", "KEY"]);
+  }
 }

@@ -25,7 +25,6 @@ export interface KeysCreateFlags extends OrganizationFlags {
   readonly expires?: string | undefined;
   readonly robot?: readonly string[] | undefined;
   readonly maxRobots?: string | undefined;
-  readonly json?: boolean;
 }
 
 /** `keys create`: prints only the new key on stdout, so that it can be redirected to a file. It is not shown again. */

@@ -13,12 +13,8 @@ import { commandLine } from "../command-line.ts";
 import { shownTime } from "../shown-time.ts";
 import { withStore } from "../store/with-store.ts";
 
-interface KeysListFlags extends OrganizationFlags {
-  readonly json?: boolean;
-}
-
 /** `keys list`: the keys of an organization, oldest first, with their rights; never the keys themselves. */
-export async function keysList(flags: KeysListFlags, { terminal }: CommandContext): Promise<ExitCode> {
+export async function keysList(flags: OrganizationFlags, { terminal }: CommandContext): Promise<ExitCode> {
   return withStore(flags, terminal, async ({ store, machine }) => {
     const organization = await chosenOrganization(store, flags);
     if ("code" in organization) return organization;

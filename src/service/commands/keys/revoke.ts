@@ -6,13 +6,12 @@ import { countEndingWith, findKeyOrganization } from "../../keys/queries.ts";
 import { keyView, revokeKey } from "../../keys/rules.ts";
 import type { CommandContext } from "../command-context.ts";
 import { commandLine } from "../command-line.ts";
-import type { StoreFlags } from "../store/locate-store.ts";
+import type { CommandFlags } from "../store/locate-store.ts";
 import { withStore } from "../store/with-store.ts";
 
-interface KeysRevokeFlags extends StoreFlags {
+interface KeysRevokeFlags extends CommandFlags {
   /** Also revoke the keys that depend on it. */
   readonly yes?: boolean;
-  readonly json?: boolean;
 }
 
 /** `keys revoke ID`: running services refuse the key from the next request on. */

@@ -1,17 +1,22 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { networkInterfaces } from "node:os";
+
 import { systemClock } from "../../../platform/clock.ts";
-import { systemFiles } from "../../../platform/files/files.ts";
+import { errorCode, systemFiles } from "../../../platform/files/files.ts";
 import type { FileStat } from "../../../platform/files/files.ts";
 import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Terminal } from "../../../platform/terminal.ts";
+import type { ExitCode, Problem, Terminal } from "../../../platform/terminal.ts";
 import { formatListenAddress } from "../../kernel/connections/listen-address.ts";
+import type { ListenAddress } from "../../kernel/connections/listen-address.ts";
 import { readCertificatePair } from "../../kernel/connections/tls.ts";
 import { showFindings } from "../../kernel/edited-file.ts";
 import { readCatalogFile } from "../../models/catalog-file.ts";
 import type { ServiceConfiguration } from "../../service.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import type { ServeFlags } from "./configuration.ts";
-import { tryListen } from "./try-listen.ts";
 import { beyondReachOfUnit, UNIT_CONFIGURATION } from "./unit-reach.ts";
+import { listenProblem } from "../../start-problem.ts";
 
 /**
  * `serve --check`: checks the files and the address to listen on, with the exit code of `serve`. Lists what only a start can check: the
@@ -97,4 +102,29 @@ async function warnOfUnit(service: ServiceConfiguration, terminal: Terminal): Pr
 
 function statOrNull(path: string): Promise<FileStat | null> {
   return systemFiles.stat(path).catch(() => null);
+}
+
+/** Whether this process can listen on an address. `taken`: a program listens there, perhaps the service itself. */
+export type ListenTrial =
+  | { readonly state: "free" }
+  | { readonly state: "taken" }
+  | { readonly state: "refused"; readonly problem: Problem };
+
+/** Listens on the address for a moment, and closes every connection. */
+export async function tryListen(listen: ListenAddress): Promise<ListenTrial> {
+  const server = createServer((socket) => socket.destroy());
+  try {
+    server.listen({ ...listen, exclusive: true });
+    await once(server, "listening");
+    // Fastify calls it for this address; it may fail in a sandbox.
+    if (listen.host === "0.0.0.0") networkInterfaces();
+    return { state: "free" };
+  } catch (error) {
+    if (errorCode(error) === "EADDRINUSE") return { state: "taken" };
+    const problem = listenProblem(error, listen);
+    if (problem === null) throw error;
+    return { state: "refused", problem };
+  } finally {
+    server.close();
+  }
 }

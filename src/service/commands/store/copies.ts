@@ -5,15 +5,11 @@ import type { CopyOutcome } from "../../kernel/store/copies/copy.ts";
 import { restore as restoreStore } from "../../kernel/store/copies/restore.ts";
 import { describeLocation } from "../../kernel/store/store-problem.ts";
 import type { CommandContext } from "../command-context.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import type { CommandFlags } from "./locate-store.ts";
 import { withLocation } from "./with-store.ts";
 
-export interface CopyFlags extends StoreFlags {
-  readonly json?: boolean;
-}
-
 /** `backup FILE`: the whole store, as it is at one moment, in one file. A running service is not interrupted. */
-export async function backup(flags: CopyFlags, { terminal, signal }: CommandContext, path = ""): Promise<ExitCode> {
+export async function backup(flags: CommandFlags, { terminal, signal }: CommandContext, path = ""): Promise<ExitCode> {
   if (path === "" || path === "-") {
     terminal.problem({
       code: "usage",
@@ -30,7 +26,7 @@ export async function backup(flags: CopyFlags, { terminal, signal }: CommandCont
 }
 
 /** `restore FILE`: writes a backup into a new store, also of the other kind: from SQLite to PostgreSQL, for example. */
-export async function restore(flags: CopyFlags, { terminal, signal }: CommandContext, path = ""): Promise<ExitCode> {
+export async function restore(flags: CommandFlags, { terminal, signal }: CommandContext, path = ""): Promise<ExitCode> {
   const onProgress = (table: string, fraction: number) => terminal.progress(`restoring ${table}`, fraction);
   return withLocation(flags, terminal, async (location, machine) => {
     const outcome = await restoreStore(path, location, machine, { onProgress, signal });
@@ -45,7 +41,7 @@ function showCopy(
   outcome: CopyOutcome,
   path: string,
   sentence: (rows: string) => string,
-  flags: CopyFlags,
+  flags: CommandFlags,
   terminal: Terminal,
 ): ExitCode | Problem {
   terminal.progress("", 1);

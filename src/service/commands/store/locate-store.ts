@@ -14,6 +14,11 @@ export interface StoreFlags {
   readonly config?: string | undefined;
 }
 
+/** Flags of every command that reads or changes a store. */
+export interface CommandFlags extends StoreFlags {
+  readonly json?: boolean;
+}
+
 export interface Refused {
   readonly state: "refused";
   readonly problem: Problem;

@@ -5,18 +5,14 @@ import type { LimitMet } from "../../kernel/store/limits-met.ts";
 import { readBelongings } from "../../organizations/queries.ts";
 import type { CommandContext } from "../command-context.ts";
 import { shownTime } from "../shown-time.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import type { CommandFlags } from "./locate-store.ts";
 import { withStore } from "./with-store.ts";
-
-interface StatusFlags extends StoreFlags {
-  readonly json?: boolean;
-}
 
 /** Maximum number of limits in the answer. */
 const LIMITS_SHOWN = 20;
 
 /** `status`: what each organization has, and who reached limits recently. Services write that to the store every few seconds. */
-export async function status(flags: StatusFlags, { terminal }: CommandContext): Promise<ExitCode> {
+export async function status(flags: CommandFlags, { terminal }: CommandContext): Promise<ExitCode> {
   return withStore(flags, terminal, async ({ store, machine }) => {
     const nowMs = machine.clock.wallMs();
     const organizations = await readBelongings(store.reader, new Date(nowMs).toISOString());

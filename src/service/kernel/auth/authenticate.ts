@@ -2,18 +2,22 @@ import { API_KEY_SCOPES, ROBOT_SCOPE } from "../../../api/wire/scopes.ts";
 import type { ApiKeyScope, Scope } from "../../../api/wire/scopes.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
-import { isApiKey } from "./api-key.ts";
-import { consoleIdleUntil, isConsoleToken } from "./console-session.ts";
+import {
+  API_KEY_PREFIX,
+  CONSOLE_TOKEN_PREFIX,
+  hashSecret,
+  isSameHash,
+  isToken,
+  ROBOT_TOKEN_PREFIX,
+  SESSION_TOKEN_PREFIX,
+} from "./token.ts";
+import { consoleIdleUntil, findSession } from "./session-queries.ts";
 import { findKey } from "./key-queries.ts";
 import { ANY_ROBOTS, readRobotNames } from "./key-robots.ts";
 import type { KeyRobots } from "./key-robots.ts";
-import { findSession } from "./session-queries.ts";
 import type { SessionRow } from "./session-queries.ts";
 import { credentialRefusal, CREDENTIAL_UNKNOWN, findRobotCredential } from "./robot-credential.ts";
 import type { CredentialRefusal, RobotCredentialRow } from "./robot-credential.ts";
-import { isRobotToken, ROBOT_TOKEN_PREFIX } from "./robot-token.ts";
-import { isSessionToken, SESSION_TOKEN_PREFIX } from "./session-token.ts";
-import { hashSecret, isSameHash } from "./token.ts";
 
 /** The owner of a credential, also of a refused one. */
 export type Owner = Pick<Principal, "organizationId" | "credentialId">;
@@ -74,11 +78,13 @@ export async function authenticate(
   if (credential === null) return unauthorized("Not authenticated");
   const { kind, token } = credential;
   if (kind === "console") {
-    return isConsoleToken(token) ? authenticateSession(reader, clock, token, kind) : unauthorized("Invalid session");
+    return isToken(CONSOLE_TOKEN_PREFIX, token)
+      ? authenticateSession(reader, clock, token, kind)
+      : unauthorized("Invalid session");
   }
   if (token.startsWith(ROBOT_TOKEN_PREFIX)) return authenticateRobot(reader, clock, token);
   if (!token.startsWith(SESSION_TOKEN_PREFIX)) return authenticateKey(reader, clock, token);
-  return isSessionToken(token)
+  return isToken(SESSION_TOKEN_PREFIX, token)
     ? authenticateSession(reader, clock, token, "cli")
     : unauthorized("Invalid session token");
 }
@@ -104,7 +110,7 @@ export function readScopes(scopes: string | null): readonly ApiKeyScope[] | null
 }
 
 async function authenticateKey(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
-  if (!isApiKey(token)) return unauthorized("Invalid API key");
+  if (!isToken(API_KEY_PREFIX, token)) return unauthorized("Invalid API key");
   const hash = hashSecret(token);
   const key = await findKey(reader, hash);
   if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
@@ -162,7 +168,7 @@ async function authenticateSession(
 
 async function authenticateRobot(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
   const hash = hashSecret(token);
-  const credential = isRobotToken(token) ? await findRobotCredential(reader, hash) : undefined;
+  const credential = isToken(ROBOT_TOKEN_PREFIX, token) ? await findRobotCredential(reader, hash) : undefined;
   if (credential === undefined || !isSameHash(credential.token_sha256, hash)) {
     return { ...unauthorized(CREDENTIAL_UNKNOWN.detail), robot: CREDENTIAL_UNKNOWN };
   }

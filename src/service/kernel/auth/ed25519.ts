@@ -1,4 +1,4 @@
-import { createHash, verify } from "node:crypto";
+import { verify } from "node:crypto";
 
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
@@ -15,12 +15,6 @@ function decode(text: string, length: number): Buffer | null {
 /** An Ed25519 public key in the spelling that the store has; null if the text is none. */
 export function readPublicKey(text: string): string | null {
   return decode(text, KEY_BYTES)?.toString("base64url") ?? null;
-}
-
-/** How people compare keys: `SHA256:` and the unpadded base64 of the SHA-256 of the raw key. */
-export function keyFingerprint(publicKey: string): string {
-  const digest = createHash("sha256").update(Buffer.from(publicKey, "base64url")).digest("base64");
-  return `SHA256:${digest.replace(/=+$/, "")}`;
 }
 
 /**

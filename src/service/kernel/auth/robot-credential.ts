@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 
+import type { RefusalReason } from "../../../api/wire/errors.ts";
 import { prepare } from "../store/prepared.ts";
 import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
@@ -62,12 +63,7 @@ const selectByHash = prepare<Pick<RobotCredentialRow, "token_sha256">, RobotCred
 /** Why a robot's credential is refused. `copied`: reporting with it shows that two computers hold the key. */
 export interface CredentialRefusal {
   readonly code: "Unauthorized" | "Forbidden";
-  readonly reason:
-    | "credential_unknown"
-    | "credential_expired"
-    | "credential_superseded"
-    | "installation_revoked"
-    | "installation_frozen";
+  readonly reason: RefusalReason;
   /** For the person at the robot. */
   readonly detail: string;
   readonly isCopied?: true;

@@ -4,28 +4,27 @@ import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { chunksOf } from "./lineage.ts";
 
-const COLUMNS = [
-  "id",
-  "organization_id",
-  "kind",
-  "token_sha256",
-  "created_by",
-  "scopes",
-  "created_at",
-  "last_used_at",
-  "expires_at",
-  "revoked_at",
-] as const;
+export type SessionRow = Tables["sessions"];
 
-/** The session columns that authentication needs. */
-export type SessionRow = Pick<Tables["sessions"], (typeof COLUMNS)[number]>;
+/** How long a session of the command line lasts. */
+export const SESSION_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long a console session lasts without requests; an open event stream counts as use. */
+export const CONSOLE_IDLE_MS = 12 * 60 * 60 * 1000;
+
+/** When a console session expires unless it is used again, as ISO 8601. */
+export function consoleIdleUntil({
+  created_at: createdAt,
+  last_used_at: lastUsedAt,
+}: Pick<SessionRow, "created_at" | "last_used_at">): string {
+  return new Date(Date.parse(lastUsedAt ?? createdAt) + CONSOLE_IDLE_MS).toISOString();
+}
 
 /** Looks up a session by the hash of its token. As for keys, this query has no organization yet. */
 export function findSession(reader: Reader, tokenSha256: string): Promise<SessionRow | undefined> {
-  return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", tokenSha256).executeTakeFirst();
+  return reader.selectFrom("sessions").selectAll().where("token_sha256", "=", tokenSha256).executeTakeFirst();
 }
 
-export async function insertSession(transaction: Transaction<Tables>, session: Tables["sessions"]): Promise<void> {
+export async function insertSession(transaction: Transaction<Tables>, session: SessionRow): Promise<void> {
   await transaction.insertInto("sessions").values(session).execute();
 }
 

@@ -3,6 +3,13 @@ import { crc32 } from "node:zlib";
 
 import type { Random } from "../../../platform/random.ts";
 
+/** Prefixes of bearer tokens, by which secret scanners find leaked ones. */
+export const API_KEY_PREFIX = "sk_rps_";
+export const ROBOT_TOKEN_PREFIX = "rps_robot_";
+export const SESSION_TOKEN_PREFIX = "rps_session_";
+/** Tokens of the console are not valid for the command line, nor the other way round. */
+export const CONSOLE_TOKEN_PREFIX = "rps_console_";
+
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_BYTES = 16;
 /** 62²² > 2¹²⁸. */

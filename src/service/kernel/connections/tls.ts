@@ -57,33 +57,33 @@ export async function readCertificatePair(
   nowMs: number,
 ): Promise<PairReading> {
   const cert = await readPem(files, certFile, "certificate");
-  if (typeof cert !== "string") return refused(cert);
+  if (typeof cert !== "string") return cert;
   const key = await readPem(files, keyFile, "key");
-  if (typeof key !== "string") return refused(key);
+  if (typeof key !== "string") return key;
   const certificate = parseCertificate(cert);
   if (certificate === null) {
     const fix = "Name a PEM file that begins with the certificate of this service, its chain after it.";
-    return refused(problem("tls-certificate-invalid", "The TLS certificate file holds no certificate.", certFile, fix));
+    return refused("tls-certificate-invalid", "The TLS certificate file holds no certificate.", certFile, fix);
   }
   const privateKey = parseKey(key);
   if (privateKey === null) {
     const fix = "Name a PEM file with the private key, without a passphrase.";
-    return refused(problem("tls-key-invalid", "The TLS key file holds no private key that can be used.", keyFile, fix));
+    return refused("tls-key-invalid", "The TLS key file holds no private key that can be used.", keyFile, fix);
   }
   if (!certificate.checkPrivateKey(privateKey)) {
     const fix = `Name the key that ${certFile} was made for.`;
-    return refused(problem("tls-pair-mismatch", "The TLS key is not that of the certificate.", keyFile, fix));
+    return refused("tls-pair-mismatch", "The TLS key is not that of the certificate.", keyFile, fix);
   }
   const [validFromMs, validToMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   if (validToMs <= nowMs) {
     const what = `The TLS certificate expired on ${new Date(validToMs).toISOString()}.`;
     const fix = "Have it renewed; if it was not to expire yet, set the clock of this machine.";
-    return refused(problem("tls-certificate-expired", what, certFile, fix));
+    return refused("tls-certificate-expired", what, certFile, fix);
   }
   const unusable = servingProblem(cert, key);
   if (unusable !== null) {
     const fix = "Have a certificate made with a key of today's strength, such as ECDSA P-256 or RSA 2048.";
-    return refused(problem("tls-pair-unusable", `TLS refuses the certificate: ${unusable}.`, certFile, fix));
+    return refused("tls-pair-unusable", `TLS refuses the certificate: ${unusable}.`, certFile, fix);
   }
   return {
     state: "read",
@@ -91,12 +91,12 @@ export async function readCertificatePair(
   };
 }
 
-async function readPem(files: Files, path: string, what: "certificate" | "key"): Promise<string | Problem> {
+async function readPem(files: Files, path: string, what: "certificate" | "key"): Promise<string | PairReading> {
   const code = `tls-${what}-unreadable`;
   try {
     const bytes = await readBounded(files, path, PEM_BYTES_MAXIMUM);
     if (bytes !== "too-large") return Buffer.from(bytes).toString("utf8");
-    return problem(code, `The TLS ${what} file is larger than 1 MiB.`, path, "Name a PEM file.");
+    return refused(code, `The TLS ${what} file is larger than 1 MiB.`, path, "Name a PEM file.");
   } catch (error) {
     const reason = errorCode(error);
     if (reason === undefined) throw error;
@@ -104,7 +104,7 @@ async function readPem(files: Files, path: string, what: "certificate" | "key"):
       reason === "EACCES"
         ? "Give this user permission to read it; the unit of systemd gets it by a group, SupplementaryGroups=."
         : "Name a PEM file that is there.";
-    return problem(code, `The TLS ${what} file cannot be read (${reason}).`, path, fix);
+    return refused(code, `The TLS ${what} file cannot be read (${reason}).`, path, fix);
   }
 }
 
@@ -135,10 +135,6 @@ function servingProblem(cert: string, key: string): string | null {
   }
 }
 
-function refused(refusal: Problem): PairReading {
-  return { state: "refused", problem: refusal };
-}
-
-function problem(code: string, what: string, where: string, fix: string): Problem {
-  return { code, what, where, fix };
+function refused(code: string, what: string, where: string, fix: string): PairReading {
+  return { state: "refused", problem: { code, what, where, fix } };
 }

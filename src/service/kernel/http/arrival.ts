@@ -1,10 +1,10 @@
+import { isIP } from "node:net";
+
 import type { FastifyRequest } from "fastify";
 
 import { bearerToken } from "../auth/authenticate.ts";
 import type { Credential } from "../auth/authenticate.ts";
-import { clientAddress } from "./client-address.ts";
 import { readConsoleCookie } from "./console-cookie.ts";
-import { isFromConsole, isSameOrigin } from "./same-origin.ts";
 
 /** What the headers of a request say about its client. */
 export interface Arrival {
@@ -37,4 +37,34 @@ function credentialOf(request: FastifyRequest, isOwnPage: (request: FastifyReque
   }
   const token = readConsoleCookie(request);
   return token !== null && isOwnPage(request) ? { kind: "console", token } : null;
+}
+
+/** Used when a proxy sends something that is not an address, such as `unknown` (RFC 7239, 6.2). */
+const UNKNOWN = "unknown";
+
+/** The client's address: the peer's, or the one that a trusted proxy names. Of bounded length. */
+export function clientAddress({ ip }: { readonly ip: string }): string {
+  return isIP(ip) === 0 ? UNKNOWN : ip;
+}
+
+/** Only pages of the same origin can set this header; for others the browser's CORS preflight fails (fetch.spec.whatwg.org, CORS protocol). */
+const CONSOLE_HEADER = "x-robot-policy-console";
+
+type FromBrowser = Pick<FastifyRequest, "headers" | "protocol" | "host">;
+
+/** Whether the request comes from the console's own page, by its headers. */
+export function isFromConsole(request: FromBrowser): boolean {
+  return request.headers[CONSOLE_HEADER] === "1" && isSameOrigin(request);
+}
+
+/**
+ * Whether nothing in the headers says that another origin sent the request.
+ *
+ * The browser sets `Sec-Fetch-Site`, and no page can change it. Old browsers, and all browsers over plain HTTP, do not send it; then
+ * `Origin` must match the requested host.
+ */
+export function isSameOrigin({ headers, protocol, host }: FromBrowser): boolean {
+  const { "sec-fetch-site": site, origin } = headers;
+  if (site !== undefined) return site === "same-origin";
+  return origin === undefined || origin === `${protocol}://${host}`;
 }

@@ -10,6 +10,7 @@ import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
 import { createShared } from "../shared.ts";
 import type { LimitsMet } from "../traffic/limits-met.ts";
+import { identifyClient } from "../traffic/parties.ts";
 import type { Client } from "../traffic/parties.ts";
 import { BUCKETS_MAXIMUM } from "../traffic/rate-limiter.ts";
 import type { RateLimiter, Verdict } from "../traffic/rate-limiter.ts";
@@ -72,12 +73,12 @@ export function createGate(
   return {
     async admit({ scopes, isOpen = false }, { credential: shown, address }) {
       if (scopes === "public" || scopes === "signed" || (isOpen && shown === null)) {
-        const anyone = limiter.identify(undefined, address);
+        const anyone = identifyClient(undefined, address);
         return enter(scopes === "signed" ? limiter.onSigned(anyone) : limiter.onPublic(anyone), null, anyone);
       }
       const credential = shown?.kind === "console" && !servesConsole ? null : shown;
       // By token, not by header: a header can be spelled in many ways, and each would have a bucket of its own.
-      const client = limiter.identify(credential?.token, address);
+      const client = identifyClient(credential?.token, address);
       const arrival = limiter.onArrival(client);
       if (arrival.state === "limited") return turnAway(arrival, client, owners.get(client.credential ?? ""));
       const authentication = await identities(`${credential?.kind} ${client.credential}`, () =>

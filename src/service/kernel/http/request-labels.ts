@@ -1,7 +1,10 @@
+import type { IncomingMessage } from "node:http";
+
 import type { FastifyRequest } from "fastify";
 
 import { redactBeginning } from "../redact.ts";
 import { templateOf } from "./routing.ts";
+import type { Random } from "../../../platform/random.ts";
 
 /** Characters of a path that go into the log. */
 const LOGGED_PATH_LENGTH = 200;
@@ -28,4 +31,17 @@ export function methodLabel({ method }: Pick<FastifyRequest, "method">): string 
 /** Template of the path as a metric label; `none` for an unknown path. */
 export function routeLabel({ is404, routeOptions }: Pick<FastifyRequest, "is404" | "routeOptions">): string {
   return is404 || routeOptions.url === undefined ? "none" : templateOf(routeOptions.url);
+}
+
+/** What a client may choose as its request id; anything else gets one of ours. */
+const ACCEPTED = /^[A-Za-z0-9._-]{1,64}$/;
+const ID_BYTES = 12;
+
+/** The id under which a request is found in the log: the client's `X-Request-Id` where it can be, else a new one. */
+export function createRequestId(random: Random): (request: Pick<IncomingMessage, "headers">) => string {
+  return ({ headers }) => {
+    const given = headers["x-request-id"];
+    if (typeof given === "string" && ACCEPTED.test(given)) return given;
+    return Buffer.from(random.bytes(ID_BYTES)).toString("hex");
+  };
 }

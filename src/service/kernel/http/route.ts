@@ -3,20 +3,18 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { BODY_BYTES } from "../../../api/wire/body-bytes.ts";
 import type { Operation, WithBody } from "../../../api/wire/operation.ts";
 import type { Owner, Principal } from "../auth/authenticate.ts";
-import { CredentialEndedError } from "../auth/still-valid.ts";
+import { CredentialEndedError } from "../auth/credentials.ts";
 import type { OperationContext } from "../operation.ts";
 import { refuseEnded } from "../operation.ts";
 import { StoreBusyError } from "../store/unavailable.ts";
 import { runForRequester } from "../traffic/requester.ts";
 import type { Passage, Traffic } from "../traffic/traffic.ts";
-import { acceptedCodings } from "./accepted-codings.ts";
+import { acceptedCodings, counted, refusalOf, send, sendZipped } from "./send.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 import { TOO_MANY_REQUESTS } from "./answers.ts";
-import { arrivalOf } from "./arrival.ts";
-import { clientAddress } from "./client-address.ts";
+import { arrivalOf, clientAddress } from "./arrival.ts";
 import type { Gate } from "./gate.ts";
 import { routePath } from "./routing.ts";
-import { counted, refusalOf, send, sendZipped } from "./send.ts";
 
 /** A request that was refused, for operations that record it. */
 export interface RefusedRequest {

@@ -4,7 +4,7 @@ import { constants, createGzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 import type { Operation } from "../../../api/wire/operation.ts";
-import { CredentialEndedError } from "../auth/still-valid.ts";
+import { CredentialEndedError } from "../auth/credentials.ts";
 import type { Passage } from "../traffic/traffic.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 
@@ -116,4 +116,15 @@ async function* patientParts(
 /** Statuses for errors of the client; all others are errors of the service. */
 function isRefusal(answer: AnyAnswer): answer is Answer {
   return "json" in answer && answer.status >= 400 && answer.status < 500;
+}
+
+/** The content codings that a client takes, by its `Accept-Encoding` (RFC 9110, 12.5.3), in lower case. */
+export function acceptedCodings(acceptEncoding: string | undefined): ReadonlySet<string> {
+  return new Set((acceptEncoding ?? "").toLowerCase().split(",").flatMap(acceptedCoding));
+}
+
+/** `gzip;q=0` is one that is not taken. */
+function acceptedCoding(member: string): readonly string[] {
+  const [coding = "", ...parameters] = member.split(";").map((part) => part.trim());
+  return parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter)) ? [] : [coding];
 }

@@ -7,43 +7,18 @@ import type { Tables } from "./tables.ts";
 
 /** Audited actions: `<resource>.<verb>`. */
 export type AuditAction =
-  | "allowed_keys.add"
-  | "allowed_keys.remove"
-  | "api_key.create"
-  | "api_key.revoke"
-  | "deployment.create"
-  | "deployment.retire"
-  | "enrolment.approve"
-  | "enrolment.deny"
-  | "enrolment.start"
-  | "fleet.change"
-  | "fleet.create"
-  | "fleet.join"
-  | "fleet.leave"
-  | "fleet.leave_out"
-  | "fleet.remove"
-  | "fleet.update_model"
-  | "installation.freeze"
-  | "installation.recover"
-  | "installation.recovery_refused"
-  | "installation.renew_out_of_order"
-  | "installation.set_recoveries"
-  | "installation.thaw"
-  | "login.approve"
-  | "login.deny"
+  | `allowed_keys.${"add" | "remove"}`
+  | `api_key.${"create" | "revoke"}`
+  | `deployment.${"create" | "retire"}`
+  | `enrolment.${"approve" | "deny" | "start"}`
+  | `fleet.${"change" | "create" | "join" | "leave" | "leave_out" | "remove" | "update_model"}`
+  | `installation.${"freeze" | "recover" | "recovery_refused" | "renew_out_of_order" | "set_recoveries" | "thaw"}`
+  | `login.${"approve" | "deny"}`
   | "models.apply"
   | "organization.create"
-  | "robot.enroll"
-  | "robot.remove"
-  | "robot.rename"
-  | "robot.replace_computer"
-  | "robot.setup"
-  | "session.create"
-  | "session.end"
-  | "webhook.change"
-  | "webhook.create"
-  | "webhook.delete"
-  | "webhook.disable";
+  | `robot.${"enroll" | "remove" | "rename" | "replace_computer" | "setup"}`
+  | `session.${"create" | "end"}`
+  | `webhook.${"change" | "create" | "delete" | "disable"}`;
 
 /** Who made a change, and in which request. Created before the transaction, because its job may run twice. */
 export interface Authorship {

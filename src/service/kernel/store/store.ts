@@ -48,3 +48,8 @@ export type StoreLocation =
     };
 
 export type StoreMachine = Pick<ServiceMachine, "clock" | "files" | "log" | "random">;
+
+/** Runs queries on one snapshot: each sees the store as the first one saw it. */
+export function readSnapshot<T>(reader: Reader, read: (snapshot: Transaction<Tables>) => Promise<T>): Promise<T> {
+  return reader.transaction().setIsolationLevel("repeatable read").setAccessMode("read only").execute(read);
+}

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely, sql } from "kysely";
 
 import { migrateWithin, MIGRATION_TABLE } from "./migrator.ts";
-import { NodeSqliteDialect } from "./sqlite/dialect.ts";
+import { nodeSqliteDialect } from "./sqlite/dialect.ts";
 import type { Tables } from "./tables.ts";
 
 /** The columns of a table, for copying it. */
@@ -40,7 +40,7 @@ export async function hasSchemaOf(database: Kysely<Tables>, step: string, more: 
 }
 
 async function emptyStore(step: string): Promise<Kysely<Tables>> {
-  const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+  const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
   await database.transaction().execute((transaction) => migrateWithin(transaction, "", { until: step }));
   return database;
 }

@@ -1,494 +1,528 @@
+import type { ColumnDefinitionBuilder } from "kysely";
+
 import type { DEPLOYMENT_STATUSES } from "../../../api/deployments.ts";
 import type { READINESS_MODES } from "../../../api/fleets.ts";
-import type { RobotTextName } from "../../../api/robot-texts.ts";
 
-type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
-type ReadinessMode = (typeof READINESS_MODES)[number];
+/** A column: its type in SQL, and what its values are in TypeScript. */
+export interface Column<Value> {
+  readonly type: "text" | "integer";
+  readonly constrain: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder;
+  /** Never set: it carries the type. */
+  readonly value?: Value;
+}
 
-/** The tables of the store, equal in both databases. Times are ISO 8601 in UTC with milliseconds, so that they sort as text. */
-export interface Tables {
+const notNull: Column<unknown>["constrain"] = (column) => column.notNull();
+const nullable: Column<unknown>["constrain"] = (column) => column;
+
+const key: Column<string> = { type: "text", constrain: (column) => column.primaryKey().notNull() };
+const text: Column<string> = { type: "text", constrain: notNull };
+const uniqueText: Column<string> = { type: "text", constrain: (column) => column.notNull().unique() };
+const optionalText: Column<string | null> = { type: "text", constrain: nullable };
+const integer: Column<number> = { type: "integer", constrain: notNull };
+const optionalInteger: Column<number | null> = { type: "integer", constrain: nullable };
+
+const oneOf = <Value extends string>(): Column<Value> => ({ type: "text", constrain: notNull });
+const optionalOneOf = <Value extends string>(): Column<Value | null> => ({ type: "text", constrain: nullable });
+const referenceTo = (column: string): Column<string> => ({
+  type: "text",
+  constrain: (own) => own.notNull().references(column),
+});
+const optionalReferenceTo = (column: string): Column<string | null> => ({
+  type: "text",
+  constrain: (own) => own.references(column),
+});
+
+/** `unknown` until enough probes agree, see endpoints/health.ts. */
+export type EndpointHealth = "unknown" | "healthy" | "failing";
+
+/**
+ * The tables of the store, equal in both databases, each after those that it refers to. Times are ISO 8601 in UTC with milliseconds, so that
+ * they sort as text. Keys of several columns and indexes are in migrations.ts.
+ */
+export const TABLES = {
   organizations: {
-    id: string;
-    name: string;
-    created_at: string;
-  };
+    id: key,
+    name: text,
+    created_at: text,
+  },
   api_keys: {
-    id: string;
-    organization_id: string;
-    label: string;
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    label: text,
     /** Lowercase hex SHA-256 of the whole key, which is not stored. */
-    key_sha256: string;
-    key_prefix: string;
-    key_last4: string;
+    key_sha256: uniqueText,
+    key_prefix: text,
+    key_last4: text,
     /** JSON array of scopes; null for an unrestricted key. */
-    scopes: string | null;
-    created_at: string;
-    last_used_at: string | null;
-    expires_at: string | null;
-    revoked_at: string | null;
+    scopes: optionalText,
+    created_at: text,
+    last_used_at: optionalText,
+    expires_at: optionalText,
+    revoked_at: optionalText,
     /** Id of the key that it was created with, directly or in a session, or `command`. */
-    created_by: string;
+    created_by: text,
     /** The key that it depends on; null for an independent key. */
-    parent_id: string | null;
+    parent_id: optionalText,
     /** JSON array of the names of the robots that it may set up; null for any. */
-    robots: string | null;
+    robots: optionalText,
     /** Maximum number of robots it may add; null for no maximum besides the limits of the service. */
-    max_robots: number | null;
+    max_robots: optionalInteger,
     /** JSON object of uses, site, region and labels of a key for enrolments; null for any other key. */
-    enrolment: string | null;
-  };
+    enrolment: optionalText,
+  },
   /** Enrolments that a key still approves, in parts, so that transactions which take one at the same time lock different rows. */
   key_uses: {
-    key_id: string;
-    slot: number;
-    remaining: number;
-  };
+    key_id: referenceTo("api_keys.id"),
+    slot: integer,
+    remaining: integer,
+  },
   robots: {
-    id: string;
-    organization_id: string;
-    name: string;
-    robot_type_id: string;
-    region: string;
-    configuration_digest: string;
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    name: text,
+    robot_type_id: text,
+    region: text,
+    configuration_digest: text,
+    site: optionalText,
     /** JSON object of text to text. */
-    labels: string;
+    labels: text,
     /** JSON object, or null where the robot's type is in the catalog. */
-    contract: string | null;
+    contract: optionalText,
     /** What checkpoints judge it by: JSON object of what its contract says, and the SHA-256 of it in hex. Null without a contract. */
-    equipment: string | null;
-    equipment_sha256: string | null;
-    created_at: string;
+    equipment: optionalText,
+    equipment_sha256: optionalText,
+    created_at: text,
     /** When it last registered. */
-    updated_at: string;
+    updated_at: text,
     /** When its type, region or contract last became others. */
-    refitted_at: string;
+    refitted_at: text,
     /** When anything of its registration last became other than before. */
-    changed_at: string;
+    changed_at: text,
     /** Audit entries of its last registration and of the one before, null where there was none. */
-    audit_id: string;
-    previous_audit_id: string | null;
+    audit_id: text,
+    previous_audit_id: optionalText,
     /** JSON array of changes, newest first, as robots/history/contest.ts judges them. */
-    recent_changes: string;
+    recent_changes: text,
     /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
-    contested_since: string | null;
-    contested_at: string | null;
+    contested_since: optionalText,
+    contested_at: optionalText,
     /** The key it was first registered with, by itself or through a session. */
-    made_by: string;
+    made_by: text,
     /** JSON object of the region that its computer worked out when it enrolled; null without one. */
-    site_inference: string | null;
+    site_inference: optionalText,
     /** Its live installation; null where no computer speaks for it with a credential of its own. */
-    installation_id: string | null;
+    installation_id: optionalText,
     /** When an operator removed it. Its name is free from then on; its row stays for the history. */
-    removed_at: string | null;
-  } & Record<RobotTextName, string | null>;
+    removed_at: optionalText,
+  },
+  /** Each label of each robot, so that those with a label are found by an index. */
+  robot_labels: {
+    organization_id: text,
+    /** SHA-256 of name and value, `labelHash`: of one length, because PostgreSQL bounds what an index holds. */
+    label_sha256: text,
+    robot_id: referenceTo("robots.id"),
+  },
   /** Requests of computers for a credential of their own, from the start until a day after their end. */
   enrolments: {
-    id: string;
-    status: "pending" | "approved" | "denied" | "expired" | "consumed";
+    id: key,
+    status: oneOf<"pending" | "approved" | "denied" | "expired" | "consumed">(),
     /** Base64url of the raw Ed25519 key. */
-    public_key: string;
+    public_key: text,
     /** Without the hyphen. It is unique, as is the key, among those that are pending or approved without an installation. */
-    user_code: string;
-    poll_token_sha256: string;
-    requested_name: string;
-    region: string | null;
+    user_code: text,
+    poll_token_sha256: text,
+    requested_name: text,
+    region: optionalText,
     /** JSON object, as sent but for `geolocation.ip`. */
-    site_inference: string | null;
-    site: string | null;
+    site_inference: optionalText,
+    site: optionalText,
     /** JSON object of text to text. */
-    labels: string;
-    configuration_digest: string;
-    robot_type_id: string | null;
-    contract: string | null;
+    labels: text,
+    configuration_digest: text,
+    robot_type_id: optionalText,
+    contract: optionalText,
     /** The only organization that can find the code, and for a key for enrolments its own; null for any. */
-    wanted_organization_id: string | null;
-    client_address: string;
+    wanted_organization_id: optionalText,
+    client_address: text,
     /** The address, or the /48 of an IPv6 address. */
-    client_site: string;
-    created_at: string;
-    expires_at: string;
+    client_site: text,
+    created_at: text,
+    expires_at: text,
     /** From the approval on, as are the members below. */
-    organization_id: string | null;
+    organization_id: optionalReferenceTo("organizations.id"),
     /** `key_…` or `ses_…`. */
-    decided_by: string | null;
+    decided_by: optionalText,
     /** The key itself, or the key that the session goes back to: a robot that the enrolment adds is made by it. */
-    made_by: string | null;
-    decided_at: string | null;
-    decided_name: string | null;
-    decided_region: string | null;
+    made_by: optionalText,
+    decided_at: optionalText,
+    decided_name: optionalText,
+    decided_region: optionalText,
     /** 1 if the operator agreed to replace a robot that is online. */
-    confirm_replace: number;
+    confirm_replace: integer,
     /** The key for enrolments that approved it at its start; null if a person decides. */
-    key_id: string | null;
+    key_id: optionalText,
     /** The entry of the list of allowed keys that approved it at its start; null if a person decides. */
-    allowed_key_id: string | null;
-    installation_id: string | null;
-  };
+    allowed_key_id: optionalText,
+    installation_id: optionalText,
+  },
   /** Keys whose computers enrol without a person, each once. */
   allowed_keys: {
-    id: string;
-    organization_id: string;
+    id: key,
+    organization_id: referenceTo("organizations.id"),
     /** `SHA256:…`. Unique in an organization. */
-    key_fingerprint: string;
-    created_at: string;
+    key_fingerprint: text,
+    created_at: text,
     /** ISO 8601; the entry is deleted a day later. */
-    expires_at: string;
+    expires_at: text,
     /** `key_…` or `ses_…`. */
-    created_by: string;
+    created_by: text,
     /** The key itself, or the key that the session goes back to: the entry ends with it, unless it was used. */
-    made_by: string;
-    used_at: string | null;
-    robot_id: string | null;
-  };
+    made_by: text,
+    used_at: optionalText,
+    robot_id: optionalText,
+  },
   /** A computer that may speak for a robot; at most one of a robot is not revoked. */
   installations: {
-    id: string;
-    organization_id: string;
-    robot_id: string;
-    public_key: string;
-    state: "active" | "frozen" | "revoked";
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    robot_id: referenceTo("robots.id"),
+    public_key: text,
+    state: oneOf<"active" | "frozen" | "revoked">(),
     /** How many times it renewed, from 1 on; several credentials may have the newest generation. */
-    generation: number;
-    enrolled_at: string;
-    approved_by: string;
-    revoked_at: string | null;
+    generation: integer,
+    enrolled_at: text,
+    approved_by: text,
+    revoked_at: optionalText,
     /** When the credential that was issued last expires. */
-    credential_expires_at: string;
+    credential_expires_at: text,
     /** How many times in a row it may renew after the expiry, and until when. */
-    recoveries_remaining: number;
-    recovery_until: string;
+    recoveries_remaining: integer,
+    recovery_until: text,
     /** What its last heartbeat said, and when it came; see installations/liveness.ts for how late this is. */
-    readiness: "ready" | "not_ready" | null;
-    reason: string | null;
-    runtime_version: string | null;
-    manifest_digest: string | null;
-    last_seen_at: string | null;
-    last_address: string | null;
-  };
+    readiness: optionalOneOf<"ready" | "not_ready">(),
+    reason: optionalText,
+    runtime_version: optionalText,
+    manifest_digest: optionalText,
+    last_seen_at: optionalText,
+    last_address: optionalText,
+  },
   robot_credentials: {
-    token_sha256: string;
-    organization_id: string;
-    installation_id: string;
-    generation: number;
+    token_sha256: key,
+    organization_id: referenceTo("organizations.id"),
+    installation_id: referenceTo("installations.id"),
+    generation: integer,
     /**
      * `newest`: of the installation's generation. `previous`: what the newest was renewed with. `displaced`: newest when another value
      * renewed. `superseded`: any older one.
      */
-    standing: "newest" | "previous" | "displaced" | "superseded";
-    issued_at: string;
-    expires_at: string;
+    standing: oneOf<"newest" | "previous" | "displaced" | "superseded">(),
+    issued_at: text,
+    expires_at: text,
     /** When the robot should renew it: what it is told counts down to this. */
-    renew_at: string;
+    renew_at: text,
     /** Until when a previous value still works. */
-    grace_until: string | null;
+    grace_until: optionalText,
     /** First accepted use. */
-    used_at: string | null;
+    used_at: optionalText,
     /** The generation whose first use proves that a displaced value is held twice. */
-    displaced_by: number | null;
-  };
+    displaced_by: optionalInteger,
+  },
   /** Nonces of accepted renewals, kept as long as the installation lives: a replay must not answer with a credential. */
   renewal_nonces: {
-    installation_id: string;
-    nonce_sha256: string;
-    used_at: string;
-  };
-
-  /** Each label of each robot, so that those with a label are found by an index. */
-  robot_labels: {
-    organization_id: string;
-    /** SHA-256 of name and value, `labelHash`: of one length, because PostgreSQL bounds what an index holds. */
-    label_sha256: string;
-    robot_id: string;
-  };
-
+    installation_id: referenceTo("installations.id"),
+    nonce_sha256: text,
+    used_at: text,
+  },
   /** One row: when the catalog was last applied. It is locked while a catalog is applied. */
   catalogs: {
-    id: string;
-    applied_at: string | null;
-  };
+    id: key,
+    applied_at: optionalText,
+  },
   /** The catalog belongs to the service, not to an organization. */
   models: {
-    slug: string;
-    display_name: string;
-    vendor: string | null;
-    model_type: string | null;
-    license_tier: string | null;
+    slug: key,
+    display_name: text,
+    vendor: optionalText,
+    model_type: optionalText,
+    license_tier: optionalText,
     /** The checkpoint that the slug stands for. */
-    default_checkpoint_id: string;
-    created_at: string;
+    default_checkpoint_id: text,
+    created_at: text,
     /** When it was removed from the catalog; fleets and deployments that use it keep it. */
-    withdrawn_at: string | null;
-  };
+    withdrawn_at: optionalText,
+  },
   checkpoints: {
-    id: string;
-    model_slug: string;
+    id: key,
+    model_slug: referenceTo("models.slug"),
     /** JSON object, see models/requirements.ts. */
-    requirements: string;
-    created_at: string;
-    withdrawn_at: string | null;
-  };
+    requirements: text,
+    created_at: text,
+    withdrawn_at: optionalText,
+  },
   /** The endpoints of a checkpoint, one row per region, with the results of probes. */
   endpoints: {
-    checkpoint_id: string;
-    region: string;
-    url: string;
-    health_url: string;
-    health: EndpointHealth;
+    checkpoint_id: referenceTo("checkpoints.id"),
+    region: text,
+    url: text,
+    health_url: text,
+    health: oneOf<EndpointHealth>(),
     /** Number of consecutive probes that contradict `health`, see endpoints/health.ts. */
-    contrary_probes: number;
+    contrary_probes: integer,
     /** When `health` last changed. */
-    health_since: string | null;
-    last_probed_at: string | null;
+    health_since: optionalText,
+    last_probed_at: optionalText,
     /** Why the last probe failed, in a few words; null if it succeeded. */
-    last_error: string | null;
+    last_error: optionalText,
     /** When the next probe is due. */
-    next_probe_at: string;
+    next_probe_at: text,
     /** The claim of the probe in progress, and when the claim expires. */
-    probe_id: string | null;
-    probe_expires_at: string | null;
-    withdrawn_at: string | null;
-  };
+    probe_id: optionalText,
+    probe_expires_at: optionalText,
+    withdrawn_at: optionalText,
+  },
   /** How long endpoints took to become healthy once they were needed; the newest of each model are kept. */
   preparations: {
-    id: string;
-    model_slug: string;
-    checkpoint_id: string;
-    region: string;
-    seconds: number;
-    observed_at: string;
-  };
+    id: key,
+    model_slug: text,
+    checkpoint_id: text,
+    region: text,
+    seconds: integer,
+    observed_at: text,
+  },
   fleets: {
-    id: string;
-    organization_id: string;
-    name: string;
-    readiness_mode: ReadinessMode;
-    peak_active_robots: number;
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    name: text,
+    readiness_mode: oneOf<(typeof READINESS_MODES)[number]>(),
+    peak_active_robots: integer,
     /** JSON array of milliseconds since the epoch: start and end of each window, in order of time. */
-    operating_windows: string;
+    operating_windows: text,
     /** JSON object with kind and selector: how its members were selected. */
-    selection: string;
+    selection: text,
     /** The generation in use. */
-    generation_id: string;
+    generation_id: text,
     /** The generation that is being prepared to replace it. */
-    update_generation_id: string | null;
+    update_generation_id: optionalText,
     /** Since when robots join and leave it as they come to match its selector; null for fixed members. */
-    follows_since: string | null;
+    follows_since: optionalText,
     /** A robot that matches and did not join, because the fleet was full; null if there is none. */
-    left_out_robot_id: string | null;
-    created_at: string;
+    left_out_robot_id: optionalText,
+    created_at: text,
     /** When an operator removed it. Its name is free from then on; its row stays for the history. */
-    removed_at: string | null;
-  };
+    removed_at: optionalText,
+  },
   /** The windows of `fleets`, one per row, so that an index finds them by time. */
   fleet_windows: {
-    organization_id: string;
-    fleet_id: string;
+    organization_id: text,
+    fleet_id: referenceTo("fleets.id"),
     /** Milliseconds since the epoch. */
-    starts_ms: number;
-    ends_ms: number;
-  };
+    starts_ms: integer,
+    ends_ms: integer,
+  },
   fleet_members: {
-    fleet_id: string;
-    robot_id: string;
-  };
+    fleet_id: referenceTo("fleets.id"),
+    robot_id: referenceTo("robots.id"),
+  },
   /** Robots to compare with the selectors of fleets that follow them, and fleets to compare with all robots. */
   fleet_checks: {
     /** Of the audit entry of the change that caused it, or one of its own. */
-    id: string;
-    organization_id: string;
+    id: key,
+    organization_id: text,
     /** Id of a robot or fleet. */
-    subject_id: string;
+    subject_id: text,
     /** Who made that change, in which request. */
-    actor: string;
-    request_id: string | null;
-  };
+    actor: text,
+    request_id: optionalText,
+  },
   /** A fleet's model over time: each creation and update starts one. */
   generations: {
-    id: string;
-    fleet_id: string;
+    id: key,
+    fleet_id: referenceTo("fleets.id"),
     /** As the client sent it: a slug or a checkpoint id. */
-    subject: string;
-    checkpoint_id: string;
-    created_at: string;
+    subject: text,
+    checkpoint_id: referenceTo("checkpoints.id"),
+    created_at: text,
     /** When all endpoints it needs were healthy for the first time. */
-    activated_at: string | null;
+    activated_at: optionalText,
     /** When a newer generation replaced it, before or after it was active. */
-    superseded_at: string | null;
-  };
+    superseded_at: optionalText,
+  },
   deployments: {
-    id: string;
-    organization_id: string;
-    robot_id: string;
-    model_slug: string;
-    checkpoint_id: string;
-    region: string;
-    status: DeploymentStatus;
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    robot_id: referenceTo("robots.id"),
+    model_slug: text,
+    checkpoint_id: referenceTo("checkpoints.id"),
+    region: text,
+    status: oneOf<(typeof DEPLOYMENT_STATUSES)[number]>(),
     /** Created with the deployment; shown once that is active. */
-    generation_id: string;
-    last_error_code: string | null;
-    created_at: string;
+    generation_id: text,
+    last_error_code: optionalText,
+    created_at: text,
     /** When it first became active. */
-    activated_at: string | null;
-    retired_at: string | null;
+    activated_at: optionalText,
+    retired_at: optionalText,
     /** Start of the running usage period; null if none is running. */
-    usage_from: string | null;
+    usage_from: optionalText,
     /** Id of the running period in the ledger, so that it cannot be entered twice. */
-    usage_id: string | null;
+    usage_id: optionalText,
     /** End of the last period in the ledger. The robot's next one starts at or after it, unless a wrong clock put it far ahead. */
-    usage_until: string | null;
-  };
+    usage_until: optionalText,
+  },
   /** The ledger. Rows are never changed. */
   usage_records: {
-    id: string;
-    organization_id: string;
-    deployment_id: string;
-    robot_name: string;
-    model_slug: string;
-    usage_type: string;
-    sku: string;
-    quantity: number;
-    unit: string;
-    period_start: string;
-    period_end: string;
-    created_at: string;
-  };
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    deployment_id: referenceTo("deployments.id"),
+    robot_name: text,
+    model_slug: text,
+    usage_type: text,
+    sku: text,
+    quantity: integer,
+    unit: text,
+    period_start: text,
+    period_end: text,
+    created_at: text,
+  },
   /** Logins in progress: a program waits for the decision of a person. */
   login_exchanges: {
-    id: string;
+    id: key,
     /** Lowercase hex SHA-256, as of every secret here. */
-    verifier_sha256: string;
-    callback_url: string;
+    verifier_sha256: text,
+    callback_url: text,
     /** Who started it. */
-    client_address: string;
+    client_address: text,
     /** The address, or the /48 of an IPv6 address. */
-    client_site: string;
+    client_site: text,
     /** Its User-Agent; null without one. */
-    client_program: string | null;
+    client_program: optionalText,
     /** How the program gets the token, chosen by the person who approved; null until then. */
-    delivery: "redirect" | "poll" | null;
-    state: "pending" | "approved" | "denied" | "used";
-    code_sha256: string | null;
+    delivery: optionalOneOf<"redirect" | "poll">(),
+    state: oneOf<"pending" | "approved" | "denied" | "used">(),
+    code_sha256: optionalText,
     /** Whose key approved; the session will belong to it. */
-    organization_id: string | null;
-    approved_by: string | null;
-    last_polled_at: string | null;
-    created_at: string;
-    expires_at: string;
-  };
+    organization_id: optionalReferenceTo("organizations.id"),
+    approved_by: optionalText,
+    last_polled_at: optionalText,
+    created_at: text,
+    expires_at: text,
+  },
   sessions: {
-    id: string;
-    organization_id: string;
+    id: key,
+    organization_id: referenceTo("organizations.id"),
     /** `cli`: the token is sent in a header; `console`: in a cookie. */
-    kind: "cli" | "console";
-    token_sha256: string;
+    kind: oneOf<"cli" | "console">(),
+    token_sha256: uniqueText,
     /** The key that it depends on. */
-    created_by: string;
+    created_by: text,
     /** The scopes of that key. */
-    scopes: string | null;
-    created_at: string;
-    last_used_at: string | null;
-    expires_at: string;
-    revoked_at: string | null;
-  };
-  /** Refused registrations. Equal ones share a row with the times of the first and the last. */
-  refusals: {
-    id: string;
-    organization_id: string;
-    /** The name in the request; empty if the request was refused before its body was read. */
-    robot: string;
-    /** Of the answer, like `detail`. */
-    status: number;
-    actor: string;
-    /** Of the client. */
-    address: string;
-    /** Never a secret. */
-    detail: string;
-    request_id: string | null;
-    first_at: string;
-    last_at: string;
-    count: number;
-  };
-  /** Who reached limits of the service: of each limit, the most recent parties. */
-  limits_met: {
-    /** Its name in the configuration. */
-    limit_name: string;
-    /** `key_…`, `ses_…`, `org_…`, or an address. */
-    party: string;
-    organization_id: string | null;
-    first_at: string;
-    last_at: string;
-    count: number;
-  };
-  /** Where events of an organization are sent. */
-  webhooks: {
-    id: string;
-    organization_id: string;
-    url: string;
-    /** JSON array of types; null for all events. */
-    events: string | null;
-    /** `whsec_…`, in clear, because each delivery is signed with it. Empty once the webhook is deleted. */
-    secret: string;
-    created_at: string;
-    /** First failure since the last delivery that succeeded. */
-    failing_since: string | null;
-    /** Since when new events are dropped, because too many are pending. */
-    full_since: string | null;
-    dropped_events: number;
-    disabled_at: string | null;
-    disabled_reason: "gone" | "failing" | "requested" | null;
-    /** Its row is deleted after its deliveries. */
-    removed_at: string | null;
-  };
-  /** Events to deliver, written in the transaction of what they tell, and kept for a month. */
-  webhook_deliveries: {
-    id: string;
-    organization_id: string;
-    webhook_id: string;
-    event_id: string;
-    event_type: string;
-    /** JSON text, as sent and signed. */
-    body: string;
-    status: "pending" | "delivered" | "failed";
-    attempts: number;
-    created_at: string;
-    /** When it is due. While an attempt runs: when another replica may take it for abandoned. */
-    next_attempt_at: string;
-    /** The attempt in progress. */
-    claim_id: string | null;
-    last_attempt_at: string | null;
-    last_status: number | null;
-    last_error: string | null;
-  };
-  /** The state of robots and fleets that webhooks were told last. */
-  reported_states: {
-    subject_id: string;
-    organization_id: string;
-    kind: "robot" | "fleet";
-    /** Of a robot `online` or `offline`, of a fleet its status. */
-    state: string;
-    reported_at: string;
-  };
+    scopes: optionalText,
+    created_at: text,
+    last_used_at: optionalText,
+    expires_at: text,
+    revoked_at: optionalText,
+  },
   /** Every change, written in the transaction that makes it. Old entries are deleted after the configured time. */
   audit_log: {
-    id: string;
+    id: key,
     /** Null for changes of the service, such as of its catalog. */
-    organization_id: string | null;
-    at: string;
+    organization_id: optionalText,
+    at: text,
     /** `key_…`, `ses_…`, or `command` for the commands of robot-policy-service. */
-    actor: string;
-    request_id: string | null;
-    action: string;
+    actor: text,
+    request_id: optionalText,
+    action: text,
     /** Id of the changed object. */
-    subject_id: string;
+    subject_id: text,
     /** JSON object; never a secret. */
-    details: string;
+    details: text,
     /**
      * Of a registration: the entry of the robot's previous registration. Histories follow these links, because with an index by subject
      * each registration would write one more page to the disk.
      */
-    previous_id: string | null;
-  };
-}
+    previous_id: optionalText,
+  },
+  /** Refused registrations. Equal ones share a row with the times of the first and the last. */
+  refusals: {
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    /** The name in the request; empty if the request was refused before its body was read. */
+    robot: text,
+    /** Of the answer, like `detail`. */
+    status: integer,
+    actor: text,
+    /** Of the client. */
+    address: text,
+    /** Never a secret. */
+    detail: text,
+    request_id: optionalText,
+    first_at: text,
+    last_at: text,
+    count: integer,
+  },
+  /** Who reached limits of the service: of each limit, the most recent parties. */
+  limits_met: {
+    /** Its name in the configuration. */
+    limit_name: text,
+    /** `key_…`, `ses_…`, `org_…`, or an address. */
+    party: text,
+    organization_id: optionalText,
+    first_at: text,
+    last_at: text,
+    count: integer,
+  },
+  /** Where events of an organization are sent. */
+  webhooks: {
+    id: key,
+    organization_id: referenceTo("organizations.id"),
+    url: text,
+    /** JSON array of types; null for all events. */
+    events: optionalText,
+    /** `whsec_…`, in clear, because each delivery is signed with it. Empty once the webhook is deleted. */
+    secret: text,
+    created_at: text,
+    /** First failure since the last delivery that succeeded. */
+    failing_since: optionalText,
+    /** Since when new events are dropped, because too many are pending. */
+    full_since: optionalText,
+    dropped_events: integer,
+    disabled_at: optionalText,
+    disabled_reason: optionalOneOf<"gone" | "failing" | "requested">(),
+    /** Its row is deleted after its deliveries. */
+    removed_at: optionalText,
+  },
+  /** Events to deliver, written in the transaction of what they tell, and kept for a month. */
+  webhook_deliveries: {
+    id: key,
+    organization_id: text,
+    webhook_id: text,
+    event_id: text,
+    event_type: text,
+    /** JSON text, as sent and signed. */
+    body: text,
+    status: oneOf<"pending" | "delivered" | "failed">(),
+    attempts: integer,
+    created_at: text,
+    /** When it is due. While an attempt runs: when another replica may take it for abandoned. */
+    next_attempt_at: text,
+    /** The attempt in progress. */
+    claim_id: optionalText,
+    last_attempt_at: optionalText,
+    last_status: optionalInteger,
+    last_error: optionalText,
+  },
+  /** The state of robots and fleets that webhooks were told last. */
+  reported_states: {
+    subject_id: key,
+    organization_id: text,
+    kind: oneOf<"robot" | "fleet">(),
+    /** Of a robot `online` or `offline`, of a fleet its status. */
+    state: text,
+    reported_at: text,
+  },
+} satisfies Record<string, Record<string, Column<unknown>>>;
 
-/** `unknown` until enough probes agree, see endpoints/health.ts. */
-export type EndpointHealth = "unknown" | "healthy" | "failing";
+type Row<Columns> = { [Name in keyof Columns]: Columns[Name] extends Column<infer Value> ? Value : never };
+
+/** The rows of each table, for Kysely. */
+export type Tables = { [Name in keyof typeof TABLES]: Row<(typeof TABLES)[Name]> };

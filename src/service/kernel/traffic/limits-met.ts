@@ -4,7 +4,7 @@ import { boundLimitsMet, noteLimitMet } from "../store/limits-met.ts";
 import type { LimitMetRow } from "../store/limits-met.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../tasks/task.ts";
-import type { Limit } from "./limit.ts";
+import type { Limit } from "./limits.ts";
 
 /** Who met a limit. */
 export interface WhoMetLimit {

@@ -1,9 +1,8 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Answer } from "../http/answers.ts";
 import { refuse } from "../http/answers.ts";
-import { identifyClient } from "./parties.ts";
 import type { Client } from "./parties.ts";
-import type { RateLimit, RateLimits } from "./rate-limits.ts";
+import type { RateLimit, RateLimits } from "./limits.ts";
 import type { Taken } from "./token-buckets.ts";
 import { TokenBuckets } from "./token-buckets.ts";
 
@@ -32,8 +31,6 @@ export type Verdict =
  * For IPv6 an address is a /64. A /48 has as much as eight of them, because a subscriber may have 65,536.
  */
 export interface RateLimiter {
-  /** @param token undefined for a request without credential. */
-  identify(token: string | undefined, address: string): Client;
   /** Call before the credential is looked up. */
   onArrival(client: Client): Verdict;
   /** Call when the credential is valid. */
@@ -52,7 +49,6 @@ const ADDRESSES_OF_SITE = 8;
 const ALLOWED: Verdict = { state: "allowed", headers: {} };
 
 export const UNLIMITED: RateLimiter = {
-  identify: identifyClient,
   onArrival: () => ALLOWED,
   onAuthenticated: () => ALLOWED,
   onAnonymous: () => ALLOWED,
@@ -68,7 +64,6 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
   const ofCredential = (taken: Taken) => verdict("credential", "credential", limits.credential, taken);
 
   return {
-    identify: identifyClient,
     onArrival(client) {
       const { credential } = client;
       if (credential === null) return anonymous(client, "look");

@@ -1,4 +1,4 @@
-import type { RateLimit } from "./rate-limits.ts";
+import type { RateLimit } from "./limits.ts";
 
 /** The state of a bucket after a token was asked for. */
 export interface Taken {

@@ -66,7 +66,7 @@ export function recordCheck(schema: z.ZodRecord, checkOf: CheckOf): Check {
       // pydantic counts the valid members, and with too many of them does not report the invalid ones.
       if (soundCount <= maximum) continue;
       place.findings.length = before;
-      return place.refuse(input, faults.dictionaryTooLong(maximum));
+      return place.refuse(input, faults.tooLong("Dictionary", maximum, null));
     }
     return soundCount === input.size ? value : undefined;
   };
@@ -80,7 +80,7 @@ export function arrayCheck(schema: z.ZodArray, checkOf: CheckOf): Check {
   return (input, place) => {
     if (!Array.isArray(input)) return place.refuse(input, faults.NOT_A_LIST);
     const items: readonly Json[] = input;
-    if (items.length > maximum) return place.refuse(input, faults.listTooLong(maximum, items.length));
+    if (items.length > maximum) return place.refuse(input, faults.tooLong("List", maximum, items.length));
     const values = items.map((given, index) => item(given, place.inside(index)));
     if (values.includes(undefined)) return undefined;
     return items.length < minimum ? place.refuse(input, faults.listTooShort(minimum, items.length)) : values;
@@ -95,7 +95,7 @@ export function tupleCheck(schema: z.ZodTuple, checkOf: CheckOf): Check {
   return (input, place) => {
     if (!Array.isArray(input)) return place.refuse(input, faults.NOT_A_TUPLE);
     const items: readonly Json[] = input;
-    if (items.length > checks.length) return place.refuse(input, faults.tupleTooLong(checks.length, items.length));
+    if (items.length > checks.length) return place.refuse(input, faults.tooLong("Tuple", checks.length, items.length));
     const values = checks.map((check, index) => {
       const [at, given] = [place.inside(index), items[index]];
       return given === undefined ? at.refuse(input, faults.MISSING) : check(given, at);
@@ -110,4 +110,27 @@ function checkBound(schema: z.ZodArray, name: "min_length" | "max_length"): numb
     if (name === "max_length" && check instanceof z.core.$ZodCheckMaxLength) return check._zod.def.maximum;
   }
   return undefined;
+}
+
+/**
+ * A union of objects discriminated by their first literal member, and an optional last schema for everything else. An input with the literal
+ * of an object is checked against that object only, so that its findings are about that object.
+ */
+export function unionCheck({ options }: z.ZodUnion, checkOf: (schema: z.core.$ZodType) => Check): Check {
+  const last = options.at(-1);
+  if (last === undefined) throw new Error("The contract has a union of nothing");
+  const named = options.slice(0, -1).map((option) => ({ says: announcement(option), check: checkOf(option) }));
+  const otherwise = checkOf(last);
+  return (input, place) => (named.find(({ says }) => says(input))?.check ?? otherwise)(input, place);
+}
+
+/** Whether an input has the literal of this object. */
+function announcement(option: z.core.$ZodType): (input: Json) => boolean {
+  const members = option instanceof z.ZodObject ? Object.entries(option.shape) : [];
+  for (const [name, member] of members) {
+    if (!(member instanceof z.ZodLiteral)) continue;
+    const values: ReadonlySet<unknown> = member.values;
+    return (input) => isObject(input) && values.has(input.get(name));
+  }
+  throw new Error("The contract has a union this validation does not understand: nothing tells its kinds apart");
 }

@@ -1,23 +1,14 @@
 import type { Json } from "../json/parse-json.ts";
 import type { Fault } from "./finding.ts";
-import { NOT_FINITE } from "./finding.ts";
+import { fault, NOT_FINITE } from "./finding.ts";
 
 /** The value, or why it is invalid. */
 export type Read<T> = { readonly value: T } | { readonly fault: Fault };
 
-const NOT_AN_INTEGER: Fault = { type: "int_type", msg: "Input should be a valid integer" };
-const FRACTIONAL: Fault = {
-  type: "int_from_float",
-  msg: "Input should be a valid integer, got a number with a fractional part",
-};
-const UNPARSABLE: Fault = {
-  type: "int_parsing",
-  msg: "Input should be a valid integer, unable to parse string as an integer",
-};
-const OVERSIZED: Fault = {
-  type: "int_parsing_size",
-  msg: "Unable to parse input string as an integer, exceeded maximum size",
-};
+const NOT_AN_INTEGER = fault("int_type", "Input should be a valid integer");
+const FRACTIONAL = fault("int_from_float", "Input should be a valid integer, got a number with a fractional part");
+const UNPARSABLE = fault("int_parsing", "Input should be a valid integer, unable to parse string as an integer");
+const OVERSIZED = fault("int_parsing_size", "Unable to parse input string as an integer, exceeded maximum size");
 
 /**
  * A sign, leading zeros with underscores anywhere among them, digits with underscores between them, a fraction of zeros. White space

@@ -12,11 +12,10 @@ import * as z from "zod";
 import type { Json } from "../json/parse-json.ts";
 import type { Check } from "./check.ts";
 import { inputAt, Place } from "./check.ts";
-import { arrayCheck, objectCheck, recordCheck, tupleCheck } from "./container-checks.ts";
+import { arrayCheck, objectCheck, recordCheck, tupleCheck, unionCheck } from "./container-checks.ts";
 import type { Finding, Location } from "./finding.ts";
 import { ruleBroken } from "./finding.ts";
 import { choiceCheck, dateTimeCheck, integerCheck, numberCheck, plainCheck, stringCheck } from "./scalar-checks.ts";
-import { unionCheck } from "./union-check.ts";
 
 export type Validated<T> =
   | { readonly state: "valid"; readonly value: T }

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 import type { Answer } from "../../kernel/http/answers.ts";
 import { readBody } from "../../kernel/http/body.ts";
-import { clientAddress } from "../../kernel/http/client-address.ts";
+import { clientAddress } from "../../kernel/http/arrival.ts";
 import type { RefusedRequest } from "../../kernel/http/route.ts";
 import type { Json } from "../../kernel/json/parse-json.ts";
 import { isObject } from "../../kernel/validation/check.ts";

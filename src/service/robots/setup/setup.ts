@@ -1,6 +1,6 @@
 import type { RobotSetupRequest } from "../../../api/robots.ts";
 import { presenceAt } from "../../installations/index.ts";
-import type { PrincipalWrite } from "../../kernel/auth/still-valid.ts";
+import type { PrincipalWrite } from "../../kernel/auth/credentials.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
 import { answerJson, refuse } from "../../kernel/http/answers.ts";
 import { authorship, logChange } from "../../kernel/operation.ts";

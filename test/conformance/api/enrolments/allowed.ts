@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 
-import { keyFingerprint } from "../../../../src/service/kernel/auth/ed25519.ts";
+import { keyFingerprint } from "../../../../src/platform/ed25519.ts";
 import type { RobotComputer } from "../../../support/service/robot-computer.ts";
 import type { Client } from "../client.ts";
 import { register } from "../registering.ts";

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { keyFingerprint } from "../../../../src/service/kernel/auth/ed25519.ts";
+import { keyFingerprint } from "../../../../src/platform/ed25519.ts";
 import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import type { RunningService } from "../../../support/service/service.ts";

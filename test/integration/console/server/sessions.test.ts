@@ -13,12 +13,16 @@ import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { sessionViewSchema } from "../../../../src/api/logins.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import {
+  API_KEY_PREFIX,
+  CONSOLE_TOKEN_PREFIX,
+  createToken,
+  hashSecret,
+  SESSION_TOKEN_PREFIX,
+} from "../../../../src/service/kernel/auth/token.ts";
 import { authenticate } from "../../../../src/service/kernel/auth/authenticate.ts";
-import { CONSOLE_IDLE_MS, createConsoleToken } from "../../../../src/service/kernel/auth/console-session.ts";
+import { CONSOLE_IDLE_MS } from "../../../../src/service/kernel/auth/session-queries.ts";
 import { createLastUsed } from "../../../../src/service/kernel/auth/last-used.ts";
-import { createSessionToken } from "../../../../src/service/kernel/auth/session-token.ts";
-import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
@@ -177,7 +181,10 @@ describeOnEachStore("sessions of the console", (newStore) => {
       await transaction.insertInto("organizations").values({ id: "org_1", name: "lab", created_at: at }).execute();
       await insertKey(transaction, row);
     });
-    const [idle, used] = [createConsoleToken(systemRandom), createConsoleToken(systemRandom)];
+    const [idle, used] = [
+      createToken(CONSOLE_TOKEN_PREFIX, systemRandom),
+      createToken(CONSOLE_TOKEN_PREFIX, systemRandom),
+    ];
     for (const token of [idle, used]) {
       const session = { id: newId("ses"), token_sha256: hashSecret(token) };
       const origin = { organizationId: "org_1", keyId: "key_1" };
@@ -305,9 +312,14 @@ describe("long lists", () => {
 describe("signing in", () => {
   it.each([
     ["a text that is not a key", "hello", 401, "Invalid API key"],
-    ["an unknown key", createApiKey(systemRandom), 401, "Invalid API key"],
-    ["a session token of the command line", createSessionToken(systemRandom), 401, "Invalid session token"],
-    ["a session token of the console", createConsoleToken(systemRandom), 401, "Invalid API key"],
+    ["an unknown key", createToken(API_KEY_PREFIX, systemRandom), 401, "Invalid API key"],
+    [
+      "a session token of the command line",
+      createToken(SESSION_TOKEN_PREFIX, systemRandom),
+      401,
+      "Invalid session token",
+    ],
+    ["a session token of the console", createToken(CONSOLE_TOKEN_PREFIX, systemRandom), 401, "Invalid API key"],
   ])("%s: refused", async (_what, apiKey, status, detail) => {
     const { running, signIn } = await scene();
     const answer = await signIn(apiKey);
@@ -350,7 +362,7 @@ describe("signing in", () => {
     const { signIn } = await scene(undefined, { rateLimit: { credential: few, address: few } });
     const statuses = [];
     for (let count = 0; count < 4; count += 1) {
-      const answer = await signIn(createApiKey(systemRandom));
+      const answer = await signIn(createToken(API_KEY_PREFIX, systemRandom));
       statuses.push([answer.status, answer.headers["retry-after"] !== undefined]);
     }
     expect(statuses).toEqual([
@@ -383,7 +395,7 @@ describe("the session cookie", () => {
     expect(await get({ cookie })).toBe(200);
     expect(await get({ authorization: `Bearer ${token}` })).toBe(401);
     expect(await get({ cookie: `${name}=${running.key}` })).toBe(401);
-    expect(await get({ cookie: `${name}=${createSessionToken(systemRandom)}` })).toBe(401);
+    expect(await get({ cookie: `${name}=${createToken(SESSION_TOKEN_PREFIX, systemRandom)}` })).toBe(401);
     expect(await get({ cookie: `a=b; ${cookie}; c=d` })).toBe(200);
     expect(await get({ cookie: `x${cookie}` })).toBe(401);
     expect(await get({ cookie: `rps_session=${token}` })).toBe(401);

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 
 import { errorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createToken } from "../../../../src/service/kernel/auth/token.ts";
 import { startService } from "../../../support/service/service.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
@@ -121,7 +121,7 @@ describe("credentials", () => {
     ["another scheme", "Basic eDp5", "Not authenticated"],
     ["an empty one", "Bearer ", "Not authenticated"],
     ["a text that is no key", "Bearer hello", "Invalid API key"],
-    ["a key of nobody", `Bearer ${createApiKey(systemRandom)}`, "Invalid API key"],
+    ["a key of nobody", `Bearer ${createToken(API_KEY_PREFIX, systemRandom)}`, "Invalid API key"],
   ])("%s: 401", async (_what, authorization, detail) => {
     const { url } = await testService();
     const answer = await fetch(`${url}/v1/robots`, { headers: authorization === undefined ? {} : { authorization } });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { errorBodySchema } from "../../../../src/api/wire/errors.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createToken } from "../../../../src/service/kernel/auth/token.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { testService } from "../../../support/service/test-service.ts";
@@ -51,7 +51,7 @@ describe("rate limits", () => {
     const { url, send } = await service({ rateLimit: { credential: many, address: few } });
     expect((await send("GET", "/v1/robots")).status).toBe(200);
     const guess = () =>
-      fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${createApiKey(systemRandom)}` } });
+      fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${createToken(API_KEY_PREFIX, systemRandom)}` } });
     const statuses = [];
     for (let count = 0; count < 5; count += 1) statuses.push((await guess()).status);
     expect(statuses).toEqual([401, 401, 401, 429, 429]);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import * as z from "zod";
 
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
-import { isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, isToken } from "../../../../src/service/kernel/auth/token.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { endWithTest } from "../../../support/programs/children.ts";
@@ -56,7 +56,7 @@ async function openSite(newStore: NewStore, resources: AsyncDisposableStack): Pr
   });
   const service = { stdout: () => output.stdout, stderr: () => output.stderr, ended };
   const { url, key } = await listening(service, keyFile);
-  expect(isApiKey(key)).toBe(true);
+  expect(isToken(API_KEY_PREFIX, key)).toBe(true);
   return {
     where,
     run: (...command) => runServiceCommand(...command, ...where),
@@ -119,7 +119,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const created = await run("keys", "create", "--label", "arm 3", "--org", "second lab", "--expires", "1d");
     const key = created.stdout.trim();
     expect([created.code, created.stdout]).toEqual([0, `${key}\n`]);
-    expect(isApiKey(key)).toBe(true);
+    expect(isToken(API_KEY_PREFIX, key)).toBe(true);
     expect(created.stderr).toContain("may do everything until");
     expect(created.stderr).not.toContain(key.slice(0, 20));
     expect(await status(key)).toBe(200);

@@ -2,21 +2,21 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { CompiledQuery, Kysely } from "kysely";
+import type { Dialect } from "kysely";
 
 import { migrate } from "../../../../src/service/kernel/store/migrator.ts";
 import { sqliteRunner } from "../../../../src/service/kernel/store/sqlite/batch.ts";
 import { commitHere } from "../../../../src/service/kernel/store/sqlite/committers.ts";
-import { NodeSqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
-import type { SqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
+import { nodeSqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
 import { openDatabase } from "../../../../src/service/kernel/store/sqlite/open.ts";
 import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
-import { RecordingDialect } from "../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
+import { recordingDialect } from "../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { createWriter } from "../../../../src/service/kernel/store/writer.ts";
 import type { PendingWrite, WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
 import type { Process } from "../../scheduler.ts";
 import type { Connections, ServiceDisk } from "./service-disk.ts";
-import { SlowDialect } from "./slow-dialect.ts";
+import { slowDialect } from "./slow-dialect.ts";
 import type { Connection, ConnectionOptions } from "./slow-dialect.ts";
 
 /**
@@ -104,13 +104,13 @@ export function createDatabase(disk: ServiceDisk): Database {
         if (holder === process) next();
       };
       options.onDrop(drop);
-      const slowly = (dialect: SqliteDialect, connections: Connections) =>
-        new Kysely<Tables>({ dialect: new SlowDialect(dialect, { ...options, disk, connections }) });
-      const reader = slowly(new NodeSqliteDialect(reading), { running: reading, committing: reading });
+      const slowly = (dialect: Dialect, connections: Connections) =>
+        new Kysely<Tables>({ dialect: slowDialect(dialect, { ...options, disk, connections }) });
+      const reader = slowly(nodeSqliteDialect(reading), { running: reading, committing: reading });
       await takeTurn(process);
-      await migrate(slowly(new NodeSqliteDialect(running), { running, committing: running }), now);
+      await migrate(slowly(nodeSqliteDialect(running), { running, committing: running }), now);
       next();
-      const writer = slowly(new RecordingDialect(running, commitHere(committing)), { running, committing });
+      const writer = slowly(recordingDialect(running, commitHere(committing)), { running, committing });
       const queue = createWriter(inTurn(sqliteRunner(writer, NO_TIME), options));
       return {
         store: {

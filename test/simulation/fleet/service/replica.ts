@@ -9,7 +9,7 @@ import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.t
 import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/index.ts";
 import type { ServiceMachine } from "../../../../src/service/kernel/machine.ts";
 import { StoreUnavailableError, unavailable } from "../../../../src/service/kernel/store/unavailable.ts";
-import { RATE_LIMITS } from "../../../../src/service/kernel/traffic/rate-limits.ts";
+import { RATE_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import type { Dice } from "../../dice.ts";
 import type { WallClock } from "../../machine/wall-clock.ts";

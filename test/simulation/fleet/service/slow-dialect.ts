@@ -1,6 +1,5 @@
-import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+import type { CompiledQuery, DatabaseConnection, Dialect, QueryResult } from "kysely";
 
-import { SqliteDialect } from "../../../../src/service/kernel/store/sqlite/dialect.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Process } from "../../scheduler.ts";
 import type { ServiceMistake } from "../service-mistakes.ts";
@@ -29,30 +28,20 @@ interface Surroundings extends Pick<ConnectionOptions, "pause" | "mistake"> {
 }
 
 /** A dialect of the service, with time that passes before a query is answered, a disk that fails, and room for mistakes. */
-export class SlowDialect extends SqliteDialect {
-  readonly #dialect: SqliteDialect;
-  readonly #surroundings: Surroundings;
-
-  constructor(dialect: SqliteDialect, surroundings: Surroundings) {
-    super();
-    this.#dialect = dialect;
-    this.#surroundings = surroundings;
-  }
-
-  createAdapter() {
-    return this.#dialect.createAdapter();
-  }
-
-  createDriver(): Driver {
-    const driver = this.#dialect.createDriver();
-    const { disk, pause, connections } = this.#surroundings;
-    const acquire = driver.acquireConnection.bind(driver);
-    const commit = driver.commitTransaction.bind(driver);
-    let slow: DatabaseConnection | null = null;
-    driver.acquireConnection = async (options) => (slow ??= slowly(await acquire(options), this.#surroundings));
-    driver.commitTransaction = (connection) => disk.commit(connections, pause, () => commit(connection));
-    return driver;
-  }
+export function slowDialect(dialect: Dialect, surroundings: Surroundings): Dialect {
+  return {
+    ...dialect,
+    createDriver() {
+      const driver = dialect.createDriver();
+      const { disk, pause, connections } = surroundings;
+      const acquire = driver.acquireConnection.bind(driver);
+      const commit = driver.commitTransaction.bind(driver);
+      let slow: DatabaseConnection | null = null;
+      driver.acquireConnection = async (options) => (slow ??= slowly(await acquire(options), surroundings));
+      driver.commitTransaction = (connection) => disk.commit(connections, pause, () => commit(connection));
+      return driver;
+    },
+  };
 }
 
 function slowly(connection: DatabaseConnection, { pause, mistake, disk }: Surroundings): DatabaseConnection {

@@ -1,8 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { createApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
-import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
+import { API_KEY_PREFIX, createToken, hashSecret } from "../../../../src/service/kernel/auth/token.ts";
 import { createGate } from "../../../../src/service/kernel/http/gate.ts";
 import { UNLIMITED } from "../../../../src/service/kernel/traffic/rate-limiter.ts";
 import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
@@ -11,7 +10,7 @@ import { openServiceParts, PRINCIPAL } from "../../../support/service/service-pa
 async function scene() {
   const { context, store, at, [Symbol.asyncDispose]: dispose } = await openServiceParts();
   onTestFinished(dispose);
-  const token = createApiKey(systemRandom);
+  const token = createToken(API_KEY_PREFIX, systemRandom);
   const id = PRINCIPAL.keyId;
   const names = { id, organization_id: "org_1", label: "k", created_by: "command" };
   const key = { ...names, key_sha256: hashSecret(token), created_at: at() };

@@ -4,45 +4,45 @@ import { describe, expect, it } from "vitest";
 import { API_KEY_LENGTH } from "../../../../src/api/keys.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { createApiKey, hashApiKey, isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
+import { API_KEY_PREFIX, createToken, hashSecret, isToken } from "../../../../src/service/kernel/auth/token.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 
-describe("createApiKey", () => {
+describe("createToken", () => {
   it("begins with sk_ and the marker, and fits the tables of existing clients", () => {
-    const key = createApiKey(systemRandom);
+    const key = createToken(API_KEY_PREFIX, systemRandom);
     expect(key).toMatch(/^sk_rps_[0-9A-Za-z]{28}$/);
     expect(key.length).toBeLessThanOrEqual(API_KEY_LENGTH.maximum);
   });
   it("never makes the same key twice", () => {
-    expect(new Set(Array.from({ length: 1000 }, () => createApiKey(systemRandom))).size).toBe(1000);
+    expect(new Set(Array.from({ length: 1000 }, () => createToken(API_KEY_PREFIX, systemRandom))).size).toBe(1000);
   });
   it("carries all 128 bits: keys of the smallest and largest entropy differ and are valid", () => {
     const made = [0, 255].map((byte) =>
-      createApiKey({ unit: () => 0, bytes: (count) => new Uint8Array(count).fill(byte) }),
+      createToken(API_KEY_PREFIX, { unit: () => 0, bytes: (count) => new Uint8Array(count).fill(byte) }),
     );
-    expect(made.map(isApiKey)).toEqual([true, true]);
+    expect(made.map((text) => isToken(API_KEY_PREFIX, text))).toEqual([true, true]);
     expect(made[0]).not.toBe(made[1]);
   });
 });
 
-describe("isApiKey", () => {
+describe("isToken", () => {
   it("tells every single wrong character", () => {
-    const key = createApiKey(systemRandom);
+    const key = createToken(API_KEY_PREFIX, systemRandom);
     fc.assert(
       fc.property(fc.nat(key.length - 1), fc.constantFrom(..."0aZ_x "), (index, character) => {
         const typo = key.slice(0, index) + character + key.slice(index + 1);
-        expect(isApiKey(typo)).toBe(typo === key);
+        expect(isToken(API_KEY_PREFIX, typo)).toBe(typo === key);
       }),
     );
   });
   it.each(["", "sk_rps_", "sk_other_0123456789012345678901234567", "Bearer x"])("refuses %j", (text) => {
-    expect(isApiKey(text)).toBe(false);
+    expect(isToken(API_KEY_PREFIX, text)).toBe(false);
   });
 });
 
-describe("hashApiKey", () => {
+describe("hashSecret", () => {
   it("is SHA-256 in hex", () => {
-    expect(hashApiKey("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    expect(hashSecret("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   });
 });
 

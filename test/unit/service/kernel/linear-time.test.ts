@@ -10,16 +10,13 @@ import { chooseEncoding } from "../../../../src/console/server/encoding.ts";
 import { pageHeaders } from "../../../../src/console/server/page-headers.ts";
 import { bearerToken } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { readBody } from "../../../../src/service/kernel/http/body.ts";
-import { clientAddress } from "../../../../src/service/kernel/http/client-address.ts";
+import { clientAddress, isSameOrigin } from "../../../../src/service/kernel/http/arrival.ts";
 import { readConsoleCookie } from "../../../../src/service/kernel/http/console-cookie.ts";
-import { createRequestId } from "../../../../src/service/kernel/http/request-id.ts";
-import { loggedPath } from "../../../../src/service/kernel/http/request-labels.ts";
+import { createRequestId, loggedPath } from "../../../../src/service/kernel/http/request-labels.ts";
 import { methodsAt } from "../../../../src/service/kernel/http/routing.ts";
-import { isSameOrigin } from "../../../../src/service/kernel/http/same-origin.ts";
 import type { Json, JsonObject } from "../../../../src/service/kernel/json/parse-json.ts";
 import { readPage } from "../../../../src/service/kernel/lists/paging.ts";
-import { createRateLimiter } from "../../../../src/service/kernel/traffic/rate-limiter.ts";
-import { RATE_LIMITS } from "../../../../src/service/kernel/traffic/rate-limits.ts";
+import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
 import { validationAnswer } from "../../../../src/service/kernel/validation/answer.ts";
 import { validate } from "../../../../src/service/kernel/validation/validation.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
@@ -90,7 +87,6 @@ const REQUESTS = OPERATIONS.flatMap(([name, { query, request }]) =>
   [query, request].filter((schema) => schema instanceof z.ZodObject).map((schema) => [name, schema] as const),
 );
 
-const limiter = createRateLimiter(RATE_LIMITS, testMachine.clock);
 const requestIdOf = createRequestId(testMachine.random);
 const FILE = { br: null, gzip: null };
 
@@ -106,7 +102,7 @@ const CHECKS: Readonly<Record<string, (text: string) => unknown>> = {
     pageHeaders({ protocol: "https", host: text }),
     isSameOrigin({ protocol: "https", host: text, headers: { origin: text } }),
   ],
-  "the X-Forwarded-For header": (text) => limiter.identify(text, clientAddress({ ip: text })),
+  "the X-Forwarded-For header": (text) => identifyClient(text, clientAddress({ ip: text })),
   "the X-Request-Id header": (text) => requestIdOf({ headers: { "x-request-id": text } }),
   "the path": (text) => [
     methodsAt(text),

@@ -5,7 +5,7 @@ import { readExpiry } from "../../../../src/service/commands/moment.ts";
 import type { Principal } from "../../../../src/service/kernel/auth/authenticate.ts";
 import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../../src/service/kernel/auth/last-used.ts";
 import { insertSession } from "../../../../src/service/kernel/auth/session-queries.ts";
-import { CredentialEndedError, isStillValid, writeAs } from "../../../../src/service/kernel/auth/still-valid.ts";
+import { CredentialEndedError, isStillValid, writeAs } from "../../../../src/service/kernel/auth/credentials.ts";
 import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { createOrganizationKey } from "../../../../src/service/keys/operations.ts";

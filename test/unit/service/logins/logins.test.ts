@@ -4,9 +4,13 @@ import { loginStartSchema } from "../../../../src/api/logins.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
-import { createApiKey, isApiKey } from "../../../../src/service/kernel/auth/api-key.ts";
-import { createSessionToken, isSessionToken } from "../../../../src/service/kernel/auth/session-token.ts";
-import { hashSecret } from "../../../../src/service/kernel/auth/token.ts";
+import {
+  API_KEY_PREFIX,
+  createToken,
+  hashSecret,
+  isToken,
+  SESSION_TOKEN_PREFIX,
+} from "../../../../src/service/kernel/auth/token.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
@@ -91,19 +95,19 @@ describe("userCode", () => {
 
 describe("session tokens", () => {
   it("are recognised, and are no API keys", () => {
-    const token = createSessionToken(systemRandom);
+    const token = createToken(SESSION_TOKEN_PREFIX, systemRandom);
     expect(token).toMatch(/^rps_session_[0-9A-Za-z]{28}$/);
-    expect([isSessionToken(token), isApiKey(token)]).toEqual([true, false]);
-    expect(isSessionToken(createApiKey(systemRandom))).toBe(false);
+    expect([isToken(SESSION_TOKEN_PREFIX, token), isToken(API_KEY_PREFIX, token)]).toEqual([true, false]);
+    expect(isToken(SESSION_TOKEN_PREFIX, createToken(API_KEY_PREFIX, systemRandom))).toBe(false);
   });
   it("tell a typo", () => {
-    const token = createSessionToken(systemRandom);
+    const token = createToken(SESSION_TOKEN_PREFIX, systemRandom);
     const typo = token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
-    expect([isSessionToken(typo), isSessionToken(token.slice(1)), isSessionToken("rps_session_")]).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    expect([
+      isToken(SESSION_TOKEN_PREFIX, typo),
+      isToken(SESSION_TOKEN_PREFIX, token.slice(1)),
+      isToken(SESSION_TOKEN_PREFIX, "rps_session_"),
+    ]).toEqual([false, false, false]);
   });
 });
 

@@ -7,6 +7,7 @@ import { removeIfPresent } from "../../../../platform/files/durable-file.ts";
 import { lastStep, migrateWithin } from "../migrator.ts";
 import { holdsSqliteStore, openSqliteFile, openSqliteReader } from "../sqlite/store.ts";
 import { noStore } from "../store-problem.ts";
+import { readSnapshot } from "../store.ts";
 import type { StoreLocation } from "../store.ts";
 import { tableShapes } from "../table-shapes.ts";
 import type { Tables } from "../tables.ts";
@@ -100,22 +101,18 @@ async function copyInto(
 ): Promise<CopyOutcome> {
   const at = new Date(machine.clock.wallMs()).toISOString();
   await using reader = await openSource(location, machine);
-  return await reader
-    .transaction()
-    .setIsolationLevel("repeatable read")
-    .setAccessMode("read only")
-    .execute(async (source): Promise<CopyOutcome> => {
-      const schema = await lastStep(source);
-      if (schema === null) return { state: "failed", problem: noStore(location) };
-      const shapes = await tableShapes(schema);
-      const rows = await to.transaction().execute(async (target) => {
-        await migrateWithin(target, at, { until: schema });
-        const counts = await copyTables(source, target, shapes, options);
-        await sealBackup(target, shapes, schema, options.signal);
-        return counts;
-      });
-      return { state: "copied", schema, rows };
+  return await readSnapshot(reader, async (source): Promise<CopyOutcome> => {
+    const schema = await lastStep(source);
+    if (schema === null) return { state: "failed", problem: noStore(location) };
+    const shapes = await tableShapes(schema);
+    const rows = await to.transaction().execute(async (target) => {
+      await migrateWithin(target, at, { until: schema });
+      const counts = await copyTables(source, target, shapes, options);
+      await sealBackup(target, shapes, schema, options.signal);
+      return counts;
     });
+    return { state: "copied", schema, rows };
+  });
 }
 
 async function openSource(location: StoreLocation, { clock }: CopyMachine): Promise<Kysely<Tables>> {

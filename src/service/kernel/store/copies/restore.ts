@@ -4,7 +4,7 @@ import type { Kysely, Transaction } from "kysely";
 import { errorCode } from "../../../../platform/files/files.ts";
 import type { Problem } from "../../../../platform/terminal.ts";
 import { lastStep, migrateWithin, MIGRATION_TABLE, NewerSchemaError } from "../migrator.ts";
-import { lockDirectory } from "../sqlite/instance-lock.ts";
+import { lockDirectory } from "../sqlite/lock.ts";
 import { openSqliteFile, openSqliteWriter } from "../sqlite/store.ts";
 import { alreadyInUse, describeLocation } from "../store-problem.ts";
 import type { StoreLocation } from "../store.ts";

@@ -30,30 +30,13 @@ const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
  * Kysely over `pg`, with what Kysely's own dialect lacks: prepared statements, a bound on queries that wait for a connection, and closing
  * a connection after any error that is not the query's.
  */
-export class NodePostgresDialect implements Dialect {
-  readonly #pool: Pool;
-  readonly #clock: Pick<Clock, "monotonicMs">;
-
-  constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
-    this.#pool = pool;
-    this.#clock = clock;
-  }
-
-  createDriver(): Driver {
-    return new NodePostgresDriver(this.#pool, this.#clock);
-  }
-
-  createQueryCompiler(): PostgresQueryCompiler {
-    return new BytewisePostgresCompiler();
-  }
-
-  createAdapter(): PostgresAdapter {
-    return new LockingPostgresAdapter();
-  }
-
-  createIntrospector(database: Kysely<unknown>): PostgresIntrospector {
-    return new PostgresIntrospector(database);
-  }
+export function nodePostgresDialect(pool: Pool, clock: Pick<Clock, "monotonicMs">): Dialect {
+  return {
+    createDriver: () => new NodePostgresDriver(pool, clock),
+    createQueryCompiler: () => new BytewisePostgresCompiler(),
+    createAdapter: () => new LockingPostgresAdapter(),
+    createIntrospector: (database) => new PostgresIntrospector(database),
+  };
 }
 
 /**

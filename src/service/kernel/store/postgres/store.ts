@@ -8,7 +8,7 @@ import type { Store, StoreLocation, StoreMachine } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { createWriter } from "../writer.ts";
 import { BATCH_LOCK_TIMEOUT_MS, postgresRunner } from "./batch.ts";
-import { NodePostgresDialect } from "./dialect.ts";
+import { nodePostgresDialect } from "./dialect.ts";
 import { fromPostgresText } from "./text.ts";
 
 /** Default number of connections of one process. */
@@ -42,7 +42,7 @@ export async function openPostgresStore(
     // An idle connection broke; the pool has removed it already.
     pool.on("error", ({ message }) => log.warn("database_connection_lost", { reason: message }));
     pool.on("connect", survive);
-    return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
+    return new Kysely<Tables>({ dialect: nodePostgresDialect(pool, clock) });
   };
   {
     await using patient = openPatiently(url, clock);
@@ -85,7 +85,7 @@ export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): K
   // The next query on the connection fails and reports it.
   pool.on("error", () => {});
   pool.on("connect", survive);
-  return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
+  return new Kysely<Tables>({ dialect: nodePostgresDialect(pool, clock) });
 }
 
 /**

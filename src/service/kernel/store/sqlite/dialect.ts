@@ -6,7 +6,6 @@ import type {
   DatabaseConnection,
   Dialect,
   Driver,
-  Kysely,
   LimitNode,
   QueryResult,
   SelectModifierNode,
@@ -28,45 +27,27 @@ const ROW_LOCKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Base of the Kysely dialects for SQLite, in this thread or in others.
+ * A Kysely dialect for SQLite, in this thread or in others.
  *
  * Transactions use `begin immediate`: they wait for the write lock at the start, and never fail later because their snapshot became stale
  * (sqlite.org/lang_transaction.html). A read-only transaction sees one snapshot from its first query on.
  */
-export abstract class SqliteDialect implements Dialect {
-  abstract createDriver(): Driver;
-  abstract createAdapter(): SqliteAdapter;
-
-  createQueryCompiler(): SqliteQueryCompiler {
-    return new NodeSqliteCompiler();
-  }
-
-  createIntrospector(database: Kysely<unknown>): SqliteIntrospector {
-    return new SqliteIntrospector(database);
-  }
+export function sqliteDialect(createDriver: () => Driver, adapter: SqliteAdapter = SQLITE_ADAPTER): Dialect {
+  return {
+    createDriver,
+    createAdapter: () => adapter,
+    createQueryCompiler: () => new NodeSqliteCompiler(),
+    createIntrospector: (database) => new SqliteIntrospector(database),
+  };
 }
 
-/** Uses one connection in the calling thread, which Kysely gives to one transaction or query at a time. */
-export class NodeSqliteDialect extends SqliteDialect {
-  readonly #database: DatabaseSync;
-  readonly #clock: WaitingClock | null;
-
-  /**
-   * @param clock to wait asynchronously for the lock of another process; null lets SQLite wait, which blocks the thread.
-   */
-  constructor(database: DatabaseSync, clock: WaitingClock | null = null) {
-    super();
-    this.#database = database;
-    this.#clock = clock;
-  }
-
-  createDriver(): Driver {
-    return new NodeSqliteDriver(this.#database, this.#clock);
-  }
-
-  createAdapter(): TransactionalSqliteAdapter {
-    return SQLITE_ADAPTER;
-  }
+/**
+ * Uses one connection in the calling thread, which Kysely gives to one transaction or query at a time.
+ *
+ * @param clock to wait asynchronously for the lock of another process; null lets SQLite wait, which blocks the thread.
+ */
+export function nodeSqliteDialect(database: DatabaseSync, clock: WaitingClock | null = null): Dialect {
+  return sqliteDialect(() => new NodeSqliteDriver(database, clock));
 }
 
 class NodeSqliteCompiler extends SqliteQueryCompiler {

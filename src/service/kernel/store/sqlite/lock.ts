@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
 import type { Clock } from "../../../../platform/clock.ts";
 
 /** How long a query waits for another process (a backup, a command, a shell) that holds the lock. */
@@ -32,4 +35,26 @@ export async function retryWhileLocked(attempt: () => void, clock: WaitingClock)
 export function isLocked(error: unknown): boolean {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return false;
   return (error.errcode & 0xff) === SQLITE_BUSY;
+}
+
+/**
+ * Locks a data directory for one service. A second service on it would be a configuration mistake that nobody notices, and both would
+ * stall at every commit.
+ *
+ * The lock is an exclusive transaction on an empty database beside the real one. The kernel releases it however the process ends. Node
+ * offers no other file lock.
+ *
+ * @returns null while another process holds the directory.
+ * @throws where the directory cannot be written.
+ */
+export function lockDirectory(directory: string): Disposable | null {
+  const lock = new DatabaseSync(join(directory, "service.lock"), { timeout: 0 });
+  try {
+    lock.exec("begin exclusive");
+  } catch (error) {
+    lock.close();
+    if (isLocked(error)) return null;
+    throw error;
+  }
+  return { [Symbol.dispose]: () => lock.close() };
 }

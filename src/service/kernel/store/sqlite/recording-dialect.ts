@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 
-import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+import type { CompiledQuery, DatabaseConnection, Dialect, QueryResult } from "kysely";
 
 import type { Committer, RecordedTransaction } from "./replay.ts";
-import { NodeSqliteConnection, NodeSqliteDialect, NodeSqliteDriver } from "./dialect.ts";
+import { NodeSqliteConnection, NodeSqliteDriver, sqliteDialect } from "./dialect.ts";
 import type { WaitingClock } from "./lock.ts";
 import { SqliteSession } from "./session.ts";
 import type { StatementRequest } from "./session.ts";
@@ -17,21 +17,12 @@ const READ_ONLY = /^(?:select|pragma)\b/i;
  * Kysely over a connection that records transactions: each runs here in memory, where a statement costs microseconds, and is rolled back.
  * Then the committer replays its statements on another connection and commits them, so that only the committer waits for the disk.
  */
-export class RecordingDialect extends NodeSqliteDialect {
-  readonly #database: DatabaseSync;
-  readonly #committer: Committer;
-  readonly #clock: WaitingClock | null;
-
-  constructor(database: DatabaseSync, committer: Committer, clock: WaitingClock | null = null) {
-    super(database, clock);
-    this.#database = database;
-    this.#committer = committer;
-    this.#clock = clock;
-  }
-
-  override createDriver(): Driver {
-    return new RecordingDriver(this.#database, this.#committer, this.#clock);
-  }
+export function recordingDialect(
+  database: DatabaseSync,
+  committer: Committer,
+  clock: WaitingClock | null = null,
+): Dialect {
+  return sqliteDialect(() => new RecordingDriver(database, committer, clock));
 }
 
 class RecordingDriver extends NodeSqliteDriver {

@@ -11,11 +11,11 @@ import type { Tables } from "../tables.ts";
 import { createWriter } from "../writer.ts";
 import { sqliteRunner } from "./batch.ts";
 import { commitHere, commitInThread } from "./committers.ts";
-import { NodeSqliteDialect } from "./dialect.ts";
+import { nodeSqliteDialect } from "./dialect.ts";
 import { BUSY_TIMEOUT_MS } from "./lock.ts";
 import { openDatabase } from "./open.ts";
-import { SqliteThreadsDialect } from "./threads.ts";
-import { RecordingDialect } from "./recording-dialect.ts";
+import { sqliteThreadsDialect } from "./threads.ts";
+import { recordingDialect } from "./recording-dialect.ts";
 
 /** Name of the database file in a data directory; SQLite keeps its log beside it. */
 export const SQLITE_FILE = "service.db";
@@ -39,10 +39,10 @@ export async function openSqliteStore(
   const path = join(directory, SQLITE_FILE);
   await createPrivately(files, directory, path);
   const database = opening.use(openDatabase(path));
-  const preparing = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database, clock) });
+  const preparing = new Kysely<Tables>({ dialect: nodeSqliteDialect(database, clock) });
   await prepare(preparing, new Date(clock.wallMs()).toISOString());
   const committer = opening.use(readerThreads === 0 ? commitHere(openDatabase(path)) : await commitInThread(path));
-  const writer = opening.use(new Kysely<Tables>({ dialect: new RecordingDialect(database, committer, clock) }));
+  const writer = opening.use(new Kysely<Tables>({ dialect: recordingDialect(database, committer, clock) }));
   const lookup = opening.use(openSqliteReader(directory));
   const reader = readerThreads === 0 ? lookup : opening.use(openReaderThreads(directory, readerThreads));
   // Kysely closes only what it has used.
@@ -75,12 +75,12 @@ const DATA_VERSION = CompiledQuery.raw("pragma data_version");
 export async function openSqliteWriter(directory: string, files: Files): Promise<Kysely<Tables>> {
   const path = join(directory, SQLITE_FILE);
   await createPrivately(files, directory, path);
-  return new Kysely<Tables>({ dialect: new NodeSqliteDialect(openDatabase(path)) });
+  return new Kysely<Tables>({ dialect: nodeSqliteDialect(openDatabase(path)) });
 }
 
 function openReaderThreads(directory: string, threads: number): Kysely<Tables> {
   const path = join(directory, SQLITE_FILE);
-  return new Kysely<Tables>({ dialect: new SqliteThreadsDialect(path, threads) });
+  return new Kysely<Tables>({ dialect: sqliteThreadsDialect(path, threads) });
 }
 
 /** Opens the database in `directory` read-only. */
@@ -91,7 +91,7 @@ export function openSqliteReader(directory: string): Kysely<Tables> {
 /** Opens an existing database file. */
 export function openSqliteFile(path: string, { readOnly }: { readonly readOnly: boolean }): Kysely<Tables> {
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly });
-  return new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+  return new Kysely<Tables>({ dialect: nodeSqliteDialect(database) });
 }
 
 /**

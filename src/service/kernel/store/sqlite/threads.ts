@@ -1,34 +1,20 @@
 import { CompiledQuery } from "kysely";
-import type { DatabaseConnection, Driver, QueryResult } from "kysely";
+import type { DatabaseConnection, Dialect, Driver, QueryResult } from "kysely";
 
 import { ConnectionQueue } from "../connection-queue.ts";
-import { queryResult, SqliteDialect, TransactionalSqliteAdapter } from "./dialect.ts";
+import { queryResult, sqliteDialect, TransactionalSqliteAdapter } from "./dialect.ts";
 import { SqliteThread } from "./thread.ts";
 
 /** How long a query may take, and how long it may wait for a connection. Unless the disk hangs, no query takes a tenth of it. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
-/** Kysely over connections that only read, each in a thread of its own: a slow query never blocks the event loop. */
-export class SqliteThreadsDialect extends SqliteDialect {
-  readonly #path: string;
-  readonly #threads: number;
-  readonly #timeoutMs: number;
-
-  /** @param threads at most; each starts when it is first needed. */
-  constructor(path: string, threads: number, timeoutMs = STATEMENT_TIMEOUT_MS) {
-    super();
-    this.#path = path;
-    this.#threads = threads;
-    this.#timeoutMs = timeoutMs;
-  }
-
-  createDriver(): Driver {
-    return new SqliteThreadsDriver(this.#path, this.#threads, this.#timeoutMs);
-  }
-
-  createAdapter(): SqliteThreadsAdapter {
-    return SQLITE_THREADS_ADAPTER;
-  }
+/**
+ * Kysely over connections that only read, each in a thread of its own: a slow query never blocks the event loop.
+ *
+ * @param threads at most; each starts when it is first needed.
+ */
+export function sqliteThreadsDialect(path: string, threads: number, timeoutMs = STATEMENT_TIMEOUT_MS): Dialect {
+  return sqliteDialect(() => new SqliteThreadsDriver(path, threads, timeoutMs), SQLITE_THREADS_ADAPTER);
 }
 
 class SqliteThreadsAdapter extends TransactionalSqliteAdapter {

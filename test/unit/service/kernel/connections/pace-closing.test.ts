@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 
 import { expect, it, onTestFinished } from "vitest";
 
-import { paceClosing } from "../../../../../src/service/kernel/connections/pace-closing.ts";
+import { paceClosing } from "../../../../../src/service/kernel/connections/pace-connections.ts";
 
 it.each([
   ["close", (socket: Socket) => socket.end()],

@@ -10,7 +10,7 @@ import { Kysely } from "kysely";
 import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
 import { commitInThread } from "../../../../../src/service/kernel/store/sqlite/committers.ts";
 import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/open.ts";
-import { RecordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
+import { recordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { createWriter } from "../../../../../src/service/kernel/store/writer.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
@@ -21,7 +21,7 @@ const NAME_BYTES = 500_000;
 const path: string = workerData;
 await using committer = await commitInThread(path);
 using database = openDatabase(path);
-const kysely = new Kysely<Tables>({ dialect: new RecordingDialect(database, committer) });
+const kysely = new Kysely<Tables>({ dialect: recordingDialect(database, committer) });
 const writer = createWriter(sqliteRunner(kysely, testMachine.clock));
 
 const before = bytesWritten();

@@ -12,9 +12,9 @@ import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
 import type { Committer, RecordedTransaction } from "../../../../../src/service/kernel/store/sqlite/replay.ts";
 import { commitHere, commitInThread } from "../../../../../src/service/kernel/store/sqlite/committers.ts";
-import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
+import { nodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
 import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/open.ts";
-import { RecordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
+import { recordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
 import { createWriter } from "../../../../../src/service/kernel/store/writer.ts";
@@ -30,7 +30,7 @@ beforeEach(async () => {
   const directory = testFolder("recording");
   path = join(directory, "recording.db");
   other = resources.use(openDatabase(path));
-  await migrate(new Kysely<Tables>({ dialect: new NodeSqliteDialect(other) }), "2026");
+  await migrate(new Kysely<Tables>({ dialect: nodeSqliteDialect(other) }), "2026");
 });
 afterEach(() => resources.disposeAsync());
 
@@ -40,7 +40,7 @@ function writerWith(
   commit = (recorded: RecordedTransaction) => committer.commit(recorded),
 ): Writer {
   resources.use(committer);
-  const dialect = new RecordingDialect(resources.use(openDatabase(path)), { ...committer, commit });
+  const dialect = recordingDialect(resources.use(openDatabase(path)), { ...committer, commit });
   return createWriter(sqliteRunner(new Kysely<Tables>({ dialect }), testMachine.clock));
 }
 
@@ -61,7 +61,7 @@ function ids(): readonly unknown[] {
     .map((row) => row["id"]);
 }
 
-describe("RecordingDialect", () => {
+describe("recordingDialect", () => {
   it("a write is seen, and acknowledged, when it is committed, and nothing else waits for that", async () => {
     const disk = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
 import { ConnectionQueue, WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-queue.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
-import { readSnapshot } from "../../../../../src/service/kernel/store/snapshot.ts";
-import { SqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
+import { readSnapshot } from "../../../../../src/service/kernel/store/store.ts";
+import { sqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import {
@@ -131,7 +131,7 @@ describe("a store with threads for queries", () => {
     const path = join(directory, "slow.db");
     using other = new DatabaseSync(path);
     other.exec("create table t (n); begin exclusive");
-    await using reader = new Kysely<Tables>({ dialect: new SqliteThreadsDialect(path, 1, 400) });
+    await using reader = new Kysely<Tables>({ dialect: sqliteThreadsDialect(path, 1, 400) });
     const count = () => sql`select count(*) as rows from t`.execute(reader);
     const outcomes = await Promise.allSettled([count(), count()]);
     expect(outcomes).toMatchObject([
@@ -148,7 +148,7 @@ describe("a store with threads for queries", () => {
 
   it("a thread that ends fails its query, and the next query has a new thread", async () => {
     const path = join(directory, "later.db");
-    const dialect = new SqliteThreadsDialect(path, 1);
+    const dialect = sqliteThreadsDialect(path, 1);
     await using reader = new Kysely<Tables>({ dialect });
     // A thread whose database is not there ends at once.
     const early = sql`select 1 as one`.execute(reader);

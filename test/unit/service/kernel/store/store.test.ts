@@ -12,8 +12,8 @@ import { openStore } from "../../../../../src/service/kernel/store/open-store.ts
 import { postgresRunner } from "../../../../../src/service/kernel/store/postgres/batch.ts";
 import { fromPostgresText, toPostgresText } from "../../../../../src/service/kernel/store/postgres/text.ts";
 import { sqliteRunner } from "../../../../../src/service/kernel/store/sqlite/batch.ts";
-import { NodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
-import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/instance-lock.ts";
+import { nodeSqliteDialect } from "../../../../../src/service/kernel/store/sqlite/dialect.ts";
+import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/lock.ts";
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
@@ -247,7 +247,7 @@ describe("createWriter", () => {
   });
 
   it("lets others in between what follows from the writes of a commit", async () => {
-    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+    const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
     let elapsedMs = 0;
     const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
     const seen: string[] = [];
@@ -263,7 +263,7 @@ describe("createWriter", () => {
   });
 
   it("lets others in between the writes of a long commit", async () => {
-    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+    const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(new DatabaseSync(":memory:")) });
     let elapsedMs = 0;
     const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
     const seen: string[] = [];
@@ -283,7 +283,7 @@ describe("createWriter", () => {
     const database = new CountingDatabase(":memory:");
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
     const run: string[] = [];
-    const kysely = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+    const kysely = new Kysely<Tables>({ dialect: nodeSqliteDialect(database) });
     const writer = createWriter(sqliteRunner(kysely, testMachine.clock));
     const write = (name: string) =>
       runForRequester(name.slice(0, 1), () =>
@@ -305,7 +305,7 @@ describe("createWriter", () => {
   it("on PostgreSQL a commit takes no more writes once it has lasted a while", async () => {
     const database = new CountingDatabase(":memory:");
     let elapsedMs = 0;
-    const kysely = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
+    const kysely = new Kysely<Tables>({ dialect: nodeSqliteDialect(database) });
     const machine = { ...testMachine, clock: { ...testMachine.clock, monotonicMs: () => elapsedMs } };
     const writer = createWriter(postgresRunner(kysely, 1, machine));
     await Promise.all(Array.from({ length: 64 }, () => writer.write(async () => void (elapsedMs += 3))));
@@ -315,7 +315,7 @@ describe("createWriter", () => {
 
   it("takes writes that wait into one commit, and no more than its bound", async () => {
     const counting = new CountingDatabase(":memory:");
-    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(counting) });
+    const database = new Kysely<Tables>({ dialect: nodeSqliteDialect(counting) });
     await migrate(database, "2026");
     const migrations = counting.commits;
     const writer = createWriter(sqliteRunner(database, testMachine.clock));

@@ -7,10 +7,9 @@ import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 
 import { shareConnections } from "../../../../../src/service/kernel/connections/share-connections.ts";
-import { HTTP_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts";
+import { HTTP_LIMITS, RATE_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts";
 import { identifyClient } from "../../../../../src/service/kernel/traffic/parties.ts";
 import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
-import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/rate-limits.ts";
 import { createWorkBudget } from "../../../../../src/service/kernel/traffic/work-budget.ts";
 import { createTraffic } from "../../../../../src/service/kernel/traffic/traffic.ts";
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 
 import type { Clock } from "../../../../../src/platform/clock.ts";
+import { identifyClient } from "../../../../../src/service/kernel/traffic/parties.ts";
 import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
 import type { Verdict } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
-import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/rate-limits.ts";
+import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts";
 import { TokenBuckets } from "../../../../../src/service/kernel/traffic/token-buckets.ts";
 
 function handClock(): Clock & { nowMs: number } {
@@ -52,8 +53,8 @@ describe("createRateLimiter", () => {
 
   it("counts each valid credential separately, from any address", () => {
     const limiter = createRateLimiter(limits, handClock());
-    const [left, right] = ["Bearer a", "Bearer b"].map((value) => limiter.identify(value, "10.0.0.1"));
-    const elsewhere = limiter.identify("Bearer a", "10.0.0.2");
+    const [left, right] = ["Bearer a", "Bearer b"].map((value) => identifyClient(value, "10.0.0.1"));
+    const elsewhere = identifyClient("Bearer a", "10.0.0.2");
     const verdicts = [left!, elsewhere, left!, right!].map((client) => limiter.onAuthenticated(client));
     expect(states(verdicts)).toEqual(["allowed", "allowed", "limited", "allowed"]);
     expect(limiter.onArrival(left!)).toMatchObject({ state: "limited", by: "credential" });
@@ -61,19 +62,19 @@ describe("createRateLimiter", () => {
 
   it("addresses of one IPv6 /48 share eight times the limit of an address, and another /48 has its own", () => {
     const limiter = createRateLimiter(limits, handClock());
-    const ask = (address: string) => limiter.onAnonymous(limiter.identify(undefined, address));
+    const ask = (address: string) => limiter.onAnonymous(identifyClient(undefined, address));
     const [first, ...others] = Array.from({ length: 30 }, (_, index) => ask(`2001:db8:1:${index.toString(16)}::1`));
     expect(first?.state).toBe("allowed");
     expect(states(others).filter((state) => state === "allowed")).toHaveLength(8 * limits.address.burst - 1);
     expect(others.at(-1)).toMatchObject({ by: "address", party: "site" });
-    expect(limiter.onArrival(limiter.identify(undefined, "2001:db8:1:ffff::1")).state).toBe("limited");
+    expect(limiter.onArrival(identifyClient(undefined, "2001:db8:1:ffff::1")).state).toBe("limited");
     expect(ask("2001:db8:2::1").state).toBe("allowed");
     expect(ask("192.0.2.1").state).toBe("allowed");
   });
 
   it("invalid credentials do not keep others at their address from signing in", () => {
     const limiter = createRateLimiter(limits, handClock());
-    const [robot, person] = ["Bearer bad", undefined].map((token) => limiter.identify(token, "10.0.0.1"));
+    const [robot, person] = ["Bearer bad", undefined].map((token) => identifyClient(token, "10.0.0.1"));
     while (limiter.onAnonymous(robot!).state === "allowed");
     expect(states(Array.from({ length: 4 }, () => limiter.onPublic(person!)))).toEqual([
       "allowed",
@@ -86,28 +87,28 @@ describe("createRateLimiter", () => {
   it("an address with too many guesses is limited, and credentials not seen before are still looked up", () => {
     const clock = handClock();
     const limiter = createRateLimiter(limits, clock);
-    const good = limiter.identify("Bearer good", "10.0.0.1");
+    const good = identifyClient("Bearer good", "10.0.0.1");
     limiter.onAuthenticated(good);
     for (const guess of ["1", "2", "3"]) {
-      const client = limiter.identify(`Bearer ${guess}`, "10.0.0.1");
+      const client = identifyClient(`Bearer ${guess}`, "10.0.0.1");
       expect(limiter.onArrival(client).state).toBe("allowed");
       limiter.onAnonymous(client);
     }
-    const guess = limiter.identify("Bearer 4", "10.0.0.1");
+    const guess = identifyClient("Bearer 4", "10.0.0.1");
     expect(limiter.onArrival(guess).state).toBe("allowed");
     expect(limiter.onAnonymous(guess)).toMatchObject({ state: "limited", by: "address" });
-    const fresh = limiter.identify("Bearer fresh", "10.0.0.1");
+    const fresh = identifyClient("Bearer fresh", "10.0.0.1");
     expect([limiter.onArrival(fresh).state, limiter.onAuthenticated(fresh).state]).toEqual(["allowed", "allowed"]);
-    expect(limiter.onArrival(limiter.identify(undefined, "10.0.0.1")).state).toBe("limited");
+    expect(limiter.onArrival(identifyClient(undefined, "10.0.0.1")).state).toBe("limited");
     expect(limiter.onArrival(good).state).toBe("allowed");
-    expect(limiter.onArrival(limiter.identify("Bearer 4", "10.0.0.9")).state).toBe("allowed");
+    expect(limiter.onArrival(identifyClient("Bearer 4", "10.0.0.9")).state).toBe("allowed");
     clock.nowMs += 1000;
     expect(limiter.onAnonymous(guess).state).toBe("allowed");
   });
 
   it("headers report the tokens left and the seconds until the bucket is full", () => {
     const limiter = createRateLimiter(limits, handClock());
-    const client = limiter.identify("Bearer a", "10.0.0.1");
+    const client = identifyClient("Bearer a", "10.0.0.1");
     expect([limiter.onAuthenticated(client), limiter.onAuthenticated(client)]).toEqual([
       { state: "allowed", headers: { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=1;t=1' } },
       { state: "allowed", headers: { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=0;t=2' } },
@@ -116,7 +117,7 @@ describe("createRateLimiter", () => {
 
   it("a credential that became invalid is unknown again", () => {
     const limiter = createRateLimiter(limits, handClock());
-    const client = limiter.identify("Bearer a", "10.0.0.1");
+    const client = identifyClient("Bearer a", "10.0.0.1");
     limiter.onAuthenticated(client);
     for (let count = 0; count < 3; count += 1) limiter.onAnonymous(client);
     expect(limiter.onArrival(client).state).toBe("allowed");
@@ -133,20 +134,19 @@ describe("createRateLimiter", () => {
     ["::ffff:10.0.0.1", "10.0.0.2", false],
     ["10.0.0.1", "10.0.0.2", false],
   ])("%s and %s are one network: %s", (left, right, isOne) => {
-    const limiter = createRateLimiter(limits, handClock());
-    const networks = [left, right].map((address) => limiter.identify(undefined, address).network);
+    const networks = [left, right].map((address) => identifyClient(undefined, address).network);
     expect(networks[0] === networks[1]).toBe(isOne);
   });
 
   it("does not store credentials", () => {
-    const { credential } = createRateLimiter(limits, handClock()).identify("Bearer sk_rps_secret", "::1");
+    const { credential } = identifyClient("Bearer sk_rps_secret", "::1");
     expect(credential).not.toContain("secret");
   });
 
   it("after a power cut 3,000 robots with one key each get three requests through within a minute", () => {
     const clock = handClock();
     const limiter = createRateLimiter(RATE_LIMITS, clock);
-    const client = limiter.identify("Bearer a", "10.0.0.1");
+    const client = identifyClient("Bearer a", "10.0.0.1");
     for (let request = 0; request < 9000; request += 1) {
       clock.nowMs += 60_000 / 9000;
       expect(limiter.onAuthenticated(client).state).toBe("allowed");
