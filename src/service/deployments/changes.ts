@@ -1,11 +1,9 @@
-import type { Transaction } from "kysely";
-
 import type { DeploymentCreate } from "../../api/deployments.ts";
 import { shown } from "../../manifest/shown.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Finding } from "../kernel/validation/finding.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findObstacle, resolveSubject } from "../models/index.ts";
@@ -36,7 +34,7 @@ export type Deployed =
  * changes nothing, so that a client can repeat a request whose answer was lost; but a failed deployment is replaced.
  */
 export async function deploy(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   wish: DeploymentWish,
   moment: Moment,
   author: Authorship,
@@ -80,7 +78,7 @@ export async function deploy(
  * @returns its id, or null if the robot has none.
  */
 export async function retireDeploymentOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   moment: Moment,
@@ -92,11 +90,7 @@ export async function retireDeploymentOf(
 }
 
 /** Retires a deployment. The caller has locked its row. */
-export function retire(
-  transaction: Transaction<Tables>,
-  deployment: DeploymentRow,
-  moment: Moment,
-): Promise<DeploymentRow> {
+export function retire(transaction: Transaction, deployment: DeploymentRow, moment: Moment): Promise<DeploymentRow> {
   const { last_error_code: lastErrorCode, region } = deployment;
   return moveDeployment(transaction, deployment, { status: "retired", last_error_code: lastErrorCode, region }, moment);
 }

@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
 /** What the state of a current deployment depends on. */
@@ -39,10 +37,7 @@ export function listDeploymentFacts(reader: Reader, after: string): Promise<read
 }
 
 /** Of one deployment; undefined if it is retired. */
-export function findDeploymentFacts(
-  transaction: Transaction<Tables>,
-  id: string,
-): Promise<DeploymentFacts | undefined> {
+export function findDeploymentFacts(transaction: Transaction, id: string): Promise<DeploymentFacts | undefined> {
   return factsOf(transaction).where("deployments.id", "=", id).executeTakeFirst();
 }
 

@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
 export type DeploymentRow = Tables["deployments"];
@@ -14,12 +12,12 @@ export interface DeploymentViewRow extends DeploymentRow {
   readonly endpoint_url: string | null;
 }
 
-export async function insertDeployment(transaction: Transaction<Tables>, deployment: DeploymentRow): Promise<void> {
+export async function insertDeployment(transaction: Transaction, deployment: DeploymentRow): Promise<void> {
   await transaction.insertInto("deployments").values(deployment).execute();
 }
 
 export async function updateDeployment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organization_id: organizationId, id }: Pick<DeploymentRow, "organization_id" | "id">,
   change: Partial<DeploymentRow>,
 ): Promise<void> {
@@ -77,7 +75,7 @@ function viewsOf(reader: Reader, organizationId: string) {
 
 /** One deployment, locked until the transaction ends. */
 export function lockDeployment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<DeploymentRow | undefined> {
@@ -86,7 +84,7 @@ export function lockDeployment(
 
 /** The current deployment of a robot, locked until the transaction ends. */
 export function lockCurrentDeployment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
 ): Promise<DeploymentRow | undefined> {
@@ -96,7 +94,7 @@ export function lockCurrentDeployment(
     .executeTakeFirst();
 }
 
-function deploymentsForUpdate(transaction: Transaction<Tables>, organizationId: string) {
+function deploymentsForUpdate(transaction: Transaction, organizationId: string) {
   return transaction.selectFrom("deployments").selectAll().where("organization_id", "=", organizationId).forUpdate();
 }
 
@@ -105,7 +103,7 @@ export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_i
 
 /** The robot with this id or name, locked until the transaction ends: deployments of one robot are created one after the other. */
 export async function lockRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   nameOrId: string,
 ): Promise<DeployedRobot | undefined> {
@@ -123,7 +121,7 @@ export async function lockRobot(
 
 /** The requirements of a checkpoint, and the health of its endpoint in a region; null if the catalog has none there. */
 export async function findOffer(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   checkpointId: string,
   region: string,
 ): Promise<{ readonly requirements: string; readonly health: EndpointHealth | null }> {

@@ -1,8 +1,5 @@
-import type { Transaction } from "kysely";
-
 import { bringProbesForward } from "../endpoints/index.ts";
-import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { FailingItems } from "../kernel/tasks/failing-items.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
@@ -89,7 +86,7 @@ async function isCompatible(reader: Reader, facts: DeploymentFacts): Promise<boo
 
 /** @returns the new state, or null if it has it already or was retired. */
 async function reconcile(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organization_id: organizationId, id }: DeploymentFacts,
   moment: Moment,
 ): Promise<{ readonly to: string; readonly last_error_code: string | null } | null> {

@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { MeteringContext, UsageTime } from "../usage/index.ts";
 import { closePeriod, lastPeriodEnd, latestBelieved, periodStart } from "../usage/index.ts";
 import type { DeploymentRow } from "./queries.ts";
@@ -30,7 +28,7 @@ export function momentNow({ newId, usageClock }: Pick<MeteringContext, "newId" |
  * active and is entered in the ledger when it stops being active. The caller has locked the row.
  */
 export async function moveDeployment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   deployment: DeploymentRow,
   target: Target,
   moment: Moment,
@@ -48,7 +46,7 @@ export async function moveDeployment(
 
 /** The start of a usage period. */
 export async function beginUsage(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organization_id: organizationId, robot_id: robotId }: Pick<DeploymentRow, "organization_id" | "robot_id">,
   { metered: { at }, usageId }: Moment,
 ): Promise<Pick<DeploymentRow, "usage_from" | "usage_id">> {
@@ -57,7 +55,7 @@ export async function beginUsage(
 }
 
 async function meter(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   deployment: DeploymentRow,
   isActive: boolean,
   moment: Moment,

@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 /** Number of newest preparations kept for each model. */
@@ -26,7 +24,7 @@ export async function loadPreparations(
 
 /** Adds observations of one model, and deletes all but its newest `PREPARATIONS_MAXIMUM`. */
 export async function addPreparations(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   observations: readonly Tables["preparations"][],
 ): Promise<void> {
   const [first] = observations;

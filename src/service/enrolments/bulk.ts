@@ -1,12 +1,9 @@
-import type { Transaction } from "kysely";
-
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
-import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findFullOrganization, findRobotNamed, readLabels } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
@@ -70,7 +67,7 @@ export async function prepareBulk(
  * @returns null if the key has no uses left.
  */
 export async function approveByKey(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { row, name, region }: BulkStart,
   { organizationId, credentialId, keyId }: Principal,
 ): Promise<EnrolmentRow | null> {

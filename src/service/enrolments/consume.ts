@@ -1,9 +1,7 @@
-import type { Transaction } from "kysely";
-
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 
 /** Ends the enrolment that an installation came from: its credential was used, so no poll may answer with another one. */
-export async function consumeEnrolment(transaction: Transaction<Tables>, installationId: string): Promise<void> {
+export async function consumeEnrolment(transaction: Transaction, installationId: string): Promise<void> {
   await transaction
     .updateTable("enrolments")
     .set({ status: "consumed" })

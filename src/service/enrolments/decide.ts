@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { EnrolmentApproval, EnrolmentDenial } from "../../api/enrolments.ts";
 import { isRobotOnline } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
@@ -8,7 +6,7 @@ import { answerJson, refuse } from "../kernel/http/answers.ts";
 import { authorship } from "../kernel/operation.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
 import { readUserCode, showUserCode } from "./codes.ts";
@@ -157,7 +155,7 @@ export function lookUp(
 
 /** The enrolment again, locked, unless it has ended or is of another organization now. */
 async function lockFound(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   id: string,
   { organizationId }: Principal,
   now: string,

@@ -1,9 +1,8 @@
-import type { Transaction } from "kysely";
-
 import { install, isRobotOnline } from "../installations/index.ts";
 import type { Draft, IdentitySettings, Liveness } from "../installations/index.ts";
 import type { NewId } from "../kernel/ids.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
 import { addEnrolledRobot, changeEnrolledRobot, lockRobotNamed, requestFleetCheck } from "../robots/index.ts";
@@ -57,7 +56,7 @@ interface Approved {
 
 /** Makes the installation of an approved enrolment and revokes the robot's older one. */
 export async function installEnrolled(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installing: Installing,
   context: InstallContext,
 ): Promise<InstallOutcome> {
@@ -87,7 +86,7 @@ export async function installEnrolled(
 }
 
 async function takeOver(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   approved: Approved,
   existing: Tables["robots"],
   installing: Installing,
@@ -112,7 +111,7 @@ async function takeOver(
 }
 
 async function complete(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   approved: Approved,
   enrolled: Enrolled,
   installing: Installing,
@@ -159,7 +158,7 @@ async function complete(
 }
 
 /** A robot of that name was added since a key or the list approved the enrolment: these never take over a robot, so a person decides. */
-async function leaveToPerson(transaction: Transaction<Tables>, row: EnrolmentRow): Promise<InstallOutcome> {
+async function leaveToPerson(transaction: Transaction, row: EnrolmentRow): Promise<InstallOutcome> {
   await updateEnrolment(transaction, row.id, UNDECIDED);
   await giveBackUses(transaction, [row]);
   return { state: "pending" };

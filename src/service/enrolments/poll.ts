@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { EnrolmentEnd, EnrolmentPoll } from "../../api/enrolments.ts";
 import { enrolmentText } from "../../api/wire/signed-texts.ts";
 import { draftCredential, presenceAt, reissue, termsOf } from "../installations/index.ts";
@@ -8,7 +6,7 @@ import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerJson } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "../robots/index.ts";
 import type { IdentifiedRow } from "../robots/index.ts";
 import { installEnrolled } from "./install.ts";
@@ -94,7 +92,7 @@ function installedBefore({ organization_id: organizationId, installation_id: ins
 }
 
 async function robotOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organizationId, installationId }: { readonly organizationId: string; readonly installationId: string },
 ): Promise<IdentifiedRow | undefined> {
   const { robot_id: robotId } = await transaction

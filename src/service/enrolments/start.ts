@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { EnrolmentStart } from "../../api/enrolments.ts";
 import { isKeyInUse } from "../installations/index.ts";
 import type { IdentitySettings, Liveness } from "../installations/index.ts";
@@ -9,7 +7,7 @@ import { answerJson, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship } from "../kernel/operation.ts";
 import type { OpenCall, OpenHandler, OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
 import { identifyClient } from "../kernel/traffic/parties.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
@@ -149,7 +147,7 @@ async function startWithKey(
  * @param decide resolves with null if the key for enrolments has no uses left.
  */
 async function insert(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   publicKey: string,
   codes: readonly string[],
   decide: () => Promise<EnrolmentRow | null>,

@@ -1,13 +1,11 @@
 /** Changes of fleets. Each function runs in one transaction, which may run twice: so ids and times are parameters. */
-import type { Transaction } from "kysely";
-
 import { fleetSelectionViewSchema } from "../../api/fleet-details.ts";
 import type { FleetChange, FleetCreate } from "../../api/fleets.ts";
 import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Finding } from "../kernel/validation/finding.ts";
 import { resolveSubject } from "../models/index.ts";
@@ -32,7 +30,7 @@ export type Made =
 
 /** Creates a fleet of the robots that the selection names or matches now, and makes probes of its endpoints due. */
 export async function makeFleet(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   body: FleetCreate,
   { fleetId, generationId }: { readonly fleetId: string; readonly generationId: string },
@@ -91,7 +89,7 @@ export type Changed =
 
 /** Has a fleet follow its selector from now on, or keep the members that it has. */
 export async function changeMembership(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   key: FleetKey,
   membership: FleetChange["membership"],
   author: Authorship,
@@ -113,7 +111,7 @@ export async function changeMembership(
   return { state: "changed", facts: await loadFleet(transaction, key) };
 }
 
-async function isFullOfFollowing(transaction: Transaction<Tables>, organizationId: string): Promise<boolean> {
+async function isFullOfFollowing(transaction: Transaction, organizationId: string): Promise<boolean> {
   return (await listFollowing(transaction, organizationId)).length >= FOLLOWING_MAXIMUM;
 }
 
@@ -125,7 +123,7 @@ export type Updated =
 
 /** Starts an update to the wanted subject and replaces one in progress. Wanting the active subject cancels the update in progress. */
 export async function updateModel(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   key: FleetKey,
   wanted: string,
   generationId: string,
@@ -148,11 +146,7 @@ export async function updateModel(
 }
 
 /** Removes a fleet. Its robots and their deployments stay. @returns false if there is no such fleet. */
-export async function removeFleetFrom(
-  transaction: Transaction<Tables>,
-  key: FleetKey,
-  author: Authorship,
-): Promise<boolean> {
+export async function removeFleetFrom(transaction: Transaction, key: FleetKey, author: Authorship): Promise<boolean> {
   const fleet = await lockFleet(transaction, key);
   if (fleet === undefined) return false;
   await removeLocked(transaction, key, author.at);
@@ -186,7 +180,7 @@ function isSelector(selection: string): boolean {
 
 /** The active subject remains valid when it has left the catalog, so that an update can still be cancelled. */
 async function wantedCheckpoint(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   wanted: string,
   active: GenerationFacts,
 ): Promise<string | undefined> {
@@ -215,7 +209,7 @@ function newGeneration(
 
 /** Reads a fleet that must exist. */
 async function loadFleet(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organization_id: organizationId }: FleetKey,
 ): Promise<FleetFacts> {
   const facts = await findFleetFacts(transaction, organizationId, id);

@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { loadFleetFacts } from "./fact-queries.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
@@ -70,16 +68,16 @@ export function listFleetsToReconcile(reader: Reader, after: string | null): Pro
 }
 
 /** A fleet, locked for a change of its generations. */
-export function lockFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {
+export function lockFleet(transaction: Transaction, key: FleetKey): Promise<Tables["fleets"] | undefined> {
   return fleetForUpdate(transaction, key).executeTakeFirst();
 }
 
 /** The same, but undefined for a fleet that another transaction has locked. */
-export function lockFreeFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {
+export function lockFreeFleet(transaction: Transaction, key: FleetKey): Promise<Tables["fleets"] | undefined> {
   return fleetForUpdate(transaction, key).skipLocked().executeTakeFirst();
 }
 
-function fleetForUpdate(transaction: Transaction<Tables>, { id, organization_id: organizationId }: FleetKey) {
+function fleetForUpdate(transaction: Transaction, { id, organization_id: organizationId }: FleetKey) {
   return transaction
     .selectFrom("fleets")
     .selectAll()
@@ -89,7 +87,7 @@ function fleetForUpdate(transaction: Transaction<Tables>, { id, organization_id:
     .forUpdate();
 }
 
-export async function countFleets(transaction: Transaction<Tables>, organizationId: string): Promise<number> {
+export async function countFleets(transaction: Transaction, organizationId: string): Promise<number> {
   const { count } = await transaction
     .selectFrom("fleets")
     .select(({ fn }) => fn.countAll<number>().as("count"))
@@ -108,7 +106,7 @@ export interface NewFleet {
 
 /** @returns false if the organization has a fleet with that name, even one created concurrently; then nothing is written. */
 export async function insertFleet(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { fleet, generation, robotIds }: NewFleet,
 ): Promise<boolean> {
   const inserted = await transaction
@@ -141,7 +139,7 @@ export async function insertFleet(
 
 /** Replaces a fleet's update, if it has one, by `generation`; null only removes it. The fleet must be locked. */
 export async function replaceUpdate(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   fleet: Pick<Tables["fleets"], "id" | "update_generation_id">,
   generation: Tables["generations"] | null,
   now: string,
@@ -156,11 +154,7 @@ export async function replaceUpdate(
 }
 
 /** Records that a fleet's active generation is ready for the first time. The fleet must be locked. */
-export async function activateGeneration(
-  transaction: Transaction<Tables>,
-  generationId: string,
-  now: string,
-): Promise<void> {
+export async function activateGeneration(transaction: Transaction, generationId: string, now: string): Promise<void> {
   await transaction
     .updateTable("generations")
     .set({ activated_at: now })
@@ -171,7 +165,7 @@ export async function activateGeneration(
 
 /** Makes a fleet's update its active generation. The fleet must be locked. */
 export async function promoteUpdate(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   fleetId: string,
   { from, to }: { readonly from: string; readonly to: string },
   now: string,
@@ -185,13 +179,13 @@ export async function promoteUpdate(
     .execute();
 }
 
-async function supersede(transaction: Transaction<Tables>, generationId: string, now: string): Promise<void> {
+async function supersede(transaction: Transaction, generationId: string, now: string): Promise<void> {
   await transaction.updateTable("generations").set({ superseded_at: now }).where("id", "=", generationId).execute();
 }
 
 /** Removes a fleet at `now` (ISO 8601): its generations need no endpoints any more, and its name is free. The fleet must be locked. */
 export async function removeLocked(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organization_id: organizationId }: FleetKey,
   now: string,
 ): Promise<void> {

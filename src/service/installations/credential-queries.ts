@@ -1,6 +1,5 @@
 /** The values that an installation was given, and what became of each. */
-import type { Transaction } from "kysely";
-
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Draft } from "./issue.ts";
 import { insertCredential } from "./issue.ts";
@@ -14,7 +13,7 @@ import { VALUES_OF_GENERATION_MAXIMUM } from "./rules.ts";
  * @returns false if it was recorded before.
  */
 export async function markUsed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   tokenSha256: string,
   installationId: string,
   at: string,
@@ -39,7 +38,7 @@ export async function markUsed(
 
 /** Whether any credential of this generation or a later one was used. */
 export async function isUsedSince(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   generation: number,
 ): Promise<boolean> {
@@ -55,7 +54,7 @@ export async function isUsedSince(
 
 /** What the store knows of a value that a renewal presents; null if it is not one of the installation. */
 export async function findPresented(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   tokenSha256: string | null,
 ): Promise<Presented | null> {
@@ -72,7 +71,7 @@ export async function findPresented(
 }
 
 export async function isNonceUsed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   nonceSha256: string,
 ): Promise<boolean> {
@@ -85,12 +84,12 @@ export async function isNonceUsed(
   return nonce !== undefined;
 }
 
-export async function insertNonce(transaction: Transaction<Tables>, nonce: Tables["renewal_nonces"]): Promise<void> {
+export async function insertNonce(transaction: Transaction, nonce: Tables["renewal_nonces"]): Promise<void> {
   await transaction.insertInto("renewal_nonces").values(nonce).execute();
 }
 
 export async function countNoncesSince(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   since: string,
 ): Promise<number> {
@@ -112,7 +111,7 @@ interface Rotated {
 
 /** Adds a credential of the next generation; the presented value still works until `graceUntil` (ISO 8601). */
 export async function advance(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { installation, presentedSha256, draft }: Rotated,
   graceUntil: string,
 ): Promise<number> {
@@ -131,7 +130,7 @@ export async function advance(
 
 /** Adds a credential of the next generation out of order: the newest ones become displaced. */
 export async function displace(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { installation, presentedSha256, draft }: Rotated,
 ): Promise<number> {
   const generation = installation.generation + 1;
@@ -149,7 +148,7 @@ export async function displace(
 }
 
 /** Adds a credential of the newest generation. At most four of them work. */
-export async function repeat(transaction: Transaction<Tables>, { installation, draft }: Rotated): Promise<number> {
+export async function repeat(transaction: Transaction, { installation, draft }: Rotated): Promise<number> {
   const kept = transaction
     .selectFrom("robot_credentials")
     .select("token_sha256")
@@ -169,7 +168,7 @@ export async function repeat(transaction: Transaction<Tables>, { installation, d
 }
 
 async function addNewest(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organization_id: organizationId }: InstallationRow,
   generation: number,
   draft: Draft,
@@ -186,7 +185,7 @@ async function addNewest(
 }
 
 /** Forgets which values were displaced, so that none of them freezes the installation. */
-export async function forgetDisplaced(transaction: Transaction<Tables>, installationId: string): Promise<void> {
+export async function forgetDisplaced(transaction: Transaction, installationId: string): Promise<void> {
   await transaction
     .updateTable("robot_credentials")
     .set({ standing: "superseded", displaced_by: null })

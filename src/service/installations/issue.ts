@@ -1,8 +1,7 @@
-import type { Transaction } from "kysely";
-
 import type { ServiceMachine } from "../kernel/machine.ts";
 import { createRobotToken } from "../kernel/auth/robot-token.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { IdentitySettings } from "./settings.ts";
 
@@ -52,7 +51,7 @@ export interface NewInstallation {
  * @returns id of the revoked installation, or null.
  */
 export async function install(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organizationId, robotId, publicKey, approvedBy }: NewInstallation,
   draft: Draft,
   settings: IdentitySettings,
@@ -92,7 +91,7 @@ export async function install(
  * @returns false once any credential of the installation was used, or the installation is no longer active.
  */
 export async function reissue(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   installationId: string,
   draft: Draft,
@@ -134,7 +133,7 @@ export function recoveryEnd(expiresAt: string, { recoveryWindowMs }: IdentitySet
 
 /** Revokes the live installation of a robot at `at` (ISO 8601). @returns its id, or null if the robot has none. */
 export async function revokeInstallationOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   at: string,
@@ -153,7 +152,7 @@ export async function revokeInstallationOf(
 
 /** The robot's row has the id of its live installation, so that a registration sees it without a query more. */
 async function pointRobotTo(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   installationId: string | null,
@@ -167,7 +166,7 @@ async function pointRobotTo(
 }
 
 export async function insertCredential(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   of: { readonly organizationId: string; readonly installationId: string; readonly generation: number },
   { token: _token, ...draft }: Draft,
 ): Promise<void> {

@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Liveness } from "./liveness.ts";
 
@@ -22,7 +20,7 @@ export async function isKeyInUse(reader: Reader, publicKey: string): Promise<boo
 
 /** The installation, with its row locked until the transaction ends. */
 export function lockInstallation(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<InstallationRow | undefined> {
@@ -70,7 +68,7 @@ export async function isRobotOnline(
 }
 
 export async function updateInstallation(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   id: string,
   change: Partial<
     Pick<InstallationRow, "state" | "generation" | "credential_expires_at" | "recoveries_remaining" | "recovery_until">

@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { Renewal } from "../../api/installations.ts";
 import { renewalText } from "../../api/wire/signed-texts.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -11,7 +9,7 @@ import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { AuditEntry, Authorship } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { freeze, tellCopied } from "./copies.ts";
 import type { InstallationContext } from "./copies.ts";
@@ -141,7 +139,7 @@ interface Request {
 /** The checks in the order of the wire, then the rotation, in one transaction. */
 async function renew(
   context: InstallationContext,
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { found, nonceSha256, presentedSha256, draft, author, address, remindsOfRefusal }: Request,
 ): Promise<Outcome> {
   const { identity } = context;

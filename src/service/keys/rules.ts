@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { ApiKeyView } from "../../api/keys.ts";
 import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
 import type { ApiKeyScope, Scope } from "../../api/wire/scopes.ts";
@@ -15,6 +13,7 @@ import type { KeyRobots } from "../kernel/auth/key-robots.ts";
 import { endSessionsOf } from "../kernel/auth/session-queries.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { denyEnrolmentsOf } from "../enrolments/index.ts";
 import { denyLoginsOf } from "../logins/index.ts";
@@ -73,7 +72,7 @@ export function keyRow(key: string, newKey: NewKey, id: string, createdAt: strin
 
 /** Adds a key; false if the organization already has `maximum`. */
 export async function addKey(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   row: Tables["api_keys"],
   author: Authorship,
   maximum: number = API_KEYS_MAXIMUM.command,
@@ -150,7 +149,7 @@ export type Revocation =
  * @param scopes of the credential that revokes: a restricted one may not revoke a key with other scopes.
  */
 export async function revokeKey(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
   scopes: readonly Scope[] | null,

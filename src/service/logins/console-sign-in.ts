@@ -1,9 +1,7 @@
-import type { Transaction } from "kysely";
-
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { deleteOldConsoleSessions } from "../kernel/auth/session-queries.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { NewSession } from "./open-session.ts";
 import { openSession } from "./open-session.ts";
 
@@ -19,7 +17,7 @@ export const CONSOLE_SESSIONS_MAXIMUM = 100;
  * @returns expiry of the session (ISO 8601), or null if the key no longer works.
  */
 export async function signIn(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organizationId, keyId }: Pick<Principal, "organizationId" | "keyId">,
   session: NewSession,
   author: Authorship,

@@ -1,9 +1,8 @@
-import type { Transaction } from "kysely";
-
 import { lockKey } from "../kernel/auth/key-queries.ts";
 import { insertSession } from "../kernel/auth/session-queries.ts";
 import type { AuditEntry, Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 /** Created before the transaction, which may run twice. */
@@ -26,7 +25,7 @@ interface Origin {
  * @returns expiry of the session (ISO 8601), or null if the key no longer works.
  */
 export async function openSession(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   session: NewSession,
   { author, organizationId, keyId, kind, lifetimeMs, details }: Origin,
 ): Promise<string | null> {

@@ -1,7 +1,5 @@
-import type { Transaction } from "kysely";
-
 import type { Authorship } from "../kernel/store/audit.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
 import { registrationDetails, registrationHash } from "./history/queries.ts";
@@ -57,7 +55,7 @@ export interface Enrolled {
 
 /** The robot of this name, with its row locked until the transaction ends. */
 export function lockRobotNamed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   name: string,
 ): Promise<RobotFullRow | undefined> {
@@ -74,7 +72,7 @@ export function findRobotNamed(
 
 /** Adds the robot of an enrolment; null if its name is taken, also by a transaction under way. */
 export async function addEnrolledRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   enrolled: EnrolledRobot,
   { id, madeBy }: EnrolledIdentity,
   { at, organizationId, auditId, actor }: EnrolledBy,
@@ -116,7 +114,7 @@ export async function addEnrolledRobot(
 
 /** Changes what an enrolment changes of a robot that is there. @param robot as it was locked. */
 export async function changeEnrolledRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   robot: RobotFullRow,
   { region, site, labels, siteInference, address }: EnrolledRobot,
   { at, organizationId, auditId, actor }: EnrolledBy,

@@ -1,7 +1,6 @@
-import type { Transaction } from "kysely";
-
 import type { Authorship } from "../kernel/store/audit.ts";
 import { prepare } from "../kernel/store/prepared.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 /**
@@ -11,7 +10,7 @@ import type { Tables } from "../kernel/store/tables.ts";
  * @param author of that change; its `auditId` is the id of the check, so at most one check belongs to it.
  */
 export async function requestFleetCheck(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { auditId, actor, requestId }: Pick<Authorship, "auditId" | "actor" | "requestId">,
   organizationId: string,
   subjectId: string,

@@ -1,12 +1,10 @@
 import { sql } from "kysely";
-import type { Transaction } from "kysely";
-
 import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import { printJson } from "../kernel/json/print-json.ts";
 import { prepare } from "../kernel/store/prepared.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
 import type { RecentChangesRow } from "./history/recent-changes.ts";
@@ -77,7 +75,7 @@ export function registrationOf(setup: RobotSetup): Registration {
  * @param identity id, time and first change for a new robot, and the audit entry of this registration.
  */
 export async function upsertRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   registration: Registration,
   identity: RobotIdentity,
@@ -133,7 +131,7 @@ export async function countRobotsMadeBy(reader: Reader, organizationId: string, 
 
 /** Size of a robot's contract, 0 for a robot without one; null where no robot has the name. */
 export async function findContractBytes(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   name: string,
 ): Promise<number | null> {
@@ -162,7 +160,7 @@ export async function findRobot(reader: Reader, organizationId: string, robot: s
 
 /** The robot with this id, or else with this name, with its row locked until the transaction ends. */
 export async function lockRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robot: string,
 ): Promise<Tables["robots"] | undefined> {

@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { RobotRemoved } from "../../api/robots.ts";
 import { momentNow, retireDeploymentOf } from "../deployments/index.ts";
 import { revokeInstallationOf } from "../installations/index.ts";
@@ -7,7 +5,7 @@ import { answerJson } from "../kernel/http/answers.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { MeteringContext } from "../usage/index.ts";
 import { announce } from "../webhooks/index.ts";
 import { requestFleetCheck } from "./fleet-checks.ts";
@@ -58,7 +56,7 @@ export function removeRobot(context: MeteringContext, room: Room): Handler<null>
 }
 
 /** Gives back what lists and selectors need of a robot. Its contract may be large, and nothing reads it any more. */
-async function markRemoved(transaction: Transaction<Tables>, robotId: string, at: string): Promise<void> {
+async function markRemoved(transaction: Transaction, robotId: string, at: string): Promise<void> {
   await removeLabels(transaction, robotId);
   await transaction
     .updateTable("robots")

@@ -1,11 +1,10 @@
-import type { Transaction } from "kysely";
-
 import type { RobotChange } from "../../api/robots.ts";
 import { presenceAt } from "../installations/index.ts";
 import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { announce } from "../webhooks/index.ts";
@@ -70,7 +69,7 @@ export function renameRobot(
  * @param id of that row.
  */
 async function claimName(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   robot: Tables["robots"],
   name: string,
   id: string,

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 
-import type { Transaction } from "kysely";
-
 import { prepare } from "../kernel/store/prepared.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 export type Label = readonly [name: string, value: string];
@@ -19,13 +18,13 @@ export function labelHash(label: Label): string {
   return hash("sha256", JSON.stringify(label));
 }
 
-export async function removeLabels(transaction: Transaction<Tables>, robotId: string): Promise<void> {
+export async function removeLabels(transaction: Transaction, robotId: string): Promise<void> {
   await deleteLabels(transaction, { robot_id: robotId });
 }
 
 /** Adds a robot to the index of labels. It must have none of these labels there yet. */
 export async function addLabels(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   hashes: readonly string[],

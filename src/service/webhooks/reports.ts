@@ -1,7 +1,5 @@
-import type { Transaction } from "kysely";
-
 import type { EventType } from "../../api/wire/event-types.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { wants } from "./announce.ts";
 
@@ -39,7 +37,7 @@ export interface NewState extends Pick<Tables["reported_states"], "subject_id" |
  * @returns false if another replica was quicker.
  */
 export async function noteReported(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { before, ...reported }: NewState,
   at: string,
 ): Promise<boolean> {

@@ -1,9 +1,8 @@
-import type { Transaction } from "kysely";
 import * as z from "zod";
 
 import type { RegistrationView } from "../../../api/registrations.ts";
 import { prepare } from "../../kernel/store/prepared.ts";
-import type { Reader } from "../../kernel/store/store.ts";
+import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { noteChange, sourcesSince } from "./contest.ts";
 import type { Change, Contest, RecentChanges } from "./contest.ts";
@@ -46,7 +45,7 @@ function readChanges(recentChanges: string): RecentChanges["changes"] {
 
 /** Records a change of a robot's registration. Not called for registrations that change nothing, which most do. */
 export async function writeChange(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, ...before }: RecentChangesRow & Pick<Tables["robots"], "id">,
   change: Change,
 ): Promise<RecentChanges> {

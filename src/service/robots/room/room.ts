@@ -1,9 +1,7 @@
-import type { Transaction } from "kysely";
-
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import { holdKeyToAdd } from "../../kernel/auth/key-queries.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
+import type { Transaction } from "../../kernel/store/store.ts";
 import type { StoredBytes } from "../../organizations/index.ts";
 import type { RobotLimits } from "./limits.ts";
 import { countRobots, countRobotsMadeBy } from "../queries.ts";
@@ -66,7 +64,7 @@ function outOfSpace({ maximum }: Room["storedBytes"]): Full {
 
 /** Checks `max_robots` of a key, which must be exact. */
 export async function hasAddedAll(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organizationId, keyId, robots: { maximum } }: Principal,
 ): Promise<Full | null> {
   if (maximum === null) return null;

@@ -1,6 +1,4 @@
 /** The transaction of a setup: the robot's row, its audit entry, and what follows for fleets and webhooks. */
-import type { Transaction } from "kysely";
-
 import type { IdentitySettings, Liveness } from "../../installations/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
@@ -8,7 +6,7 @@ import { refuse } from "../../kernel/http/answers.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
 import { audit } from "../../kernel/store/audit.ts";
 import type { Authorship } from "../../kernel/store/audit.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
+import type { Transaction } from "../../kernel/store/store.ts";
 import { announce } from "../../webhooks/index.ts";
 import { requestFleetCheck } from "../fleet-checks.ts";
 import type { Contest } from "../history/contest.ts";
@@ -71,11 +69,7 @@ export function refuseName({ principal, registration }: Pick<Wish, "principal" |
   return principal.robot === null ? NOT_OF_KEY : refuseOther(principal.robot);
 }
 
-export async function register(
-  transaction: Transaction<Tables>,
-  context: RegisterContext,
-  wish: Wish,
-): Promise<Outcome> {
+export async function register(transaction: Transaction, context: RegisterContext, wish: Wish): Promise<Outcome> {
   const full = await findLimitMet(transaction, wish);
   if (full !== null) return { state: "full", ...full };
   const placed = await place(transaction, context, wish);
@@ -90,7 +84,7 @@ export async function register(
 
 /** A full organization or key gets no new robots, and where bytes are the limit no larger contracts. */
 async function findLimitMet(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { principal, registration: { name, contract }, full }: Wish,
 ): Promise<Full | null> {
   if (full === null && principal.robots.maximum === null) return null;
@@ -109,7 +103,7 @@ interface Placed {
 
 /** Writes the robot's row. Where another computer speaks for the robot, whoever may revokes its installation first. */
 async function place(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   context: RegisterContext,
   wish: Wish,
 ): Promise<Placed | Extract<Outcome, { readonly state: "refused" }>> {
@@ -143,13 +137,13 @@ function changeOf({ author, address, details }: Wish) {
 }
 
 /** Adds the change to the recent ones. @returns the contest that it shows. */
-async function noteContest(transaction: Transaction<Tables>, robot: Registered, wish: Wish): Promise<Contest | null> {
+async function noteContest(transaction: Transaction, robot: Registered, wish: Wish): Promise<Contest | null> {
   const { contest } = await writeChange(transaction, robot, changeOf(wish));
   return contest?.at === wish.author.at ? contest : null;
 }
 
 async function enter(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { author, details, address }: Wish,
   { robot, replacedId }: Placed,
   contested: boolean,
@@ -170,7 +164,7 @@ async function enter(
 
 /** Has fleets that follow their selectors look at the robot, and tells webhooks. */
 async function tell(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { newId }: RegisterContext,
   { principal: { organizationId }, registration, details, author }: Wish,
   { robot, replacedId }: Placed,
@@ -199,7 +193,7 @@ async function tell(
 
 /** Only a robot that is enrolled has what this query adds. */
 async function viewRegistered(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   registered: Registered,
 ): Promise<IdentifiedRow> {
@@ -210,7 +204,7 @@ async function viewRegistered(
 
 /** Whether the robot still has this name: a rename may have come between. Holds its row. */
 async function isCalled(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id }: NonNullable<Principal["robot"]>,
   name: string,
 ): Promise<boolean> {

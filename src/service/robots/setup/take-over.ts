@@ -1,12 +1,10 @@
-import type { Transaction } from "kysely";
-
 import { isRobotOnline, presenceAt, revokeInstallationOf } from "../../installations/index.ts";
 import type { IdentitySettings, Liveness } from "../../installations/index.ts";
 import { isAllowed } from "../../kernel/auth/authenticate.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
 import { refuse } from "../../kernel/http/answers.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
+import type { Transaction } from "../../kernel/store/store.ts";
 import { lockRobotNamed } from "../enrolled-robot.ts";
 
 /** A registration, by a key or a session, of a robot whose computer has a credential of its own. */
@@ -26,7 +24,7 @@ export type TakenOver =
 
 /** Revokes the installation of the robot with this name, so that whoever registers it speaks for it. */
 export async function takeOver(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { principal, name, isConfirmed, now }: TakeOver,
   context: { readonly liveness: Pick<Liveness, "seen">; readonly identity: IdentitySettings },
 ): Promise<TakenOver> {
