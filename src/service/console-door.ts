@@ -38,7 +38,7 @@ export { audit } from "./kernel/store/audit.ts";
 export type { AuditAction } from "./kernel/store/audit.ts";
 export type { Reader, Store } from "./kernel/store/store.ts";
 export { StoreUnavailableError } from "./kernel/store/unavailable.ts";
-export { signIn } from "./logins/console-sign-in.ts";
+export { signIn } from "./logins/open-session.ts";
 export { findLogin } from "./logins/queries.ts";
 export { isOver, userCode } from "./logins/rules.ts";
 export { answerSession, storeTag } from "./logins/session-operations.ts";

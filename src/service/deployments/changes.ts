@@ -8,11 +8,10 @@ import type { Finding } from "../kernel/validation/finding.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findObstacle, resolveSubject } from "../models/index.ts";
 import type { Subject } from "../models/index.ts";
-import { judge } from "./judge.ts";
+import { beginUsage, judge, moveDeployment } from "./transition.ts";
+import type { Moment } from "./transition.ts";
 import type { DeployedRobot, DeploymentRow } from "./queries.ts";
 import { findOffer, insertDeployment, lockCurrentDeployment, lockRobot } from "./queries.ts";
-import type { Moment } from "./transition.ts";
-import { beginUsage, moveDeployment } from "./transition.ts";
 
 /** The requested deployment, and ids for what may be created. */
 export interface DeploymentWish extends DeploymentCreate {

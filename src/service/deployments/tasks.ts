@@ -6,12 +6,10 @@ import type { Task } from "../kernel/tasks/task.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
 import type { MeteringContext } from "../usage/index.ts";
-import type { DeploymentFacts } from "./fact-queries.ts";
-import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts } from "./fact-queries.ts";
-import { judge } from "./judge.ts";
-import { lockDeployment } from "./queries.ts";
+import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts, lockDeployment } from "./queries.ts";
+import type { DeploymentFacts } from "./queries.ts";
+import { judge, momentNow, moveDeployment } from "./transition.ts";
 import type { Moment, Target } from "./transition.ts";
-import { momentNow, moveDeployment } from "./transition.ts";
 
 /** Concurrent moves: they share commits, and requests get their turn in between. */
 const MOVES_MAXIMUM = 64;

@@ -3,7 +3,7 @@ import { answerJson } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { listModels } from "../models/index.ts";
 import { listRegions } from "./queries.ts";
-import { ENDPOINT_STATUS } from "./words.ts";
+import { ENDPOINT_STATUS } from "./health.ts";
 
 /** `GET /v1/endpoints`: every endpoint of the catalog, in the order of `GET /v1/models`, without URLs. */
 export function listEndpoints({ store }: OperationContext): Handler<null> {

@@ -10,7 +10,7 @@ import type { Transaction } from "../kernel/store/store.ts";
 import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
 import { readUserCode, showUserCode } from "./codes.ts";
-import type { GuessLimit, Looked } from "./guesses.ts";
+import type { GuessLimit, Looked } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
 import { NOT_OF_KEY, refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
 import { decide, isFoundBy, onlineSince, shownOf, stateAt } from "./rules.ts";

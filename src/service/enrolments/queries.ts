@@ -194,3 +194,13 @@ async function changeUses(transaction: Transaction, keyId: string, by: number): 
   }
   return false;
 }
+
+/** Ends the enrolment that an installation came from: its credential was used, so no poll may answer with another one. */
+export async function consumeEnrolment(transaction: Transaction, installationId: string): Promise<void> {
+  await transaction
+    .updateTable("enrolments")
+    .set({ status: "consumed" })
+    .where("installation_id", "=", installationId)
+    .where("status", "=", "approved")
+    .execute();
+}

@@ -15,8 +15,8 @@ import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
 import type { FleetKey } from "./queries.ts";
 import { countFleets, findFleetFacts, insertFleet, lockFleet, removeLocked, replaceUpdate } from "./queries.ts";
+import { printWindows } from "./readiness/fleet-facts.ts";
 import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
-import { printWindows } from "./readiness/windows.ts";
 import { membershipFindings, unknownSubject } from "./rules.ts";
 
 /** Maximum fleets of one organization: lists and tasks read all. Concurrent requests may exceed it by a few. */

@@ -3,8 +3,8 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { loadFleetFacts } from "./fact-queries.ts";
+import { parseWindows, windowsOf } from "./readiness/fleet-facts.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
-import { parseWindows, windowsOf } from "./readiness/windows.ts";
 
 /** An organization's fleets, oldest first. */
 export async function listFleetFacts(

@@ -8,7 +8,7 @@ import { markUsed } from "./credential-queries.ts";
 import type { Liveness } from "./liveness.ts";
 import type { InstallationRow } from "./queries.ts";
 import { lockInstallation, updateInstallation } from "./queries.ts";
-import type { IdentitySettings } from "./settings.ts";
+import type { IdentitySettings } from "./rules.ts";
 
 export interface InstallationContext extends Pick<OperationContext, "store" | "newId" | "machine"> {
   readonly liveness: Pick<Liveness, "note" | "seen" | "revision">;

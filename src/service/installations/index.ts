@@ -5,6 +5,6 @@ export { isKeyInUse, isRobotOnline } from "./queries.ts";
 export type { Liveness } from "./liveness.ts";
 export { presenceAt, presenceOf } from "./presence.ts";
 export type { LiveRow, Presence } from "./presence.ts";
-export { IDENTITY_SETTINGS } from "./settings.ts";
-export type { IdentitySettings } from "./settings.ts";
+export { IDENTITY_SETTINGS } from "./rules.ts";
+export type { IdentitySettings } from "./rules.ts";
 export { termsOf } from "./terms.ts";

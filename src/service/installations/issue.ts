@@ -3,7 +3,7 @@ import { createRobotToken } from "../kernel/auth/robot-token.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { IdentitySettings } from "./settings.ts";
+import type { IdentitySettings } from "./rules.ts";
 
 /** A credential that is not in the store yet. Made before the transaction, because its job may run twice. */
 export interface Draft extends Pick<

@@ -4,7 +4,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
 import { registrationDetails, registrationHash } from "./history/queries.ts";
 import type { RegistrationDetails } from "./history/queries.ts";
-import { writeChange } from "./history/recent-changes.ts";
+import { writeChange } from "./history/contest.ts";
 import { addLabels, labelHash, readLabels, removeLabels } from "./selection.ts";
 
 /** The type of a robot until its first setup says it. */

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+
 import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
@@ -7,7 +8,7 @@ import { prepare } from "../kernel/store/prepared.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import type { RecentChangesRow } from "./history/recent-changes.ts";
+import type { RecentChangesRow } from "./history/contest.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 
 /** The columns that answers show. */
@@ -227,3 +228,15 @@ const upsert = prepare<
     .returning(["refitted_at", "changed_at", "audit_id", "previous_audit_id"])
     .returning(["recent_changes", "contested_since", "contested_at"]),
 );
+
+/** The regions of all robots of all organizations, for the service's own command line. */
+export async function robotRegions(reader: Reader): Promise<readonly string[]> {
+  const rows = await reader
+    .selectFrom("robots")
+    .select("region")
+    .distinct()
+    .where("removed_at", "is", null)
+    .orderBy("region")
+    .execute();
+  return rows.map(({ region }) => region);
+}

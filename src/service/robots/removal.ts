@@ -8,10 +8,9 @@ import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { MeteringContext } from "../usage/index.ts";
 import { announce } from "../webhooks/index.ts";
-import { requestFleetCheck } from "./fleet-checks.ts";
-import type { Room } from "./room/room.ts";
+import { removeLabels, requestFleetCheck } from "./selection.ts";
+import type { Room } from "./room.ts";
 import { lockRobot } from "./queries.ts";
-import { removeLabels } from "./selection.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 
 /**

@@ -10,7 +10,6 @@ import { ruleBroken } from "../kernel/validation/finding.ts";
 import { announce } from "../webhooks/index.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "./identified-robots.ts";
 import { lockRobot } from "./queries.ts";
-import { ROBOT_NAME_RULE, robotNameOf } from "./robot-name.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 import type { RobotViewsContext } from "./views.ts";
 
@@ -83,4 +82,16 @@ async function claimName(
   if (claimed === undefined) return false;
   await transaction.deleteFrom("robots").where("id", "=", id).execute();
   return true;
+}
+
+const ROBOT_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+
+/** The rule in words, for those who gave another name. */
+export const ROBOT_NAME_RULE =
+  "a robot has a name of 1 to 64 lower-case letters, digits and hyphens, with a letter or digit first and last";
+
+/** The name of a robot as an operator gives it, at its enrolment or later; null if it can be none. */
+export function robotNameOf(name: string): string | null {
+  const cleaned = name.trim().toLowerCase();
+  return ROBOT_NAME.test(cleaned) ? cleaned : null;
 }

@@ -5,5 +5,5 @@
 export { announce } from "./announce.ts";
 export { listListening, noteReported, outdatedReports } from "./reports.ts";
 export type { Listening, NewState } from "./reports.ts";
-export { WEBHOOK_SETTINGS } from "./settings.ts";
-export type { WebhookSettings } from "./settings.ts";
+export { WEBHOOK_SETTINGS } from "./rules.ts";
+export type { WebhookSettings } from "./rules.ts";

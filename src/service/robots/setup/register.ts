@@ -8,17 +8,17 @@ import { audit } from "../../kernel/store/audit.ts";
 import type { Authorship } from "../../kernel/store/audit.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
 import { announce } from "../../webhooks/index.ts";
-import { requestFleetCheck } from "../fleet-checks.ts";
+import { requestFleetCheck } from "../selection.ts";
+import { writeChange } from "../history/contest.ts";
 import type { Contest } from "../history/contest.ts";
 import type { registrationDetails } from "../history/queries.ts";
 import { changedSince, registrationHash } from "../history/queries.ts";
-import { writeChange } from "../history/recent-changes.ts";
 import { findIdentifiedRobot } from "../identified-robots.ts";
 import type { IdentifiedRow } from "../identified-robots.ts";
 import { findContractBytes, upsertRobot } from "../queries.ts";
 import type { Registered, Registration } from "../queries.ts";
-import { hasAddedAll } from "../room/room.ts";
-import type { Full } from "../room/room.ts";
+import { hasAddedAll } from "../room.ts";
+import type { Full } from "../room.ts";
 import { takeOver } from "./take-over.ts";
 
 export interface RegisterContext extends Pick<OperationContext, "newId"> {

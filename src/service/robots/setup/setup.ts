@@ -11,8 +11,8 @@ import { registrationDetails } from "../history/queries.ts";
 import { identifiedRobotView } from "../identified-robots.ts";
 import { registrationOf } from "../queries.ts";
 import type { Registered } from "../queries.ts";
-import { findFullLimit } from "../room/room.ts";
-import type { Full, Room } from "../room/room.ts";
+import { findFullLimit } from "../room.ts";
+import type { Full, Room } from "../room.ts";
 import { refuseName, register } from "./register.ts";
 import type { Entered, RegisterContext, Wish } from "./register.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
 import { changeMembership, makeFleet } from "../../../../src/service/fleets/changes.ts";
-import { findFleetDetails } from "../../../../src/service/fleets/details-query.ts";
+import { findFleetDetails } from "../../../../src/service/fleets/details.ts";
 import { lockFollowing } from "../../../../src/service/fleets/following/queries.ts";
 import { createFollowSelectors } from "../../../../src/service/fleets/following/task.ts";
 import { deriveDetails } from "../../../../src/service/fleets/readiness/derive-details.ts";
