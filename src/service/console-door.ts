@@ -21,7 +21,7 @@ export { SESSION_LIFETIME_MS } from "./kernel/auth/session-token.ts";
 export { hashSecret } from "./kernel/auth/token.ts";
 export { createFresh } from "./kernel/fresh.ts";
 export { acceptedCodings } from "./kernel/http/accepted-codings.ts";
-export { answerJson, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
+export { answerJson, answerValue, refuse, refuseUnavailable } from "./kernel/http/answers.ts";
 export type { Answer } from "./kernel/http/answers.ts";
 export { arrivalOf, listenerArrivalOf } from "./kernel/http/arrival.ts";
 export { clientAddress } from "./kernel/http/client-address.ts";

@@ -1,6 +1,6 @@
 import type { DeploymentCreate, DeploymentView } from "../../api/deployments.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
@@ -80,9 +80,7 @@ export function retireDeployment(context: MeteringContext): Handler<null> {
 }
 
 function answerView(row: DeploymentViewRow | undefined): Answer {
-  return row === undefined
-    ? refuse("NotFound", "Deployment not found")
-    : answerJson(JSON.stringify(deploymentView(row)));
+  return row === undefined ? refuse("NotFound", "Deployment not found") : answerValue(deploymentView(row));
 }
 
 /** The view of a deployment. A retired one has no endpoint. */

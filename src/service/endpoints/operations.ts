@@ -1,5 +1,5 @@
 import type { EndpointView } from "../../api/endpoints.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { listModels } from "../models/index.ts";
 import { listRegions } from "./queries.ts";
@@ -24,11 +24,11 @@ export function listEndpoints({ store }: OperationContext): Handler<null> {
         ),
       ),
     );
-    return answerJson(JSON.stringify({ items }));
+    return answerValue({ items });
   };
 }
 
 /** `GET /v1/regions`: the regions with endpoints. */
 export function listEndpointRegions({ store }: OperationContext): Handler<null> {
-  return async () => answerJson(JSON.stringify({ regions: await listRegions(store.reader) }));
+  return async () => answerValue({ regions: await listRegions(store.reader) });
 }

@@ -7,7 +7,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { isOnlyOrganization } from "../organizations/index.ts";
 import { findFullOrganization, findRobotNamed } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
-import { decide } from "./rules.ts";
+import { approvalOf, decide } from "./rules.ts";
 import type { EnrolmentRow } from "./rules.ts";
 
 export type AllowedKeyRow = Tables["allowed_keys"];
@@ -63,7 +63,7 @@ export async function approveByList(
   row: EnrolmentRow,
   { entry, name, region }: Allowed,
 ): Promise<EnrolmentRow> {
-  const { id, organization_id: organizationId, created_by: createdBy, made_by: madeBy } = entry;
+  const { id, organization_id: organizationId, created_by: credentialId, made_by: keyId } = entry;
   const unused = await transaction
     .selectFrom("allowed_keys")
     .select("id")
@@ -72,17 +72,8 @@ export async function approveByList(
     .forUpdate()
     .executeTakeFirst();
   if (unused === undefined || (await findRobotNamed(transaction, organizationId, name)) !== undefined) return row;
-  return {
-    ...row,
-    status: "approved",
-    organization_id: organizationId,
-    decided_by: createdBy,
-    made_by: madeBy,
-    decided_at: row.created_at,
-    decided_name: name,
-    decided_region: region,
-    allowed_key_id: id,
-  };
+  const by = { organizationId, credentialId, keyId };
+  return { ...row, ...approvalOf(by, row.created_at, { name, region }), allowed_key_id: id };
 }
 
 /**

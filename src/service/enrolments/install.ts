@@ -1,4 +1,4 @@
-import { install, isRobotOnline } from "../installations/index.ts";
+import { install, isRobotOnline, presenceAt } from "../installations/index.ts";
 import type { Draft, IdentitySettings, Liveness } from "../installations/index.ts";
 import type { NewId } from "../kernel/ids.ts";
 import { audit } from "../kernel/store/audit.ts";
@@ -10,7 +10,7 @@ import type { Enrolled, EnrolledRobot } from "../robots/index.ts";
 import { announce } from "../webhooks/index.ts";
 import { lockAllowed, useAllowed } from "./allowed-keys.ts";
 import { giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
-import { onlineSince, shownOf, stateAt, UNDECIDED } from "./rules.ts";
+import { shownOf, stateAt, UNDECIDED } from "./rules.ts";
 import type { EnrolmentRow, EnrolmentState } from "./rules.ts";
 
 /** The first good poll after an approval. Everything in it is made before the transaction, because its job may run twice. */
@@ -92,11 +92,10 @@ async function takeOver(
   installing: Installing,
   context: InstallContext,
 ): Promise<InstallOutcome> {
-  const { row, organizationId } = approved;
+  const { row } = approved;
   if (row.key_id !== null || row.allowed_key_id !== null) return leaveToPerson(transaction, row);
-  const since = onlineSince(installing.now, context.identity);
-  const robot = { organizationId, robotId: existing.id };
-  if (row.confirm_replace === 0 && (await isRobotOnline(transaction, robot, since, context.liveness))) {
+  const presence = presenceAt(Date.parse(installing.now), context);
+  if (row.confirm_replace === 0 && (await isRobotOnline(transaction, existing, presence))) {
     await updateEnrolment(transaction, row.id, { status: "denied" });
     const { approval_id: subjectId, ...details } = shownOf(row);
     await audit(transaction, authorOf(approved, installing), {
@@ -179,16 +178,6 @@ function readApproved(row: EnrolmentRow): Approved {
     organizationId,
     approvedBy,
     madeBy,
-    robot: {
-      name,
-      region,
-      site: row.site,
-      labels: row.labels,
-      siteInference: row.site_inference,
-      robotTypeId: row.robot_type_id,
-      contract: row.contract,
-      configurationDigest: row.configuration_digest,
-      address: row.client_address,
-    },
+    robot: { ...row, name, region },
   };
 }

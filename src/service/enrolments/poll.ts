@@ -4,7 +4,7 @@ import { draftCredential, presenceAt, reissue, termsOf } from "../installations/
 import { isSignedBy } from "../kernel/auth/ed25519.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "../robots/index.ts";
@@ -79,7 +79,7 @@ async function pollApproved(context: EnrolmentsContext, row: EnrolmentRow, reque
   if (robot === undefined) return answerState("consumed");
   const view = identifiedRobotView(robot, presenceAt(nowMs, context));
   const terms = termsOf(draft, { robotId: robot.id, installationId: outcome.installationId, generation: 1 }, nowMs);
-  return answerJson(JSON.stringify({ status: "approved", robot: view, installation_token: draft.token, ...terms }));
+  return answerValue({ status: "approved", robot: view, installation_token: draft.token, ...terms });
 }
 
 /**
@@ -105,7 +105,7 @@ async function robotOf(
 
 function answerState(status: "pending" | EnrolmentEnd): Answer {
   const waits = status === "pending" ? { retry_after_s: POLL_INTERVAL_S } : {};
-  return answerJson(JSON.stringify({ status, ...waits }));
+  return answerValue({ status, ...waits });
 }
 
 function tellInstalled(

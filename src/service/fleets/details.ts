@@ -1,14 +1,15 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
 import { presenceAt, presenceOf } from "../installations/index.ts";
 import type { LiveRow } from "../installations/index.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/snapshot.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { findObstacles } from "../models/index.ts";
 import { deploymentOf, isRemoved } from "./fact-queries.ts";
 import { listMembershipChanges } from "./following/queries.ts";
-import { fleetId, UNKNOWN_FLEET } from "./operations.ts";
+import { UNKNOWN_FLEET } from "./changes.ts";
+import { fleetId } from "./operations.ts";
 import { findFleetFacts } from "./queries.ts";
 import { deriveDetails } from "./readiness/derive-details.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
@@ -32,7 +33,7 @@ export function getFleetDetails(
     const installations = await listMemberInstallations(store.reader, id);
     const statuses = new Map(installations.map((row) => [row.robot_id, presenceOf(row, presence).status]));
     const members = details.members.map((member) => ({ ...member, status: statuses.get(member.robot_id) }));
-    return answerJson(JSON.stringify({ ...details, members, selection: { ...selection, ...membership } }));
+    return answerValue({ ...details, members, selection: { ...selection, ...membership } });
   };
 }
 

@@ -78,36 +78,25 @@ export function lockFreeFleet(transaction: Transaction, key: FleetKey): Promise<
 }
 
 function fleetForUpdate(transaction: Transaction, { id, organization_id: organizationId }: FleetKey) {
-  return transaction
-    .selectFrom("fleets")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", id)
-    .where("removed_at", "is", null)
-    .forUpdate();
+  return liveFleets(transaction, organizationId).where("id", "=", id).forUpdate();
 }
 
 export async function countFleets(transaction: Transaction, organizationId: string): Promise<number> {
-  const { count } = await transaction
-    .selectFrom("fleets")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
-    .executeTakeFirstOrThrow();
-  return count;
+  const fleets = liveFleets(transaction, organizationId).clearSelect();
+  const counted = fleets.select(({ fn }) => fn.countAll<number>().as("count"));
+  return (await counted.executeTakeFirstOrThrow()).count;
 }
 
-/** A new fleet with its first generation and its members. */
-export interface NewFleet {
-  readonly fleet: Tables["fleets"];
-  readonly generation: Tables["generations"];
-  readonly robotIds: readonly string[];
-}
-
-/** @returns false if the organization has a fleet with that name, even one created concurrently; then nothing is written. */
+/**
+ * Adds a fleet with its first generation and its members.
+ *
+ * @returns false if the organization has a fleet with that name, even one created concurrently; then nothing is written.
+ */
 export async function insertFleet(
   transaction: Transaction,
-  { fleet, generation, robotIds }: NewFleet,
+  fleet: Tables["fleets"],
+  generation: Tables["generations"],
+  robotIds: readonly string[],
 ): Promise<boolean> {
   const inserted = await transaction
     .insertInto("fleets")
@@ -121,18 +110,13 @@ export async function insertFleet(
   if (members.length > 0) await transaction.insertInto("fleet_members").values(members).execute();
   const windows = windowsOf(parseWindows(fleet.operating_windows));
   if (windows.length > 0) {
-    const { organization_id: organizationId, id: fleetId } = fleet;
-    await transaction
-      .insertInto("fleet_windows")
-      .values(
-        windows.map(({ startsMs, endsMs }) => ({
-          organization_id: organizationId,
-          fleet_id: fleetId,
-          starts_ms: startsMs,
-          ends_ms: endsMs,
-        })),
-      )
-      .execute();
+    const rows = windows.map(({ startsMs, endsMs }) => ({
+      organization_id: fleet.organization_id,
+      fleet_id: fleet.id,
+      starts_ms: startsMs,
+      ends_ms: endsMs,
+    }));
+    await transaction.insertInto("fleet_windows").values(rows).execute();
   }
   return true;
 }

@@ -5,7 +5,7 @@ import { isSignedBy, readPublicKey } from "../kernel/auth/ed25519.ts";
 import { FROZEN } from "../kernel/auth/robot-credential.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { AuditEntry, Authorship } from "../kernel/store/audit.ts";
@@ -113,7 +113,7 @@ export function renewCredential(context: InstallationContext): PublicHandler<Ren
       recovered: recovery.isRecovered,
       recoveries_remaining: recovery.remaining,
     };
-    return answerJson(JSON.stringify(answer));
+    return answerValue(answer);
   };
 }
 

@@ -7,7 +7,7 @@ import { lockKeyShared } from "../kernel/auth/key-queries.ts";
 import { bindingProblem } from "../kernel/auth/key-robots.ts";
 import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -57,7 +57,7 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
         return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
       case "made": {
         logChange(machine, "api_key_created", author, { key_id: row.id });
-        return answerJson(JSON.stringify(createdView(outcome.made, key)));
+        return answerValue(createdView(outcome.made, key));
       }
     }
   };
@@ -85,7 +85,7 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
           const fix = "Make one on this computer: robot-policy-service keys create";
           machine.log.warn("no_unrestricted_api_key_left", { organization_id: organizationId, fix });
         }
-        return answerJson(JSON.stringify(keyView(key)));
+        return answerValue(keyView(key));
       }
     }
   };

@@ -10,24 +10,18 @@ import { addLabels, labelHash, readLabels, removeLabels } from "./selection.ts";
 /** The type of a robot until its first setup says it. */
 export const GENERIC_ROBOT_TYPE_ID = "generic.robot.v1";
 
-/** What an approved enrolment says of its robot. */
-export interface EnrolledRobot {
+/**
+ * What an approved enrolment says of its robot. Null, or labels without members, keeps what a robot has that is there; type, contract and
+ * digest are for a new robot only.
+ */
+export interface EnrolledRobot extends Pick<Tables["enrolments"], "site" | "labels" | "site_inference" | ForNewRobot> {
   readonly name: string;
   readonly region: string;
-  /** Null keeps the site of a robot that is there. */
-  readonly site: string | null;
-  /** JSON object; without members it keeps the labels of a robot that is there. */
-  readonly labels: string;
-  /** JSON object; null keeps that of a robot that is there. */
-  readonly siteInference: string | null;
-  /** Only for a new robot, as are the two below; null for the generic type. */
-  readonly robotTypeId: string | null;
-  /** JSON object. */
-  readonly contract: string | null;
-  readonly configurationDigest: string;
-  /** Address of the computer. */
-  readonly address: string;
+  /** Of the computer. */
+  readonly client_address: string;
 }
+
+type ForNewRobot = "robot_type_id" | "contract" | "configuration_digest";
 
 /** Made before the transaction, because its job may run twice. */
 export interface EnrolledIdentity {
@@ -77,14 +71,14 @@ export async function addEnrolledRobot(
   { id, madeBy }: EnrolledIdentity,
   { at, organizationId, auditId, actor }: EnrolledBy,
 ): Promise<Enrolled | null> {
-  const { name, region, site, contract, address, configurationDigest } = enrolled;
+  const { name, region, site, labels, contract, client_address: address } = enrolled;
   const registration = {
     name,
-    robot_type_id: enrolled.robotTypeId ?? GENERIC_ROBOT_TYPE_ID,
+    robot_type_id: enrolled.robot_type_id ?? GENERIC_ROBOT_TYPE_ID,
     region,
-    configuration_digest: configurationDigest,
+    configuration_digest: enrolled.configuration_digest,
     site,
-    labels: enrolled.labels,
+    labels,
     contract,
   };
   const details = registrationDetails(registration);
@@ -95,7 +89,7 @@ export async function addEnrolledRobot(
       ...equipmentOf(contract),
       id,
       organization_id: organizationId,
-      site_inference: enrolled.siteInference,
+      site_inference: enrolled.site_inference,
       created_at: at,
       updated_at: at,
       refitted_at: at,
@@ -108,7 +102,7 @@ export async function addEnrolledRobot(
     .returningAll()
     .executeTakeFirst();
   if (robot === undefined) return null;
-  await addLabels(transaction, organizationId, id, readLabels(enrolled.labels).map(labelHash));
+  await addLabels(transaction, organizationId, id, readLabels(labels).map(labelHash));
   return { robot, isNew: true, isRefitted: false, details: { ...details, address }, previousId: null };
 }
 
@@ -116,7 +110,7 @@ export async function addEnrolledRobot(
 export async function changeEnrolledRobot(
   transaction: Transaction,
   robot: RobotFullRow,
-  { region, site, labels, siteInference, address }: EnrolledRobot,
+  { region, site, labels, site_inference: siteInference, client_address: address }: EnrolledRobot,
   { at, organizationId, auditId, actor }: EnrolledBy,
 ): Promise<Enrolled> {
   const sent = readLabels(labels);

@@ -1,7 +1,7 @@
 import type { RobotRemoved } from "../../api/robots.ts";
 import { momentNow, retireDeploymentOf } from "../deployments/index.ts";
 import { revokeInstallationOf } from "../installations/index.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
@@ -50,7 +50,7 @@ export function removeRobot(context: MeteringContext, room: Room): Handler<null>
     const logged = { robot_id: robotId, name, installation_id: installationId, deployment_id: deploymentId };
     logChange(machine, "robot_removed", author, logged);
     nudge();
-    return answerJson(JSON.stringify({ robot_id: robotId, removed_at: at } satisfies RobotRemoved));
+    return answerValue({ robot_id: robotId, removed_at: at } satisfies RobotRemoved);
   };
 }
 

@@ -1,6 +1,6 @@
 import type { RobotChange } from "../../api/robots.ts";
 import { presenceAt } from "../installations/index.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
@@ -57,7 +57,7 @@ export function renameRobot(
       logChange(machine, "robot_renamed", author, { robot_id: row.id, from: before, to: name });
       nudge();
     }
-    return answerJson(JSON.stringify(identifiedRobotView(row, presenceAt(nowMs, context))));
+    return answerValue(identifiedRobotView(row, presenceAt(nowMs, context)));
   };
 }
 

@@ -1,6 +1,6 @@
 import { USAGE_SUMMARY_DAYS, USAGE_SUMS_MAXIMUM } from "../../api/usage.ts";
 import type { UsageGrouping, UsageSummary, UsageSummaryQuery } from "../../api/usage.ts";
-import { answerJson, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
+import { answerValue, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { Handler } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
@@ -40,16 +40,14 @@ export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<
       }
     }
     const items = sums.items();
-    return answerJson(
-      JSON.stringify({
-        since: new Date(stretch.sinceMs).toISOString(),
-        until: new Date(stretch.untilMs).toISOString(),
-        by: query.by,
-        unit: "second",
-        total: items.reduce((total, { quantity }) => total + quantity, 0),
-        items,
-      }),
-    );
+    return answerValue({
+      since: new Date(stretch.sinceMs).toISOString(),
+      until: new Date(stretch.untilMs).toISOString(),
+      by: query.by,
+      unit: "second",
+      total: items.reduce((total, { quantity }) => total + quantity, 0),
+      items,
+    });
   }
 
   return async ({ principal: { organizationId }, query }) =>

@@ -1,7 +1,7 @@
 import { TEST_EVENT } from "../../api/webhooks.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { newDelivery, printEvent } from "./announce.ts";
@@ -34,7 +34,7 @@ export function getWebhookDelivery({ store }: WebhooksContext): Handler<null> {
     const webhook = await findWebhook(store.reader, principal.organizationId, path["webhook_id"] ?? "");
     if (webhook === undefined) return UNKNOWN_WEBHOOK;
     const delivery = await findDelivery(store.reader, webhook.id, path["delivery_id"] ?? "");
-    return delivery === undefined ? UNKNOWN_DELIVERY : answerJson(JSON.stringify(deliveryView(delivery)));
+    return delivery === undefined ? UNKNOWN_DELIVERY : answerValue(deliveryView(delivery));
   };
 }
 
@@ -48,7 +48,7 @@ export function resendToWebhook({ machine, nudge }: WebhooksContext): Handler<nu
       if (webhook === undefined) return UNKNOWN_WEBHOOK;
       if (webhook.disabled_at !== null) return DISABLED;
       const delivery = await restartDelivery(transaction, webhookId, id, at);
-      return delivery === undefined ? UNKNOWN_DELIVERY : answerJson(JSON.stringify(deliveryView(delivery)));
+      return delivery === undefined ? UNKNOWN_DELIVERY : answerValue(deliveryView(delivery));
     });
     nudge();
     return answer;
@@ -70,7 +70,7 @@ export function testOrganizationWebhook({ newId, machine, nudge }: WebhooksConte
       if (webhook.disabled_at !== null) return DISABLED;
       if (webhook.full_since !== null) return FULL;
       await addDelivery(transaction, row);
-      return answerJson(JSON.stringify(deliveryView(row)));
+      return answerValue(deliveryView(row));
     });
     nudge();
     return answer;

@@ -1,7 +1,7 @@
 import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
 import type { WebhookChange, WebhookCreate } from "../../api/webhooks.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -60,7 +60,7 @@ export function createOrganizationWebhook({ newId, machine, receivers }: Webhook
     });
     if (!isAdded) return TOO_MANY;
     logChange(machine, "webhook_created", author, { webhook_id: row.id });
-    return answerJson(JSON.stringify({ ...webhookView(row), secret }));
+    return answerValue({ ...webhookView(row), secret });
   };
 }
 
@@ -71,7 +71,7 @@ export const listOrganizationWebhooks = listHandler("wh", listWebhookRows, webho
 export function getOrganizationWebhook({ store }: WebhooksContext): Handler<null> {
   return async ({ principal, path }) => {
     const webhook = await findWebhook(store.reader, principal.organizationId, path["webhook_id"] ?? "");
-    return webhook === undefined ? UNKNOWN_WEBHOOK : answerJson(JSON.stringify(webhookView(webhook)));
+    return webhook === undefined ? UNKNOWN_WEBHOOK : answerValue(webhookView(webhook));
   };
 }
 
@@ -108,7 +108,7 @@ export function changeOrganizationWebhook({ newId, machine, receivers }: Webhook
     });
     if (changed === null) return UNKNOWN_WEBHOOK;
     if (changed.isChanged) logChange(machine, "webhook_changed", author, { webhook_id: id });
-    return answerJson(JSON.stringify(webhookView(changed.row)));
+    return answerValue(webhookView(changed.row));
   };
 }
 
@@ -129,7 +129,7 @@ export function deleteOrganizationWebhook({ newId, machine }: WebhooksContext): 
     });
     if (!isRemoved) return UNKNOWN_WEBHOOK;
     logChange(machine, "webhook_deleted", author, { webhook_id: id });
-    return answerJson(JSON.stringify({ id, deleted_at: at }));
+    return answerValue({ id, deleted_at: at });
   };
 }
 

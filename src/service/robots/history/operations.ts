@@ -2,7 +2,7 @@ import { HISTORY_SHOWN } from "../../../api/registrations.ts";
 import type { RegistrationSummary } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { PageQuery } from "../../../api/wire/pages.ts";
-import { answerJson } from "../../kernel/http/answers.ts";
+import { answerJson, answerValue } from "../../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../../kernel/lists/answer-list.ts";
 import { inRange } from "../../kernel/lists/page-range.ts";
 import type { PageRange } from "../../kernel/lists/page-range.ts";
@@ -22,7 +22,7 @@ export function getRobotHistory({ store }: OperationContext): Handler<null> {
     const items = await readRobotHistory(store.reader, organizationId, robot?.id ?? asked, HISTORY_SHOWN.maximum);
     // A robot that was removed keeps its history, which only its id finds.
     if (robot === undefined && items.length === 0) return UNKNOWN_ROBOT;
-    return answerJson(JSON.stringify({ items }));
+    return answerValue({ items });
   };
 }
 

@@ -2,7 +2,7 @@
 import type { IdentitySettings, Liveness } from "../../installations/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
-import { refuse } from "../../kernel/http/answers.ts";
+import { isAnswer, refuse } from "../../kernel/http/answers.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
 import { audit } from "../../kernel/store/audit.ts";
 import type { Authorship } from "../../kernel/store/audit.ts";
@@ -44,11 +44,8 @@ export interface Wish {
   readonly keepsEntry: boolean;
 }
 
-/** `refused` and `full` changed nothing. */
-export type Outcome =
-  | Entered
-  | { readonly state: "refused"; readonly answer: Answer }
-  | ({ readonly state: "full" } & Full);
+/** A refusal, and `full`, changed nothing. */
+export type Outcome = Entered | ({ readonly state: "full" } & Full) | Answer;
 
 export interface Entered {
   readonly state: "entered";
@@ -73,7 +70,7 @@ export async function register(transaction: Transaction, context: RegisterContex
   const full = await findLimitMet(transaction, wish);
   if (full !== null) return { state: "full", ...full };
   const placed = await place(transaction, context, wish);
-  if (placed.state === "refused") return placed;
+  if (isAnswer(placed)) return placed;
   const { robot, replacedId } = placed;
   const contest = robot.hasChanged ? await noteContest(transaction, robot, wish) : null;
   await enter(transaction, wish, placed, contest !== null);
@@ -95,24 +92,17 @@ async function findLimitMet(
 }
 
 interface Placed {
-  readonly state: "placed";
   readonly robot: Registered;
   /** The installation that was revoked for it. */
   readonly replacedId: string | null;
 }
 
 /** Writes the robot's row. Where another computer speaks for the robot, whoever may revokes its installation first. */
-async function place(
-  transaction: Transaction,
-  context: RegisterContext,
-  wish: Wish,
-): Promise<Placed | Extract<Outcome, { readonly state: "refused" }>> {
+async function place(transaction: Transaction, context: RegisterContext, wish: Wish): Promise<Placed | Answer> {
   const { principal, registration, isConfirmed, author } = wish;
   const { organizationId, robot: self } = principal;
   const { name } = registration;
-  if (self !== null && !(await isCalled(transaction, self, name))) {
-    return { state: "refused", answer: refuseOther(self) };
-  }
+  if (self !== null && !(await isCalled(transaction, self, name))) return refuseOther(self);
   const identity = {
     id: wish.id,
     now: author.at,
@@ -123,13 +113,13 @@ async function place(
   };
   const keepsEntry = wish.keepsEntry ? 1 : 0;
   const robot = await upsertRobot(transaction, organizationId, registration, { ...identity, keepsEntry });
-  if (robot !== null) return { state: "placed", robot, replacedId: null };
-  if (self !== null) return { state: "refused", answer: refuseOther(self) };
+  if (robot !== null) return { robot, replacedId: null };
+  if (self !== null) return refuseOther(self);
   const taken = await takeOver(transaction, { principal, name, isConfirmed, now: author.at }, context);
-  if (taken.state === "refused") return taken;
+  if (isAnswer(taken)) return taken;
   const replacing = await upsertRobot(transaction, organizationId, registration, { ...identity, keepsEntry: 0 });
   if (replacing === null) throw new Error(`The robot ${name} is locked, and yet enrolled again`);
-  return { state: "placed", robot: replacing, replacedId: taken.installationId };
+  return { robot: replacing, replacedId: taken.installationId };
 }
 
 function changeOf({ author, address, details }: Wish) {
