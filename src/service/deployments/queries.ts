@@ -98,27 +98,6 @@ function deploymentsForUpdate(transaction: Transaction, organizationId: string) 
   return transaction.selectFrom("deployments").selectAll().where("organization_id", "=", organizationId).forUpdate();
 }
 
-/** The members of a robot that a deployment needs. */
-export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_id" | "region" | "equipment_sha256">;
-
-/** The robot with this id or name, locked until the transaction ends: deployments of one robot are created one after the other. */
-export async function lockRobot(
-  transaction: Transaction,
-  organizationId: string,
-  nameOrId: string,
-): Promise<DeployedRobot | undefined> {
-  const robots = transaction
-    .selectFrom("robots")
-    .select(["id", "name", "robot_type_id", "region", "equipment_sha256"])
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
-    .forUpdate();
-  return (
-    (await robots.where("id", "=", nameOrId).executeTakeFirst()) ??
-    (await robots.where("name", "=", nameOrId).executeTakeFirst())
-  );
-}
-
 /** The requirements of a checkpoint, and the health of its endpoint in a region; null if the catalog has none there. */
 export async function findOffer(
   transaction: Transaction,
@@ -138,34 +117,14 @@ export async function findOffer(
     .executeTakeFirstOrThrow();
 }
 
-/** What the state of a current deployment depends on. */
-export interface DeploymentFacts extends Pick<
-  Tables["deployments"],
-  | "id"
-  | "organization_id"
-  | "robot_id"
-  | "checkpoint_id"
-  | "region"
-  | "status"
-  | "last_error_code"
-  | "created_at"
-  | "activated_at"
-> {
-  readonly robot_type_id: string;
-  /** The current region of the robot. */
-  readonly robot_region: string;
-  readonly equipment_sha256: string | null;
-  readonly requirements: string;
-  /** Of the endpoint in that region; null if there is none. */
-  readonly health: EndpointHealth | null;
-  readonly endpoint_withdrawn_at: string | null;
-}
+/** What the state of a current deployment depends on: `robot_region` is the current one of the robot, `health` that of its endpoint there. */
+export type DeploymentFacts = Awaited<ReturnType<typeof listDeploymentFacts>>[number];
 
 /** Deployments per query. */
 export const DEPLOYMENTS_AT_A_TIME = 500;
 
 /** The first `DEPLOYMENTS_AT_A_TIME` current deployments of all organizations with ids after `after`, by id. */
-export function listDeploymentFacts(reader: Reader, after: string): Promise<readonly DeploymentFacts[]> {
+export function listDeploymentFacts(reader: Reader, after: string) {
   return factsOf(reader)
     .where("deployments.id", ">", after)
     .orderBy("deployments.id")

@@ -103,27 +103,15 @@ export async function loadDemands(
     .where("superseded_at", "is", null);
   const alike = await reader
     .selectFrom(fleets.as("fleets"))
-    .select(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
-    .select(({ fn }) => fn.min<number | null>("opens_ms").as("opens_ms"))
+    .select(["checkpoint_id as checkpointId", "model_slug as modelSlug", "readiness_mode as readinessMode", "awaited"])
+    .select(({ fn }) => fn.min<number | null>("opens_ms").as("opensMs"))
     .groupBy(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
     .execute();
   return [
     ...deployed.map(({ checkpoint_id: checkpointId }) => ({ kind: "deployment" as const, checkpointId })),
-    ...alike.map(
-      ({
-        checkpoint_id: checkpointId,
-        model_slug: modelSlug,
-        readiness_mode: readinessMode,
-        awaited,
-        opens_ms: opensMs,
-      }) => ({
-        kind: "fleets" as const,
-        checkpointId,
-        modelSlug,
-        readinessMode,
-        isAwaited: awaited === 1,
-        opensMs,
-      }),
-    ),
+    ...alike.map(({ checkpointId, modelSlug, readinessMode, awaited, opensMs }) => {
+      const isAwaited = awaited === 1;
+      return { kind: "fleets" as const, checkpointId, modelSlug, readinessMode, isAwaited, opensMs };
+    }),
   ];
 }

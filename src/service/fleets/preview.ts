@@ -9,6 +9,7 @@ import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Location } from "../kernel/validation/finding.ts";
 import { findObstacles, resolveSubject } from "../models/index.ts";
+import { liveRobots } from "../robots/index.ts";
 import { selectMembers } from "./changes.ts";
 import type { GenerationFacts } from "./readiness/fleet-facts.ts";
 import { matchFindings, selectionFindings, unknownSubject } from "./rules.ts";
@@ -101,12 +102,9 @@ export async function loadPreviewedRobots(
   robotIds: readonly string[],
   requirements: string | null,
 ): Promise<ReadonlyMap<string, PreviewedRow>> {
-  const rows = await reader
-    .selectFrom("robots")
+  const rows = await liveRobots(reader, organizationId)
     .select(["id", "id as robot_id", "name", "robot_type_id", "region", "site", "labels", "equipment_sha256"])
-    .where("organization_id", "=", organizationId)
     .where("id", "in", robotIds)
-    .where("removed_at", "is", null)
     .execute();
   const obstacles = requirements === null ? [] : await findObstacles(reader, rows, requirements);
   return new Map(rows.map((row, index) => [row.id, { ...row, obstacle: obstacles[index] ?? null }]));

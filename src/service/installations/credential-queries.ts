@@ -26,12 +26,8 @@ export async function markUsed(
     .returning("standing")
     .executeTakeFirst();
   if (used?.standing === "newest") {
-    await transaction
-      .updateTable("robot_credentials")
-      .set({ standing: "superseded" })
-      .where("installation_id", "=", installationId)
-      .where("standing", "=", "previous")
-      .execute();
+    const previous = changeOf(transaction, installationId).where("standing", "=", "previous");
+    await previous.set({ standing: "superseded" }).execute();
   }
   return used !== undefined;
 }
@@ -115,13 +111,12 @@ export async function advance(
   { installation, presentedSha256, draft }: Rotated,
   graceUntil: string,
 ): Promise<number> {
-  const credentials = () => transaction.updateTable("robot_credentials").where("installation_id", "=", installation.id);
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "superseded" })
     .where("standing", "in", ["newest", "previous"])
     .where("token_sha256", "<>", presentedSha256 ?? "")
     .execute();
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "previous", grace_until: graceUntil })
     .where("token_sha256", "=", presentedSha256 ?? "")
     .execute();
@@ -134,13 +129,12 @@ export async function displace(
   { installation, presentedSha256, draft }: Rotated,
 ): Promise<number> {
   const generation = installation.generation + 1;
-  const credentials = () => transaction.updateTable("robot_credentials").where("installation_id", "=", installation.id);
   // The holder of the presented value has a newer one now, so showing it again proves nothing.
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "superseded", displaced_by: null })
     .where((where) => where.or([where("standing", "=", "previous"), where("token_sha256", "=", presentedSha256 ?? "")]))
     .execute();
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "displaced", displaced_by: generation })
     .where("standing", "=", "newest")
     .execute();
@@ -157,10 +151,8 @@ export async function repeat(transaction: Transaction, { installation, draft }: 
     .orderBy("issued_at", "desc")
     .orderBy("token_sha256")
     .limit(VALUES_OF_GENERATION_MAXIMUM - 1);
-  await transaction
-    .updateTable("robot_credentials")
+  await changeOf(transaction, installation.id)
     .set({ standing: "superseded" })
-    .where("installation_id", "=", installation.id)
     .where("standing", "=", "newest")
     .where("token_sha256", "not in", kept)
     .execute();
@@ -186,10 +178,10 @@ async function addNewest(
 
 /** Forgets which values were displaced, so that none of them freezes the installation. */
 export async function forgetDisplaced(transaction: Transaction, installationId: string): Promise<void> {
-  await transaction
-    .updateTable("robot_credentials")
-    .set({ standing: "superseded", displaced_by: null })
-    .where("installation_id", "=", installationId)
-    .where("standing", "=", "displaced")
-    .execute();
+  const displaced = changeOf(transaction, installationId).where("standing", "=", "displaced");
+  await displaced.set({ standing: "superseded", displaced_by: null }).execute();
+}
+
+function changeOf(transaction: Transaction, installationId: string) {
+  return transaction.updateTable("robot_credentials").where("installation_id", "=", installationId);
 }

@@ -184,3 +184,21 @@ export async function insertCredential(
     })
     .execute();
 }
+
+/**
+ * What an answer at `nowMs` says of a credential. `renew_after_s` counts down to the moment that was fixed when the credential was issued:
+ * clients restart their timer with each answer.
+ */
+export function termsOf(
+  { expires_at, renew_at }: Pick<Tables["robot_credentials"], "expires_at" | "renew_at">,
+  holder: { readonly robotId: string; readonly installationId: string; readonly generation: number },
+  nowMs: number,
+) {
+  return {
+    installation_id: holder.installationId,
+    credential_expires_at: expires_at,
+    renew_after_s: Math.max(0, Math.floor((Date.parse(renew_at) - nowMs) / 1000)),
+    principal: `robot:${holder.robotId}`,
+    generation: holder.generation,
+  };
+}

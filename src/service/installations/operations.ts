@@ -8,10 +8,10 @@ import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
 import type { InstallationContext } from "./copies.ts";
 import type { Liveness } from "./liveness.ts";
+import { termsOf } from "./issue.ts";
 import { findInstallationOf, lockInstallation, updateInstallation } from "./queries.ts";
 import { forgetDisplaced } from "./credential-queries.ts";
 import type { InstallationRow } from "./queries.ts";
-import { termsOf } from "./terms.ts";
 
 const NOT_ENROLLED = refuse("NotFound", "The robot was never enrolled");
 const NO_SUCH_ROBOT = refuse("NotFound", "Robot not found");

@@ -3,8 +3,8 @@ import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { announce, listListening, noteReported, outdatedReports } from "../webhooks/index.ts";
-import type { Listening, NewState } from "../webhooks/index.ts";
+import { forgetReports, listListening, report } from "../webhooks/index.ts";
+import type { Listening } from "../webhooks/index.ts";
 import type { Liveness } from "./liveness.ts";
 import type { IdentitySettings } from "./rules.ts";
 
@@ -68,32 +68,16 @@ interface PresenceContext extends Pick<OperationContext, "store" | "machine" | "
 
 /** Announces which robots came online and went offline. What is found first, after a webhook was created, is only noted. */
 export function createReportPresence(context: PresenceContext): Task {
-  const { store, machine, newId } = context;
+  const { store, machine } = context;
 
-  async function report(row: Row, { organizationId }: Listening, nowMs: number): Promise<void> {
+  async function reportRobot(row: Row, { organizationId }: Listening, nowMs: number): Promise<void> {
+    const { robot_id: robotId, name, installation_id: installationId, state: before } = row;
     const state = stateOf(row, nowMs, context);
-    if (state === row.state) return;
-    const at = new Date(nowMs).toISOString();
-    const change: NewState = {
-      subject_id: row.robot_id,
-      organization_id: organizationId,
-      kind: "robot",
-      state,
-      before: row.state,
-    };
-    await store.write(async (transaction) => {
-      if (!(await noteReported(transaction, change, at)) || row.state === null) return;
-      await announce(
-        transaction,
-        { newId },
-        {
-          organizationId,
-          type: `robot.${state}`,
-          at,
-          data: () => ({ robot_id: row.robot_id, name: row.name, installation_id: row.installation_id }),
-        },
-      );
-    });
+    if (state === before) return;
+    const change = { subject_id: robotId, organization_id: organizationId, kind: "robot", state, before } as const;
+    const data = () => ({ robot_id: robotId, name, installation_id: installationId });
+    const event = before === null ? null : ({ type: `robot.${state}`, data } as const);
+    await report(context, change, new Date(nowMs).toISOString(), event);
   }
 
   return {
@@ -107,18 +91,13 @@ export function createReportPresence(context: PresenceContext): Task {
         for (let after = ""; !signal.aborted;) {
           const nowMs = machine.clock.wallMs();
           const rows = await listUntold(store.reader, organization, after, new Date(nowMs - GAP_MS).toISOString());
-          await Promise.all(rows.map((row) => report(row, organization, nowMs)));
+          await Promise.all(rows.map((row) => reportRobot(row, organization, nowMs)));
           const last = rows.at(-1);
           if (last === undefined || rows.length < ROWS) break;
           after = last.robot_id;
         }
       }
-      const outdated = outdatedReports(store.reader, "robot", listening).limit(ROWS);
-      const ids = (await outdated.execute()).map(({ subject_id: id }) => id);
-      if (ids.length === 0) return;
-      await store.write((transaction) =>
-        transaction.deleteFrom("reported_states").where("subject_id", "in", ids).execute(),
-      );
+      await forgetReports(store, "robot", listening);
     },
   };
 }

@@ -23,13 +23,12 @@ import {
   isUsedSince,
   repeat,
 } from "./credential-queries.ts";
-import { draftCredential, recoveryEnd } from "./issue.ts";
+import { draftCredential, recoveryEnd, termsOf } from "./issue.ts";
 import type { Draft } from "./issue.ts";
 import type { InstallationRow } from "./queries.ts";
 import { findLiveByKey, lockInstallation, updateInstallation } from "./queries.ts";
 import type { Recovery, Rotation } from "./rules.ts";
 import { judgeRecovery, judgeRotation, RENEWALS_PER_HOUR } from "./rules.ts";
-import { termsOf } from "./terms.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 /** How often a refused recovery of an installation is entered in the log: its computer asks again every half minute. */

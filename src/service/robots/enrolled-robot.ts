@@ -4,6 +4,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
 import { registrationDetails, registrationHash } from "./history/queries.ts";
 import type { RegistrationDetails } from "./history/queries.ts";
+import { liveRobots } from "./queries.ts";
 import { writeChange } from "./history/contest.ts";
 import { addLabels, labelHash, readLabels, removeLabels } from "./selection.ts";
 
@@ -145,10 +146,5 @@ export async function changeEnrolledRobot(
 }
 
 function robotNamed(reader: Reader, organizationId: string, name: string) {
-  return reader
-    .selectFrom("robots")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .where("name", "=", name)
-    .where("removed_at", "is", null);
+  return liveRobots(reader, organizationId).selectAll().where("name", "=", name);
 }

@@ -8,7 +8,7 @@ export {
   GENERIC_ROBOT_TYPE_ID,
   lockRobotNamed,
 } from "./enrolled-robot.ts";
-export type { Enrolled, EnrolledRobot } from "./enrolled-robot.ts";
+export type { Enrolled, EnrolledRobot, RobotFullRow } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
 export { requestFleetCheck } from "./selection.ts";
@@ -17,7 +17,7 @@ export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "
 export type { IdentifiedRow } from "./identified-robots.ts";
 export { findFullLimit, findFullOrganization, hasAddedAll } from "./room.ts";
 export type { Room } from "./room.ts";
-export { findRobot } from "./queries.ts";
+export { findRobot, liveRobots, lockRobot } from "./queries.ts";
 export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";
 export { pruneRefusals } from "./refusals/queries.ts";
 export { labelHash, readLabels } from "./selection.ts";

@@ -12,9 +12,9 @@ import type { RecentChangesRow } from "./history/contest.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 
 /** The columns that answers show. */
-export type RobotRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
+export type RobotRow = Pick<Tables["robots"], (typeof SHOWN_COLUMNS)[number]>;
 
-const COLUMNS = [
+export const SHOWN_COLUMNS = [
   "id",
   "name",
   "robot_type_id",
@@ -109,23 +109,17 @@ export interface RobotIdentity {
 
 /** Scans all robots of the organization that were not removed, in an index only. */
 export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
-  const { count } = await reader
-    .selectFrom("robots")
+  const { count } = await liveRobots(reader, organizationId)
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
 
 /** How many robots of the organization were first registered with a key, and not removed. */
 export async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
-  const { count } = await reader
-    .selectFrom("robots")
+  const { count } = await liveRobots(reader, organizationId)
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("made_by", "=", keyId)
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
@@ -136,23 +130,16 @@ export async function findContractBytes(
   organizationId: string,
   name: string,
 ): Promise<number | null> {
-  const robot = await transaction
-    .selectFrom("robots")
+  const robot = await liveRobots(transaction, organizationId)
     .select(({ fn, ref }) => fn<number | null>("octet_length", [ref("contract")]).as("bytes"))
-    .where("organization_id", "=", organizationId)
     .where("name", "=", name)
-    .where("removed_at", "is", null)
     .executeTakeFirst();
   return robot === undefined ? null : (robot.bytes ?? 0);
 }
 
 /** The robot with this id, or else with this name: two lookups, because for one with `or` SQLite reads all robots of the organization. */
 export async function findRobot(reader: Reader, organizationId: string, robot: string): Promise<RobotRow | undefined> {
-  const robots = reader
-    .selectFrom("robots")
-    .select(COLUMNS)
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null);
+  const robots = liveRobots(reader, organizationId).select(SHOWN_COLUMNS);
   return (
     (await robots.where("id", "=", robot).executeTakeFirst()) ??
     (await robots.where("name", "=", robot).executeTakeFirst())
@@ -167,15 +154,11 @@ export async function lockRobot(
 ): Promise<Tables["robots"] | undefined> {
   const found = await findRobot(transaction, organizationId, robot);
   if (found === undefined) return undefined;
-  const locked = await transaction
-    .selectFrom("robots")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", found.id)
-    .where("removed_at", "is", null)
-    .forUpdate()
-    .executeTakeFirst();
-  return locked;
+  return liveRobots(transaction, organizationId).selectAll().where("id", "=", found.id).forUpdate().executeTakeFirst();
+}
+
+export function liveRobots(reader: Reader, organizationId: string) {
+  return reader.selectFrom("robots").where("organization_id", "=", organizationId).where("removed_at", "is", null);
 }
 
 const upsert = prepare<
@@ -224,7 +207,7 @@ const upsert = prepare<
         })
         .where("robots.installation_id", "is not distinct from", parameter("installationId")),
     )
-    .returning(COLUMNS)
+    .returning(SHOWN_COLUMNS)
     .returning(["refitted_at", "changed_at", "audit_id", "previous_audit_id"])
     .returning(["recent_changes", "contested_since", "contested_at"]),
 );

@@ -1,6 +1,6 @@
 import type { RobotChange } from "../../api/robots.ts";
 import { presenceAt } from "../installations/index.ts";
-import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
@@ -29,10 +29,12 @@ export function renameRobot(
     const claimId = newId("rob");
     const renamed = await call.write(async (transaction) => {
       const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");
-      if (robot === undefined) return { state: "unknown" } as const;
+      if (robot === undefined) return UNKNOWN_ROBOT;
       const { id, name: before } = robot;
       if (name !== before) {
-        if (!(await claimName(transaction, robot, name, claimId))) return { state: "taken" } as const;
+        if (!(await claimName(transaction, robot, name, claimId))) {
+          return refuse("Conflict", `Another robot is called ${JSON.stringify(name)}`);
+        }
         await transaction.updateTable("robots").set({ name }).where("id", "=", id).execute();
         await audit(transaction, author, {
           action: "robot.rename",
@@ -46,13 +48,11 @@ export function renameRobot(
           data: () => ({ robot_id: id, name, name_before: before }),
         });
       }
-      return { state: "renamed", before, row: await findIdentifiedRobot(transaction, organizationId, id) } as const;
+      return { before, row: await findIdentifiedRobot(transaction, organizationId, id) };
     });
-    if (renamed.state === "taken") {
-      return refuse("Conflict", `Another robot is called ${JSON.stringify(name)}`);
-    }
-    if (renamed.state === "unknown" || renamed.row === undefined) return UNKNOWN_ROBOT;
+    if (isAnswer(renamed)) return renamed;
     const { before, row } = renamed;
+    if (row === undefined) return UNKNOWN_ROBOT;
     if (before !== name) {
       logChange(machine, "robot_renamed", author, { robot_id: row.id, from: before, to: name });
       nudge();

@@ -7,7 +7,7 @@ import type { Tables } from "../kernel/store/tables.ts";
 type Data = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** An event, without ids of its own. */
-interface Announced {
+export interface Announced {
   readonly organizationId: string;
   readonly type: EventType;
   /** ISO 8601. */

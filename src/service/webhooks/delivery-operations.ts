@@ -1,4 +1,7 @@
+import * as z from "zod";
+
 import { TEST_EVENT } from "../../api/webhooks.ts";
+import type { DeliveryView } from "../../api/webhooks.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
@@ -8,7 +11,7 @@ import { newDelivery, printEvent } from "./announce.ts";
 import { UNKNOWN_WEBHOOK } from "./operations.ts";
 import type { WebhooksContext } from "./operations.ts";
 import { addDelivery, findDelivery, findWebhook, listDeliveryRows, lockWebhook, restartDelivery } from "./queries.ts";
-import { deliveryView } from "./views.ts";
+import type { DeliveryRow } from "./queries.ts";
 
 const UNKNOWN_DELIVERY = refuse("NotFound", "Delivery not found");
 const DISABLED = refuse("Conflict", "The webhook is disabled; enable it first");
@@ -74,5 +77,23 @@ export function testOrganizationWebhook({ newId, machine, nudge }: WebhooksConte
     });
     nudge();
     return answer;
+  };
+}
+
+const bodySchema = z.record(z.string(), z.unknown());
+
+function deliveryView(row: DeliveryRow): DeliveryView {
+  return {
+    id: row.id,
+    event_id: row.event_id,
+    type: row.event_type,
+    status: row.status,
+    created_at: row.created_at,
+    attempts: row.attempts,
+    next_attempt_at: row.status === "pending" ? row.next_attempt_at : null,
+    last_attempt_at: row.last_attempt_at,
+    last_status: row.last_status,
+    last_error: row.last_error,
+    body: bodySchema.parse(JSON.parse(row.body)),
   };
 }

@@ -1,5 +1,7 @@
+import * as z from "zod";
+
 import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
-import type { WebhookChange, WebhookCreate } from "../../api/webhooks.ts";
+import type { WebhookChange, WebhookCreate, WebhookView } from "../../api/webhooks.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
@@ -11,7 +13,6 @@ import { giveUpPending } from "./delivery-queries.ts";
 import { addWebhook, findWebhook, listWebhookRows, lockWebhook, removeWebhook, updateWebhook } from "./queries.ts";
 import type { WebhookRow } from "./queries.ts";
 import type { Receivers } from "./receivers.ts";
-import { webhookView } from "./views.ts";
 
 export interface WebhooksContext extends Pick<OperationContext, "store" | "newId" | "machine" | "nudge"> {
   readonly receivers: Pick<Receivers, "problemOf">;
@@ -145,4 +146,21 @@ function printEvents(events: WebhookCreate["events"]): string | null {
 /** For the audit log: paths and queries of such URLs often are secrets. */
 function hostOf({ url }: Pick<WebhookRow, "url">): string {
   return new URL(url).host;
+}
+
+const eventsSchema = z.array(z.string()).nullable();
+
+/** Without the secret. */
+function webhookView(row: WebhookRow): WebhookView {
+  return {
+    id: row.id,
+    url: row.url,
+    events: row.events === null ? null : eventsSchema.parse(JSON.parse(row.events)),
+    created_at: row.created_at,
+    failing_since: row.failing_since,
+    full_since: row.full_since,
+    dropped_events: row.dropped_events,
+    disabled_at: row.disabled_at,
+    disabled_reason: row.disabled_reason,
+  };
 }

@@ -9,7 +9,7 @@ import type { PageRange } from "../../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../../kernel/operation.ts";
 import type { Reader } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
-import { findRobot } from "../queries.ts";
+import { findRobot, liveRobots } from "../queries.ts";
 import { maySee, UNKNOWN_ROBOT } from "../views.ts";
 import { contestOf, currentContest, readSources } from "./contest.ts";
 import { readRobotHistory } from "./queries.ts";
@@ -96,12 +96,7 @@ export function listRegistrations(
   organizationId: string,
   range: PageRange,
 ): Promise<RegistrationRow[]> {
-  const query = reader
-    .selectFrom("robots")
-    .select(COLUMNS)
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null);
-  return inRange(query, "id", range).execute();
+  return inRange(liveRobots(reader, organizationId).select(COLUMNS), "id", range).execute();
 }
 
 /** One robot's last registration; `labels` and `contract` are JSON texts. */
