@@ -5,12 +5,12 @@ import type { FastifyInstance } from "fastify";
 
 import { createInFlight, drain } from "./drain.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
-import type { ReadinessTimes } from "./endpoints/times.ts";
+import type { ReadinessTimes } from "./endpoints/prober.ts";
 import type { IdentitySettings } from "./installations/index.ts";
 import { consumeEnrolment } from "./enrolments/index.ts";
 import { createRobotCredentials } from "./installations/copies.ts";
 import { createLiveness } from "./installations/liveness.ts";
-import { createReportPresence } from "./installations/report-presence.ts";
+import { createReportPresence } from "./installations/presence.ts";
 import { createLastUsed } from "./kernel/auth/last-used.ts";
 import { createCertificate } from "./kernel/connections/certificate.ts";
 import { createListener } from "./kernel/connections/listener.ts";
@@ -32,7 +32,7 @@ import { createRateLimiter, UNLIMITED } from "./kernel/traffic/rate-limiter.ts";
 import type { RateLimits } from "./kernel/traffic/limits.ts";
 import { createTraffic } from "./kernel/traffic/traffic.ts";
 import type { ServiceLimits } from "./limits.ts";
-import { reapplyModels } from "./models/apply-at-start.ts";
+import { reapplyModels } from "./models/apply.ts";
 import { createStoredBytes } from "./organizations/stored-bytes.ts";
 import { prepareStore } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
@@ -43,8 +43,7 @@ import { createTasks } from "./tasks.ts";
 import { createUsageClock } from "./usage/clock.ts";
 import type { MeteringContext } from "./usage/clock.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
-import { createReceivers } from "./webhooks/receivers.ts";
-import { createSender } from "./webhooks/sender.ts";
+import { createReceivers, createSender } from "./webhooks/receivers.ts";
 
 /** Options of the parts, with all defaults resolved. */
 export interface AssemblyConfiguration {

@@ -4,8 +4,8 @@ import type { HttpLimits } from "./kernel/traffic/limits.ts";
 import { STORED_BYTES } from "./organizations/stored-bytes.ts";
 import { HISTORY_LIMITS } from "./robots/history/budget.ts";
 import type { HistoryLimits } from "./robots/history/budget.ts";
-import { ROBOT_LIMITS } from "./robots/room/limits.ts";
-import type { RobotLimits } from "./robots/room/limits.ts";
+import { ROBOT_LIMITS } from "./robots/room.ts";
+import type { RobotLimits } from "./robots/room.ts";
 
 /** All limits on clients. */
 export interface ServiceLimits extends HttpLimits {

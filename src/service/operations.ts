@@ -12,11 +12,11 @@ import {
 import { listEndpointRegions, listEndpoints } from "./endpoints/operations.ts";
 import { allowRobotKeys, listAllowedRobotKeys, removeAllowedRobotKey } from "./enrolments/allowed-key-operations.ts";
 import { approveEnrolment, denyEnrolment } from "./enrolments/decide.ts";
-import { createGuessLimit } from "./enrolments/guesses.ts";
+import { createGuessLimit } from "./enrolments/codes.ts";
 import { pollEnrolment } from "./enrolments/poll.ts";
 import { startEnrolment } from "./enrolments/start.ts";
 import { getEnrolment, listEnrolments } from "./enrolments/waiting.ts";
-import { getFleetDetails } from "./fleets/details-operation.ts";
+import { getFleetDetails } from "./fleets/details.ts";
 import {
   changeFleet,
   createFleet,
@@ -39,12 +39,12 @@ import { getModel, listCatalogModels } from "./models/operations.ts";
 import type { StoredBytes } from "./organizations/index.ts";
 import type { HistoryBudget } from "./robots/index.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";
-import type { RobotLimits } from "./robots/room/limits.ts";
-import { createRoom } from "./robots/room/room.ts";
+import { createRoom } from "./robots/room.ts";
+import type { RobotLimits } from "./robots/room.ts";
 import { setupRobot } from "./robots/setup/setup.ts";
 import { listOrganizationRefusals } from "./robots/refusals/operations.ts";
+import { noteRefusedSetup } from "./robots/refusals/refusals.ts";
 import type { Refusals } from "./robots/refusals/refusals.ts";
-import { noteRefusedSetup } from "./robots/refusals/refused-setup.ts";
 import { removeRobot } from "./robots/removal.ts";
 import { renameRobot } from "./robots/rename.ts";
 import { getRobot, listOrganizationRobots } from "./robots/views.ts";

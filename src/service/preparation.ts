@@ -9,7 +9,7 @@ import { lockDirectory } from "./kernel/store/sqlite/lock.ts";
 import { alreadyInUse } from "./kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "./kernel/store/store.ts";
 import { bootstrapKey } from "./keys/bootstrap.ts";
-import { applyModels } from "./models/apply-at-start.ts";
+import { applyModels } from "./models/apply.ts";
 import { modelsRefused } from "./start-problem.ts";
 
 /** The service cannot start. `findings` are those of the model catalog, if it is invalid. */

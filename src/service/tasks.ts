@@ -3,7 +3,7 @@ import { createMeterUsage } from "./deployments/meter-usage.ts";
 import { createReconcileDeployments } from "./deployments/tasks.ts";
 import type { HealthProbe } from "./endpoints/probe.ts";
 import { createProber } from "./endpoints/prober.ts";
-import type { ReadinessTimes } from "./endpoints/times.ts";
+import type { ReadinessTimes } from "./endpoints/prober.ts";
 import { createPruneEnrolments } from "./enrolments/tasks.ts";
 import { createFollowSelectors } from "./fleets/following/task.ts";
 import { createReportFleets } from "./fleets/report-states.ts";
@@ -14,7 +14,7 @@ import { createPruneLogins } from "./logins/tasks.ts";
 import type { MeteringContext } from "./usage/clock.ts";
 import { createDeliverer } from "./webhooks/deliver.ts";
 import type { WebhookSettings } from "./webhooks/index.ts";
-import type { Sender } from "./webhooks/sender.ts";
+import type { Sender } from "./webhooks/receivers.ts";
 import { createTendWebhooks } from "./webhooks/tasks.ts";
 
 export interface TaskOptions {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 
 import { isObject } from "../../platform/is-object.ts";
 import {
-  answerJson,
+  answerValue,
   clientAddress,
   findLogin,
   isOver,
@@ -41,6 +41,6 @@ export function mountLogins(app: FastifyInstance, context: MountContext): void {
       created_at: login.created_at,
       expires_at: login.expires_at,
     };
-    return answerJson(JSON.stringify({ exchange_id: id, ...waiting }));
+    return answerValue({ exchange_id: id, ...waiting });
   });
 }

@@ -29,14 +29,19 @@ export interface Marks {
 }
 
 /** Data that the service's tasks change, or that changes with time: none of it is audited. */
-interface OrganizationMarks {
-  readonly enrolments: string;
-  readonly presence: string;
-  readonly fleets: string;
-  readonly deployments: string;
-  readonly usage: string;
-  readonly webhooks: string;
-}
+const MARKS = ["enrolments", "presence", "fleets", "deployments", "usage", "webhooks"] as const;
+type OrganizationMarks = Readonly<Record<(typeof MARKS)[number], string>>;
+
+/** The topics that it affects. */
+const TOPICS_BY_MARK: Readonly<Record<keyof OrganizationMarks, readonly Topic[]>> = {
+  enrolments: ["enrolments"],
+  presence: ["robots"],
+  fleets: ["fleets"],
+  deployments: ["deployments", "fleets", "usage"],
+  usage: ["usage"],
+  webhooks: ["webhooks"],
+};
+const TOPICS_OF_ENDPOINTS: readonly Topic[] = ["models", "fleets", "deployments"];
 
 /** Reads the marks of these organizations. Returns `before` if nothing can have changed since. */
 export async function readMarks(
@@ -76,19 +81,12 @@ export function changedTopics(before: Marks, now: Marks, organizationId: string)
   if (before === now || was === undefined || is === undefined) return [];
   if (now.done === null) return TOPICS;
   const own = now.done.filter((each) => each.organization_id === null || each.organization_id === organizationId);
-  const changed = new Set(own.flatMap(({ action }) => topicsOfAction(action)));
-  if (now.endpoints !== before.endpoints) add("models", "fleets", "deployments");
-  if (is.enrolments !== was.enrolments) add("enrolments");
-  if (is.presence !== was.presence) add("robots");
-  if (is.fleets !== was.fleets) add("fleets");
-  if (is.deployments !== was.deployments) add("deployments", "fleets", "usage");
-  if (is.usage !== was.usage) add("usage");
-  if (is.webhooks !== was.webhooks) add("webhooks");
+  const changed = new Set<Topic>([
+    ...own.flatMap(({ action }) => topicsOfAction(action)),
+    ...(now.endpoints === before.endpoints ? [] : TOPICS_OF_ENDPOINTS),
+    ...MARKS.flatMap((mark) => (is[mark] === was[mark] ? [] : TOPICS_BY_MARK[mark])),
+  ]);
   return TOPICS.filter((topic) => changed.has(topic));
-
-  function add(...topics: readonly Topic[]): void {
-    for (const topic of topics) changed.add(topic);
-  }
 }
 
 async function doneSince(

@@ -2,11 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { isObject } from "../../platform/is-object.ts";
 import type { Log } from "../../platform/log/log.ts";
-import { refuse, send } from "../../service/console-door.ts";
+import { acceptedCodings, refuse, send } from "../../service/console-door.ts";
 import type { BuiltConsole, ConsoleFile } from "./built-console.ts";
 import { ASSET_PATH, PAGE_PATHS } from "./console-paths.ts";
-import { chooseEncoding } from "./encoding.ts";
-import { pageHeaders } from "./page-headers.ts";
 
 const YEAR_S = 31_536_000;
 
@@ -83,4 +81,54 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFil
 /** Whether If-None-Match contains the ETag (RFC 9110, 13.1.2). */
 function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   return (ifNoneMatch ?? "").split(",").some((each) => each.trim().replace(/^W\//, "") === etag);
+}
+
+const ENCODINGS = ["br", "gzip"] as const;
+type Encoding = (typeof ENCODINGS)[number];
+
+/** The smallest encoding that the client accepts by its `Accept-Encoding` (RFC 9110, 12.5.3); null for no encoding. */
+export function chooseEncoding(acceptEncoding: string | undefined, file: Pick<ConsoleFile, Encoding>): Encoding | null {
+  const accepted = acceptedCodings(acceptEncoding);
+  return ENCODINGS.find((encoding) => accepted.has(encoding) && file[encoding] !== null) ?? null;
+}
+
+/** The page loads scripts and data from this service only. */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const HEADERS = {
+  "cache-control": "no-cache",
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+  // Paths contain robot names.
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  // For browsers without frame-ancestors.
+  "x-frame-options": "DENY",
+} as const;
+
+/** Response headers of the page. */
+export function pageHeaders({
+  protocol,
+  host,
+}: Pick<FastifyRequest, "protocol" | "host">): Readonly<Record<string, string>> {
+  return isDedicated(protocol, host) ? { ...HEADERS, "strict-transport-security": `max-age=${YEAR_S}` } : HEADERS;
+}
+
+/**
+ * A browser applies Strict-Transport-Security to every port of a host (RFC 6797, 8.3). On the default port the host is assumed to be
+ * ours; on another port it would break other services on the same host that have no TLS.
+ */
+function isDedicated(protocol: string, host: string): boolean {
+  return protocol === "https" && !/:\d+$/.test(host);
 }

@@ -2,7 +2,7 @@
 import { ACCOUNT_ITEMS_MAXIMUM } from "../../api/account.ts";
 import { deploymentView, listCurrentDeployments } from "../deployments/index.ts";
 import { isAllowed } from "../kernel/auth/authenticate.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { keyView, listWorkingKeys } from "../keys/index.ts";
 import { countBelongings, organizationOf } from "../organizations/index.ts";
@@ -28,6 +28,6 @@ export function getAccount({ store, machine }: OperationContext): Handler<null> 
       deployment_count: counts.deployments,
       api_key_count: counts.apiKeys,
     };
-    return answerJson(JSON.stringify(account));
+    return answerValue(account);
   };
 }

@@ -1,9 +1,7 @@
 import { sql } from "kysely";
-import type { Transaction } from "kysely";
-
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 export type AuditRow = Tables["audit_log"];
@@ -14,7 +12,7 @@ export type AuditRow = Tables["audit_log"];
  * @param before ISO 8601.
  * @returns how many were deleted.
  */
-export async function pruneAudit(transaction: Transaction<Tables>, before: string, count: number): Promise<number> {
+export async function pruneAudit(transaction: Transaction, before: string, count: number): Promise<number> {
   const oldest = transaction.selectFrom("audit_log").select(["id", "at"]).orderBy("id").limit(count);
   const { numDeletedRows } = await transaction
     .deleteFrom("audit_log")

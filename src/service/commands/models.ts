@@ -1,14 +1,13 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { showFindings } from "../kernel/edited-file.ts";
-import { applyCatalogFile, previewCatalogFile } from "../models/apply.ts";
-import { readCatalogFile } from "../models/catalog-file.ts";
+import { applyCatalogFile, previewCatalogFile, readCatalogFile } from "../models/apply.ts";
 import { countChanges } from "../models/plan.ts";
 import type { CatalogChange } from "../models/plan.ts";
 import { listModels } from "../models/queries.ts";
 import type { OfferedEndpoint, OfferedModel } from "../models/queries.ts";
 import { regionsWithoutRobots } from "../models/regions-without-robots.ts";
-import { robotRegions } from "../robots/regions.ts";
+import { robotRegions } from "../robots/queries.ts";
 import { systemFiles } from "../../platform/files/files.ts";
 import type { CommandContext } from "./command-context.ts";
 import { commandLine } from "./command-line.ts";

@@ -1,20 +1,21 @@
-import type { Transaction } from "kysely";
-
 import type { DeploymentCreate } from "../../api/deployments.ts";
 import { shown } from "../../manifest/shown.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
+import { refuseInvalid } from "../kernel/http/answers.ts";
+import type { Answer } from "../kernel/http/answers.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Finding } from "../kernel/validation/finding.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findObstacle, resolveSubject } from "../models/index.ts";
 import type { Subject } from "../models/index.ts";
-import { judge } from "./judge.ts";
-import type { DeployedRobot, DeploymentRow } from "./queries.ts";
-import { findOffer, insertDeployment, lockCurrentDeployment, lockRobot } from "./queries.ts";
+import { lockRobot } from "../robots/index.ts";
+import type { RobotFullRow } from "../robots/index.ts";
+import { beginUsage, judge, moveDeployment } from "./transition.ts";
 import type { Moment } from "./transition.ts";
-import { beginUsage, moveDeployment } from "./transition.ts";
+import type { DeploymentRow } from "./queries.ts";
+import { findOffer, insertDeployment, lockCurrentDeployment } from "./queries.ts";
 
 /** The requested deployment, and ids for what may be created. */
 export interface DeploymentWish extends DeploymentCreate {
@@ -23,11 +24,12 @@ export interface DeploymentWish extends DeploymentCreate {
   readonly generationId: string;
 }
 
-/** `unchanged`: the robot's current deployment `id` has this checkpoint already. */
-export type Deployed =
-  | { readonly state: "deployed"; readonly id: string; readonly replaced_id: string | null }
-  | { readonly state: "unchanged"; readonly id: string }
-  | { readonly state: "refused"; readonly findings: readonly Finding[] };
+/** `isNew` is false if the robot's current deployment `id` has this checkpoint already. */
+export interface Deployed {
+  readonly isNew: boolean;
+  readonly id: string;
+  readonly replacedId: string | null;
+}
 
 /**
  * Deploys a model to a robot, and retires the robot's current deployment in the same transaction.
@@ -36,24 +38,26 @@ export type Deployed =
  * changes nothing, so that a client can repeat a request whose answer was lost; but a failed deployment is replaced.
  */
 export async function deploy(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   wish: DeploymentWish,
   moment: Moment,
   author: Authorship,
-): Promise<Deployed> {
+): Promise<Deployed | Answer> {
   const { organization_id: organizationId } = wish;
   const subject = await resolveSubject(transaction, wish.model);
+  // Locked, so that deployments of one robot are created one after the other.
   const robot = await lockRobot(transaction, organizationId, wish.robot);
-  if (subject === undefined || robot === undefined)
-    return { state: "refused", findings: unknown(wish, subject, robot) };
+  if (subject === undefined || robot === undefined) return refuseInvalid(unknown(wish, subject, robot));
   const current = await lockCurrentDeployment(transaction, organizationId, robot.id);
-  if (current !== undefined && isSame(current, subject, robot)) return { state: "unchanged", id: current.id };
+  if (current !== undefined && isSame(current, subject, robot)) {
+    return { isNew: false, id: current.id, replacedId: null };
+  }
   const { requirements, health } = await findOffer(transaction, subject.checkpoint_id, robot.region);
   const obstacle = await findObstacle(transaction, { ...robot, robot_id: robot.id }, requirements);
-  if (obstacle !== null) return { state: "refused", findings: [robotFinding(wish, `the model ${obstacle}`)] };
+  if (obstacle !== null) return refuseInvalid([robotFinding(wish, `the model ${obstacle}`)]);
   if (health === null) {
-    const region = `the model has no endpoint in the robot's region ${shown(robot.region)}`;
-    return { state: "refused", findings: [robotFinding(wish, region)] };
+    const lack = `the model has no endpoint in the robot's region ${shown(robot.region)}`;
+    return refuseInvalid([robotFinding(wish, lack)]);
   }
   if (current !== undefined) await retire(transaction, current, moment);
   const deployment = newDeployment(wish, robot, subject, moment.now);
@@ -71,7 +75,7 @@ export async function deploy(
     subjectId: deployment.id,
     details: { ...subject, robot_id: robot.id, replaced_id: replacedId },
   });
-  return { state: "deployed", id: deployment.id, replaced_id: replacedId };
+  return { isNew: true, id: deployment.id, replacedId };
 }
 
 /**
@@ -80,7 +84,7 @@ export async function deploy(
  * @returns its id, or null if the robot has none.
  */
 export async function retireDeploymentOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   moment: Moment,
@@ -92,20 +96,16 @@ export async function retireDeploymentOf(
 }
 
 /** Retires a deployment. The caller has locked its row. */
-export function retire(
-  transaction: Transaction<Tables>,
-  deployment: DeploymentRow,
-  moment: Moment,
-): Promise<DeploymentRow> {
+export function retire(transaction: Transaction, deployment: DeploymentRow, moment: Moment): Promise<DeploymentRow> {
   const { last_error_code: lastErrorCode, region } = deployment;
   return moveDeployment(transaction, deployment, { status: "retired", last_error_code: lastErrorCode, region }, moment);
 }
 
-function isSame(current: DeploymentRow, { checkpoint_id: checkpointId }: Subject, { region }: DeployedRobot): boolean {
+function isSame(current: DeploymentRow, { checkpoint_id: checkpointId }: Subject, { region }: RobotFullRow): boolean {
   return current.checkpoint_id === checkpointId && current.region === region && current.status !== "failed";
 }
 
-function newDeployment(wish: DeploymentWish, robot: DeployedRobot, subject: Subject, now: string): DeploymentRow {
+function newDeployment(wish: DeploymentWish, robot: RobotFullRow, subject: Subject, now: string): DeploymentRow {
   return {
     id: wish.deploymentId,
     organization_id: wish.organization_id,
@@ -127,18 +127,13 @@ function newDeployment(wish: DeploymentWish, robot: DeployedRobot, subject: Subj
 
 /** Findings in the order of the body's members. */
 function unknown(
-  { model, robot }: DeploymentWish,
+  wish: DeploymentWish,
   foundSubject: Subject | undefined,
-  foundRobot: DeployedRobot | undefined,
+  foundRobot: RobotFullRow | undefined,
 ): readonly Finding[] {
-  const findings: Finding[] = [];
-  if (foundSubject === undefined) {
-    findings.push({ ...ruleBroken("the catalog has no such model"), loc: ["body", "model"], input: model });
-  }
-  if (foundRobot === undefined) {
-    findings.push({ ...ruleBroken("there is no such robot"), loc: ["body", "robot"], input: robot });
-  }
-  return findings;
+  const noModel = { ...ruleBroken("the catalog has no such model"), loc: ["body", "model"], input: wish.model };
+  const noRobot = robotFinding(wish, "there is no such robot");
+  return [...(foundSubject === undefined ? [noModel] : []), ...(foundRobot === undefined ? [noRobot] : [])];
 }
 
 function robotFinding({ robot }: DeploymentWish, message: string): Finding {

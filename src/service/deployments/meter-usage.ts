@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import type { Began, MeteringContext, UsageTime } from "../usage/index.ts";
 import { closePeriod, latestBelieved, lockPeriods, PERIODS_AT_A_TIME, wholeHour, wholeSecond } from "../usage/index.ts";
@@ -54,7 +52,7 @@ function cutsAt(now: UsageTime): readonly Cut[] {
 
 /** @returns the number of periods, without those that another replica has locked and splits. */
 async function cutPeriods(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { began, end, nextFrom }: Cut,
   newUsageId: () => string,
 ): Promise<number> {

@@ -1,6 +1,6 @@
 import type { DeploymentCreate, DeploymentView } from "../../api/deployments.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
@@ -26,14 +26,13 @@ export function createDeployment(context: MeteringContext): Handler<DeploymentCr
     const author = authorship(call, newId, moment.now);
     const outcome = await call.write(async (transaction) => {
       const deployed = await deploy(transaction, wish, moment, author);
-      if (deployed.state === "refused") return { deployed, view: undefined };
-      return { deployed, view: await findDeployment(transaction, organizationId, deployed.id) };
+      if (isAnswer(deployed)) return deployed;
+      return { ...deployed, view: await findDeployment(transaction, organizationId, deployed.id) };
     });
-    const { deployed, view } = outcome;
-    if (deployed.state === "refused") return refuseInvalid(deployed.findings);
-    if (deployed.state === "deployed") {
-      const { id: deploymentId, replaced_id: replacedId } = deployed;
-      logChange(machine, "deployment_created", author, { deployment_id: deploymentId, replaced_id: replacedId });
+    if (isAnswer(outcome)) return outcome;
+    const { isNew, id, replacedId, view } = outcome;
+    if (isNew) {
+      logChange(machine, "deployment_created", author, { deployment_id: id, replaced_id: replacedId });
       context.nudge();
     }
     return answerView(view);
@@ -80,9 +79,7 @@ export function retireDeployment(context: MeteringContext): Handler<null> {
 }
 
 function answerView(row: DeploymentViewRow | undefined): Answer {
-  return row === undefined
-    ? refuse("NotFound", "Deployment not found")
-    : answerJson(JSON.stringify(deploymentView(row)));
+  return row === undefined ? refuse("NotFound", "Deployment not found") : answerValue(deploymentView(row));
 }
 
 /** The view of a deployment. A retired one has no endpoint. */

@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
 export type DeploymentRow = Tables["deployments"];
@@ -14,12 +12,12 @@ export interface DeploymentViewRow extends DeploymentRow {
   readonly endpoint_url: string | null;
 }
 
-export async function insertDeployment(transaction: Transaction<Tables>, deployment: DeploymentRow): Promise<void> {
+export async function insertDeployment(transaction: Transaction, deployment: DeploymentRow): Promise<void> {
   await transaction.insertInto("deployments").values(deployment).execute();
 }
 
 export async function updateDeployment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organization_id: organizationId, id }: Pick<DeploymentRow, "organization_id" | "id">,
   change: Partial<DeploymentRow>,
 ): Promise<void> {
@@ -77,7 +75,7 @@ function viewsOf(reader: Reader, organizationId: string) {
 
 /** One deployment, locked until the transaction ends. */
 export function lockDeployment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<DeploymentRow | undefined> {
@@ -86,7 +84,7 @@ export function lockDeployment(
 
 /** The current deployment of a robot, locked until the transaction ends. */
 export function lockCurrentDeployment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
 ): Promise<DeploymentRow | undefined> {
@@ -96,34 +94,13 @@ export function lockCurrentDeployment(
     .executeTakeFirst();
 }
 
-function deploymentsForUpdate(transaction: Transaction<Tables>, organizationId: string) {
+function deploymentsForUpdate(transaction: Transaction, organizationId: string) {
   return transaction.selectFrom("deployments").selectAll().where("organization_id", "=", organizationId).forUpdate();
-}
-
-/** The members of a robot that a deployment needs. */
-export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_id" | "region" | "equipment_sha256">;
-
-/** The robot with this id or name, locked until the transaction ends: deployments of one robot are created one after the other. */
-export async function lockRobot(
-  transaction: Transaction<Tables>,
-  organizationId: string,
-  nameOrId: string,
-): Promise<DeployedRobot | undefined> {
-  const robots = transaction
-    .selectFrom("robots")
-    .select(["id", "name", "robot_type_id", "region", "equipment_sha256"])
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
-    .forUpdate();
-  return (
-    (await robots.where("id", "=", nameOrId).executeTakeFirst()) ??
-    (await robots.where("name", "=", nameOrId).executeTakeFirst())
-  );
 }
 
 /** The requirements of a checkpoint, and the health of its endpoint in a region; null if the catalog has none there. */
 export async function findOffer(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   checkpointId: string,
   region: string,
 ): Promise<{ readonly requirements: string; readonly health: EndpointHealth | null }> {
@@ -138,4 +115,42 @@ export async function findOffer(
     .select(["checkpoints.requirements", "endpoints.health"])
     .where("checkpoints.id", "=", checkpointId)
     .executeTakeFirstOrThrow();
+}
+
+/** What the state of a current deployment depends on: `robot_region` is the current one of the robot, `health` that of its endpoint there. */
+export type DeploymentFacts = Awaited<ReturnType<typeof listDeploymentFacts>>[number];
+
+/** Deployments per query. */
+export const DEPLOYMENTS_AT_A_TIME = 500;
+
+/** The first `DEPLOYMENTS_AT_A_TIME` current deployments of all organizations with ids after `after`, by id. */
+export function listDeploymentFacts(reader: Reader, after: string) {
+  return factsOf(reader)
+    .where("deployments.id", ">", after)
+    .orderBy("deployments.id")
+    .limit(DEPLOYMENTS_AT_A_TIME)
+    .execute();
+}
+
+/** Of one deployment; undefined if it is retired. */
+export function findDeploymentFacts(transaction: Transaction, id: string): Promise<DeploymentFacts | undefined> {
+  return factsOf(transaction).where("deployments.id", "=", id).executeTakeFirst();
+}
+
+function factsOf(reader: Reader) {
+  return reader
+    .selectFrom("deployments")
+    .innerJoin("robots", "robots.id", "deployments.robot_id")
+    .innerJoin("checkpoints", "checkpoints.id", "deployments.checkpoint_id")
+    .leftJoin("endpoints", (join) =>
+      join
+        .onRef("endpoints.checkpoint_id", "=", "deployments.checkpoint_id")
+        .onRef("endpoints.region", "=", "robots.region"),
+    )
+    .select(["deployments.id", "deployments.organization_id", "deployments.robot_id", "deployments.checkpoint_id"])
+    .select(["deployments.region", "deployments.status", "deployments.last_error_code", "deployments.created_at"])
+    .select(["deployments.activated_at", "robots.robot_type_id", "robots.region as robot_region"])
+    .select(["robots.equipment_sha256", "checkpoints.requirements"])
+    .select(["endpoints.health", "endpoints.withdrawn_at as endpoint_withdrawn_at"])
+    .where("deployments.retired_at", "is", null);
 }

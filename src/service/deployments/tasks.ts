@@ -1,20 +1,15 @@
-import type { Transaction } from "kysely";
-
 import { bringProbesForward } from "../endpoints/index.ts";
-import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { FailingItems } from "../kernel/tasks/failing-items.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
 import type { MeteringContext } from "../usage/index.ts";
-import type { DeploymentFacts } from "./fact-queries.ts";
-import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts } from "./fact-queries.ts";
-import { judge } from "./judge.ts";
-import { lockDeployment } from "./queries.ts";
+import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts, lockDeployment } from "./queries.ts";
+import type { DeploymentFacts } from "./queries.ts";
+import { judge, momentNow, moveDeployment } from "./transition.ts";
 import type { Moment, Target } from "./transition.ts";
-import { momentNow, moveDeployment } from "./transition.ts";
 
 /** Concurrent moves: they share commits, and requests get their turn in between. */
 const MOVES_MAXIMUM = 64;
@@ -89,7 +84,7 @@ async function isCompatible(reader: Reader, facts: DeploymentFacts): Promise<boo
 
 /** @returns the new state, or null if it has it already or was retired. */
 async function reconcile(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organization_id: organizationId, id }: DeploymentFacts,
   moment: Moment,
 ): Promise<{ readonly to: string; readonly last_error_code: string | null } | null> {

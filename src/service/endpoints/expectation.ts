@@ -1,6 +1,7 @@
-import type { Demand } from "./demands.ts";
-import type { ReadinessEstimateRange } from "./estimate.ts";
-import { preparationRange } from "./estimate.ts";
+import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
+import { preparationRange } from "./preparations.ts";
+import type { ReadinessEstimateRange } from "./preparations.ts";
 
 /** When capacity of a checkpoint is expected: now, from a time on, or not at all as far as is known. */
 export type Expectation =
@@ -52,4 +53,65 @@ function expectation(demand: Demand, preparations: ReadonlyMap<string, readonly 
 
 function leadOf(range: ReadinessEstimateRange | null): number {
   return range === null ? UNKNOWN_PREPARATION_MS : range.upperSeconds * 1000;
+}
+
+/** Why the endpoints of a checkpoint should be healthy. */
+export type Demand =
+  /** It is deployed to a robot. */
+  | { readonly kind: "deployment"; readonly checkpointId: string }
+  /** Fleets use it, or wait for it to be ready for the first time. */
+  | {
+      readonly kind: "fleets";
+      readonly checkpointId: string;
+      readonly modelSlug: string;
+      readonly readinessMode: Tables["fleets"]["readiness_mode"];
+      readonly isAwaited: boolean;
+      /** Start of the first operating window that is not over; null without one. */
+      readonly opensMs: number | null;
+    };
+
+/** The demands for these checkpoints. Equal demands of several fleets or robots are one. */
+export async function loadDemands(
+  reader: Reader,
+  checkpointIds: readonly string[],
+  nowMs: number,
+): Promise<readonly Demand[]> {
+  if (checkpointIds.length === 0) return [];
+  const deployed = await reader
+    .selectFrom("deployments")
+    .select("checkpoint_id")
+    .distinct()
+    .where("checkpoint_id", "in", checkpointIds)
+    .where("retired_at", "is", null)
+    .execute();
+  const fleets = reader
+    .selectFrom("generations")
+    .innerJoin("fleets", "fleets.id", "generations.fleet_id")
+    .innerJoin("checkpoints", "checkpoints.id", "generations.checkpoint_id")
+    .select(["checkpoint_id", "checkpoints.model_slug", "readiness_mode"])
+    .select(({ case: when, selectFrom }) => [
+      when().when("activated_at", "is", null).then(1).else(0).end().as("awaited"),
+      selectFrom("fleet_windows")
+        .select("starts_ms")
+        .whereRef("fleet_id", "=", "fleets.id")
+        .where("ends_ms", ">", nowMs)
+        .orderBy("ends_ms")
+        .limit(1)
+        .as("opens_ms"),
+    ])
+    .where("checkpoint_id", "in", checkpointIds)
+    .where("superseded_at", "is", null);
+  const alike = await reader
+    .selectFrom(fleets.as("fleets"))
+    .select(["checkpoint_id as checkpointId", "model_slug as modelSlug", "readiness_mode as readinessMode", "awaited"])
+    .select(({ fn }) => fn.min<number | null>("opens_ms").as("opensMs"))
+    .groupBy(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
+    .execute();
+  return [
+    ...deployed.map(({ checkpoint_id: checkpointId }) => ({ kind: "deployment" as const, checkpointId })),
+    ...alike.map(({ checkpointId, modelSlug, readinessMode, awaited, opensMs }) => {
+      const isAwaited = awaited === 1;
+      return { kind: "fleets" as const, checkpointId, modelSlug, readinessMode, isAwaited, opensMs };
+    }),
+  ];
 }

@@ -1,4 +1,7 @@
+import type { FleetEndpointView } from "../../api/fleet-details.ts";
+import { shown } from "../../manifest/shown.ts";
 import type { EndpointHealth } from "../kernel/store/tables.ts";
+import type { EndpointFacts } from "./queries.ts";
 
 /** The assumed health of an endpoint, and how many probes in a row contradicted it. */
 export interface Belief {
@@ -24,3 +27,36 @@ export function believe({ health, contrary_probes: contraryProbes }: Belief, isS
 function settled(health: EndpointHealth): Belief {
   return { health, contrary_probes: 0 };
 }
+
+/** Why the model, which has endpoints in the regions of `endpoints`, cannot serve a robot in `region`; null if it can. */
+export function missingEndpoint(region: string, endpoints: { has(region: string): boolean }): string | null {
+  return endpoints.has(region) ? null : `has no endpoint in the robot's region ${shown(region)}`;
+}
+
+/** What a robot waits for if its endpoint is not known to be healthy; null if it is healthy or does not exist. */
+export function endpointWait(region: string, endpoint: EndpointFacts | undefined): string | null {
+  if (endpoint === undefined || endpoint.health === "healthy") return null;
+  const which = `The endpoint in ${shown(region)}`;
+  if (endpoint.last_probed_at === null) return `${which} has not been probed yet.`;
+  if (endpoint.health === "unknown" || endpoint.health_since === null) {
+    return `${which} is not known to be healthy yet${causeOf(endpoint)}.`;
+  }
+  return `${unhealthySince(which, endpoint)}.`;
+}
+
+/** @param which the endpoint, as the subject of the sentence. */
+export function unhealthySince(which: string, endpoint: EndpointFacts): string {
+  const since = endpoint.health_since === null ? "is unhealthy" : `has been unhealthy since ${endpoint.health_since}`;
+  return `${which} ${since}${causeOf(endpoint)}`;
+}
+
+function causeOf({ last_error: lastError }: EndpointFacts): string {
+  return lastError === null ? "" : `: ${lastError}`;
+}
+
+/** The health of an endpoint, in the words of the contract. */
+export const ENDPOINT_STATUS = {
+  healthy: "healthy",
+  failing: "unhealthy",
+  unknown: "unknown",
+} as const satisfies Readonly<Record<EndpointHealth, FleetEndpointView["status"]>>;

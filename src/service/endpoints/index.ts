@@ -2,8 +2,8 @@
  * Inference endpoints: where checkpoints are served, their health, and how long they take to become healthy. These exports are for the other
  * resources.
  */
-export { preparationRange } from "./estimate.ts";
+export { preparationRange } from "./preparations.ts";
 export { addPreparations, loadPreparations, PREPARATION_MAXIMUM_S } from "./preparations.ts";
 export { bringProbesForward } from "./queries.ts";
 export type { EndpointFacts } from "./queries.ts";
-export { ENDPOINT_STATUS, missingEndpoint, endpointWait, unhealthySince } from "./words.ts";
+export { ENDPOINT_STATUS, missingEndpoint, endpointWait, unhealthySince } from "./health.ts";

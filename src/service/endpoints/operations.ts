@@ -1,9 +1,9 @@
 import type { EndpointView } from "../../api/endpoints.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { listModels } from "../models/index.ts";
 import { listRegions } from "./queries.ts";
-import { ENDPOINT_STATUS } from "./words.ts";
+import { ENDPOINT_STATUS } from "./health.ts";
 
 /** `GET /v1/endpoints`: every endpoint of the catalog, in the order of `GET /v1/models`, without URLs. */
 export function listEndpoints({ store }: OperationContext): Handler<null> {
@@ -24,11 +24,11 @@ export function listEndpoints({ store }: OperationContext): Handler<null> {
         ),
       ),
     );
-    return answerJson(JSON.stringify({ items }));
+    return answerValue({ items });
   };
 }
 
 /** `GET /v1/regions`: the regions with endpoints. */
 export function listEndpointRegions({ store }: OperationContext): Handler<null> {
-  return async () => answerJson(JSON.stringify({ regions: await listRegions(store.reader) }));
+  return async () => answerValue({ regions: await listRegions(store.reader) });
 }

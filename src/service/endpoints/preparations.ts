@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 /** Number of newest preparations kept for each model. */
@@ -26,7 +24,7 @@ export async function loadPreparations(
 
 /** Adds observations of one model, and deletes all but its newest `PREPARATIONS_MAXIMUM`. */
 export async function addPreparations(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   observations: readonly Tables["preparations"][],
 ): Promise<void> {
   const [first] = observations;
@@ -47,4 +45,36 @@ export async function addPreparations(
     .where("model_slug", "=", modelSlug)
     .where("id", "<", oldest.id)
     .execute();
+}
+
+/** The probable duration: between these numbers of seconds. */
+export interface ReadinessEstimateRange {
+  readonly lowerSeconds: number;
+  readonly upperSeconds: number;
+}
+
+const LOWER_QUANTILE = 0.1;
+const UPPER_QUANTILE = 0.9;
+
+/**
+ * The remaining duration of a preparation that has run for `elapsedSeconds`: the 10th to the 90th percentile of the observed ones that took
+ * longer than that.
+ *
+ * @param preparations in seconds, shortest first.
+ * @returns null if none took longer.
+ */
+export function preparationRange(
+  preparations: readonly number[],
+  elapsedSeconds: number,
+): ReadinessEstimateRange | null {
+  const longer = preparations.filter((seconds) => seconds > elapsedSeconds);
+  const lower = quantile(longer, LOWER_QUANTILE);
+  const upper = quantile(longer, UPPER_QUANTILE);
+  if (lower === undefined || upper === undefined) return null;
+  return { lowerSeconds: Math.ceil(lower - elapsedSeconds), upperSeconds: Math.ceil(upper - elapsedSeconds) };
+}
+
+/** The nearest-rank quantile: always one of the observations. */
+function quantile(sorted: readonly number[], part: number): number | undefined {
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)];
 }

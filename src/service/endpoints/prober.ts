@@ -1,15 +1,19 @@
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { loadDemands } from "./demands.ts";
+import { expectationOf, loadDemands } from "./expectation.ts";
 import type { Expectation } from "./expectation.ts";
-import { expectationOf } from "./expectation.ts";
 import { believe } from "./health.ts";
 import { loadPreparations } from "./preparations.ts";
 import type { HealthProbe, Probed } from "./probe.ts";
+import {
+  bringProbesForward,
+  checkpointsDueLaterThan,
+  claimEndpoint,
+  isAnyEndpointDue,
+  recordProbe,
+  releaseEndpoint,
+} from "./queries.ts";
 import type { Claim, ClaimedEndpoint } from "./queries.ts";
-import { bringProbesForward, checkpointsDueLaterThan, claimEndpoint } from "./queries.ts";
-import { isAnyEndpointDue, recordProbe, releaseEndpoint } from "./queries.ts";
-import type { ReadinessTimes } from "./times.ts";
 
 /** Maximum number of concurrent probes of this process. */
 export const PROBES_MAXIMUM = 16;
@@ -159,3 +163,25 @@ function waitOf(expectation: Expectation, nowMs: number, { expectedMs, idleMs }:
 function isoOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
+
+/** Probe intervals and timeout. */
+export interface ReadinessTimes {
+  /** Between probes of an endpoint whose capacity is expected. */
+  readonly expectedMs: number;
+  /** Between probes of any other endpoint. */
+  readonly idleMs: number;
+  /** Between probes while their results contradict the known health. No endpoint is probed more often. */
+  readonly repeatMs: number;
+  /** Limit of one probe, from the connection to the end of the answer. */
+  readonly probeTimeoutMs: number;
+  /** Between queries for endpoints that are due. */
+  readonly tickMs: number;
+}
+
+export const READINESS_TIMES: ReadinessTimes = {
+  expectedMs: 10_000,
+  idleMs: 300_000,
+  repeatMs: 2_000,
+  probeTimeoutMs: 5_000,
+  tickMs: 1_000,
+};

@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
 /** The results of an endpoint's probes. */
@@ -43,10 +41,7 @@ export async function isAnyEndpointDue(reader: Reader, claim: Claim): Promise<bo
 }
 
 /** Claims the endpoint that has been due longest, skipping those that others are claiming. */
-export async function claimEndpoint(
-  transaction: Transaction<Tables>,
-  claim: Claim,
-): Promise<ClaimedEndpoint | undefined> {
+export async function claimEndpoint(transaction: Transaction, claim: Claim): Promise<ClaimedEndpoint | undefined> {
   const endpoint = await dueEndpoints(transaction, claim).forUpdate().skipLocked().executeTakeFirst();
   if (endpoint === undefined) return undefined;
   await transaction
@@ -126,7 +121,7 @@ export interface ProbeOutcome {
  * written.
  */
 export async function recordProbe(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { checkpoint_id: checkpointId, region, health_url: healthUrl }: ClaimedEndpoint,
   probeId: string,
   { isChanged, probedAt, ...outcome }: ProbeOutcome,
@@ -150,7 +145,7 @@ export async function recordProbe(
 
 /** Releases a claim without a result. */
 export async function releaseEndpoint(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { checkpoint_id: checkpointId, region }: EndpointKey,
   probeId: string,
 ): Promise<void> {
@@ -170,7 +165,7 @@ export async function releaseEndpoint(
  * @param laterThan endpoints that are due until then are not changed.
  */
 export async function bringProbesForward(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   checkpointId: string,
   now: string,
   laterThan = now,

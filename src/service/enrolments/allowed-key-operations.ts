@@ -3,7 +3,7 @@ import type { AllowedKeysCreate, AllowedKeyView } from "../../api/allowed-keys.t
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { readPublicKey } from "../kernel/auth/ed25519.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -66,7 +66,7 @@ export function allowRobotKeys({ newId, machine }: OperationContext): Handler<Al
     });
     if (!isAdded) return TOO_MANY;
     logChange(machine, "robot_keys_allowed", author, { count, expires_at: until });
-    return answerJson(JSON.stringify({ added: count, expires_at: until }));
+    return answerValue({ added: count, expires_at: until });
   };
 }
 
@@ -90,7 +90,7 @@ export function removeAllowedRobotKey({ newId, machine }: OperationContext): Han
     });
     if (!removed) return UNKNOWN;
     logChange(machine, "robot_key_allowed_no_more", author, { allowed_key_id: id });
-    return answerJson(JSON.stringify({ id, removed_at: at }));
+    return answerValue({ id, removed_at: at });
   };
 }
 

@@ -1,15 +1,13 @@
-import type { Transaction } from "kysely";
-
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { isOnlyOrganization } from "../organizations/index.ts";
 import { findFullOrganization, findRobotNamed } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
-import { decide } from "./rules.ts";
+import { approvalOf, decide } from "./rules.ts";
 import type { EnrolmentRow } from "./rules.ts";
 
 export type AllowedKeyRow = Tables["allowed_keys"];
@@ -61,11 +59,11 @@ async function findAllowed(
  * robot of that name: the list never takes over a robot.
  */
 export async function approveByList(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   row: EnrolmentRow,
   { entry, name, region }: Allowed,
 ): Promise<EnrolmentRow> {
-  const { id, organization_id: organizationId, created_by: createdBy, made_by: madeBy } = entry;
+  const { id, organization_id: organizationId, created_by: credentialId, made_by: keyId } = entry;
   const unused = await transaction
     .selectFrom("allowed_keys")
     .select("id")
@@ -74,24 +72,15 @@ export async function approveByList(
     .forUpdate()
     .executeTakeFirst();
   if (unused === undefined || (await findRobotNamed(transaction, organizationId, name)) !== undefined) return row;
-  return {
-    ...row,
-    status: "approved",
-    organization_id: organizationId,
-    decided_by: createdBy,
-    made_by: madeBy,
-    decided_at: row.created_at,
-    decided_name: name,
-    decided_region: region,
-    allowed_key_id: id,
-  };
+  const by = { organizationId, credentialId, keyId };
+  return { ...row, ...approvalOf(by, row.created_at, { name, region }), allowed_key_id: id };
 }
 
 /**
  * Whether an entry is still there, with its row locked. It may have been removed in the moment in which it approved an enrolment that the
  * removal did not see yet.
  */
-export async function lockAllowed(transaction: Transaction<Tables>, id: string): Promise<boolean> {
+export async function lockAllowed(transaction: Transaction, id: string): Promise<boolean> {
   const entry = await transaction
     .selectFrom("allowed_keys")
     .select("id")
@@ -102,13 +91,13 @@ export async function lockAllowed(transaction: Transaction<Tables>, id: string):
 }
 
 /** Notes that a computer enrolled by its entry, which is good for no other. */
-export async function useAllowed(transaction: Transaction<Tables>, id: string, robotId: string, at: string) {
+export async function useAllowed(transaction: Transaction, id: string, robotId: string, at: string) {
   await transaction.updateTable("allowed_keys").set({ used_at: at, robot_id: robotId }).where("id", "=", id).execute();
 }
 
 /** Adds entries, or renews those that are there, unless the organization would have more than `maximum`. @returns whether they were added. */
 export async function addAllowed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   rows: readonly AllowedKeyRow[],
   maximum: number,
@@ -147,7 +136,7 @@ export async function addAllowed(
 
 /** Removes an entry, and denies the enrolment that it approved, unless its computer has its credential. Undefined if there is none. */
 export async function removeAllowed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<AllowedKeyRow | undefined> {
@@ -179,11 +168,7 @@ export function listAllowed(reader: Reader, organizationId: string, range: PageR
 }
 
 /** Deletes entries that expired before `before` (ISO 8601); returns how many, `maximum` at most. */
-export async function deleteExpired(
-  transaction: Transaction<Tables>,
-  before: string,
-  maximum: number,
-): Promise<number> {
+export async function deleteExpired(transaction: Transaction, before: string, maximum: number): Promise<number> {
   const expired = transaction.selectFrom("allowed_keys").select("id").where("expires_at", "<", before).limit(maximum);
   const deleted = await transaction.deleteFrom("allowed_keys").where("id", "in", expired).returning("id").execute();
   return deleted.length;

@@ -1,18 +1,15 @@
-import type { Transaction } from "kysely";
-
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
-import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { findFullOrganization, findRobotNamed, readLabels } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
 import { takeUse } from "./queries.ts";
 import { NOT_FOR_ENROLMENTS, refuseDecision } from "./refusals.ts";
-import { decide } from "./rules.ts";
+import { approvalOf, decide } from "./rules.ts";
 import type { EnrolmentRow } from "./rules.ts";
 
 /** An enrolment with a key for enrolments, before it is known whether the key approves it. */
@@ -23,17 +20,13 @@ export interface BulkStart {
   readonly region: string;
 }
 
-export type PreparedBulk =
-  | { readonly state: "prepared"; readonly start: BulkStart }
-  | { readonly state: "refused"; readonly answer: Answer };
-
 /** Lays the site, region and labels of the key over what the computer said, and judges the result. */
 export async function prepareBulk(
   reader: Reader,
   room: Room,
   row: EnrolmentRow,
   principal: Principal,
-): Promise<PreparedBulk> {
+): Promise<BulkStart | Answer> {
   const { organizationId, keyId } = principal;
   const key = await reader
     .selectFrom("api_keys")
@@ -42,11 +35,10 @@ export async function prepareBulk(
     .where("id", "=", keyId)
     .executeTakeFirst();
   const terms = readKeyEnrolment(key?.enrolment ?? null);
-  if (terms === null) return refused(NOT_FOR_ENROLMENTS);
+  if (terms === null) return NOT_FOR_ENROLMENTS;
   if (row.wanted_organization_id !== null && row.wanted_organization_id !== organizationId) {
     const fault = ruleBroken("the key for enrolments belongs to another organization");
-    const input = row.wanted_organization_id;
-    return refused(refuseInvalid([{ ...fault, loc: ["body", "organization_id"], input }]));
+    return refuseInvalid([{ ...fault, loc: ["body", "organization_id"], input: row.wanted_organization_id }]);
   }
   const { site, region, labels } = terms;
   const merged: EnrolmentRow = {
@@ -57,10 +49,10 @@ export async function prepareBulk(
     wanted_organization_id: organizationId,
   };
   const decision = decide(merged, {});
-  if (decision.state === "invalid") return refused(refuseDecision(decision, "computer"));
+  if (decision.state === "invalid") return refuseDecision(decision, "computer");
   const full = await findFullOrganization(room, principal);
-  if (full !== null) return refused(refuse("Conflict", full.detail));
-  return { state: "prepared", start: { row: merged, name: decision.name, region: decision.region } };
+  if (full !== null) return refuse("Conflict", full.detail);
+  return { row: merged, name: decision.name, region: decision.region };
 }
 
 /**
@@ -70,25 +62,12 @@ export async function prepareBulk(
  * @returns null if the key has no uses left.
  */
 export async function approveByKey(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { row, name, region }: BulkStart,
-  { organizationId, credentialId, keyId }: Principal,
+  principal: Principal,
 ): Promise<EnrolmentRow | null> {
+  const { organizationId, keyId } = principal;
   if ((await findRobotNamed(transaction, organizationId, name)) !== undefined) return row;
   if (!(await takeUse(transaction, keyId))) return null;
-  return {
-    ...row,
-    status: "approved",
-    organization_id: organizationId,
-    decided_by: credentialId,
-    made_by: keyId,
-    decided_at: row.created_at,
-    decided_name: name,
-    decided_region: region,
-    key_id: keyId,
-  };
-}
-
-function refused(answer: Answer): PreparedBulk {
-  return { state: "refused", answer };
+  return { ...row, ...approvalOf(principal, row.created_at, { name, region }), key_id: keyId };
 }

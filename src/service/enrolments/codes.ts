@@ -1,4 +1,10 @@
+import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import type { Principal } from "../kernel/auth/authenticate.ts";
+import { refuse } from "../kernel/http/answers.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import type { LimitsMet } from "../kernel/traffic/limits-met.ts";
+import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 
 /** Capital letters and digits without those that look alike. */
 const ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
@@ -25,4 +31,80 @@ export function showUserCode(code: string): string {
 /** A code as a person typed it: without spaces and hyphens of any kind, in upper case. */
 export function readUserCode(typed: string): string {
   return typed.replaceAll(/[\s\p{Dash}]/gu, "").toUpperCase();
+}
+
+/** Wrong codes a minute. */
+export const GUESSES_PER_MINUTE = { credential: 10, organization: 100 } as const;
+
+/** Credentials and organizations that are counted; one that is dropped starts anew. */
+const BUCKETS_MAXIMUM = 10_000;
+const MINUTE_S = 60;
+
+type Guesser = Pick<Principal, "credentialId" | "organizationId">;
+
+/** Keeps credentials from guessing codes. Each replica counts for itself. */
+export interface GuessLimit {
+  /**
+   * Looks a code up, and counts it if it is wrong: if `find` resolves with null. Lookups of one credential run one after the other, so that
+   * many at once are no more guesses than many in a row.
+   */
+  look<T>(guesser: Guesser, find: () => Promise<T | null>): Promise<Looked<T>>;
+}
+
+export type Looked<T> =
+  | { readonly state: "found"; readonly value: T }
+  | { readonly state: "wrong" }
+  | { readonly state: "limited"; readonly answer: Answer };
+
+export function createGuessLimit({
+  machine: { clock },
+  limitsMet,
+}: {
+  readonly machine: { readonly clock: Pick<Clock, "monotonicMs"> };
+  readonly limitsMet: Pick<LimitsMet, "note">;
+}): GuessLimit {
+  const bucketsOf = (perMinute: number) =>
+    new TokenBuckets({ burst: perMinute, per_second: perMinute / MINUTE_S }, BUCKETS_MAXIMUM);
+  const credentials = bucketsOf(GUESSES_PER_MINUTE.credential);
+  const organizations = bucketsOf(GUESSES_PER_MINUTE.organization);
+  /** The last lookup of each credential that has some under way. */
+  const lookups = new Map<string, Promise<unknown>>();
+
+  async function lookNow<T>(
+    { credentialId, organizationId }: Guesser,
+    find: () => Promise<T | null>,
+  ): Promise<Looked<T>> {
+    const nowMs = clock.monotonicMs();
+    const left = [credentials.look(credentialId, nowMs), organizations.look(organizationId, nowMs)];
+    const waitMs = Math.max(...left.filter(({ isAllowed }) => !isAllowed).map((taken) => taken.waitMs));
+    if (waitMs > 0) {
+      limitsMet.note("enrolments.wrong_codes", { organizationId, party: credentialId });
+      return { state: "limited", answer: tooManyGuesses(waitMs) };
+    }
+    const value = await find();
+    if (value !== null) return { state: "found", value };
+    credentials.take(credentialId, clock.monotonicMs());
+    organizations.take(organizationId, clock.monotonicMs());
+    return { state: "wrong" };
+  }
+
+  return {
+    async look(guesser, find) {
+      const before = lookups.get(guesser.credentialId) ?? Promise.resolve();
+      const lookup = before.then(() => lookNow(guesser, find));
+      const settled = lookup.catch(() => {});
+      lookups.set(guesser.credentialId, settled);
+      try {
+        return await lookup;
+      } finally {
+        if (lookups.get(guesser.credentialId) === settled) lookups.delete(guesser.credentialId);
+      }
+    },
+  };
+}
+
+function tooManyGuesses(waitMs: number): Answer {
+  const retryAfterS = String(Math.max(1, Math.ceil(waitMs / 1000)));
+  const detail = `Too many wrong codes; check the code on the robot, and try again in ${retryAfterS} s`;
+  return refuse("RateLimited", detail, { "retry-after": retryAfterS });
 }

@@ -1,27 +1,27 @@
-import type { Transaction } from "kysely";
-
 import type { EnrolmentApproval, EnrolmentDenial } from "../../api/enrolments.ts";
-import { isRobotOnline } from "../installations/index.ts";
+import { isRobotOnline, presenceAt } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
 import { authorship } from "../kernel/operation.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
 import { readUserCode, showUserCode } from "./codes.ts";
-import type { GuessLimit, Looked } from "./guesses.ts";
+import type { GuessLimit, Looked } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
 import { NOT_OF_KEY, refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
-import { decide, isFoundBy, onlineSince, shownOf, stateAt } from "./rules.ts";
+import { approvalOf, decide, isFoundBy, shownOf, stateAt } from "./rules.ts";
 import type { EnrolmentRow } from "./rules.ts";
 import type { EnrolmentsContext } from "./start.ts";
 
-type Approved =
-  | { readonly state: "approved"; readonly robotTypeId: string; readonly isNew: boolean; readonly isRepeated: boolean }
-  | { readonly state: "refused"; readonly answer: Answer };
+interface Approved {
+  readonly robotTypeId: string;
+  readonly isNew: boolean;
+  readonly isRepeated: boolean;
+}
 
 /** `POST /v1/robots/approve`: the enrolment belongs to the organization from then on, and its computer gets a credential when it polls. */
 export function approveEnrolment(
@@ -29,7 +29,7 @@ export function approveEnrolment(
   room: Room,
   guesses: GuessLimit,
 ): Handler<EnrolmentApproval> {
-  const { newId, machine, identity, liveness } = context;
+  const { newId, machine } = context;
   return async (call) => {
     const { principal, body } = call;
     const looked = await lookUp(context, guesses, principal, body.user_code);
@@ -43,33 +43,25 @@ export function approveEnrolment(
     const now = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, now);
     const confirmed = body.confirm_replace === true;
-    const approved = await call.write(async (transaction): Promise<Approved> => {
+    const approved = await call.write(async (transaction): Promise<Approved | Answer> => {
       const row = await lockFound(transaction, found.id, principal, now);
-      if (row === undefined) return refused(UNKNOWN_CODE);
+      if (row === undefined) return UNKNOWN_CODE;
       const robot = await findRobotNamed(transaction, principal.organizationId, name);
       const robotTypeId = robot?.robot_type_id ?? row.robot_type_id ?? GENERIC_ROBOT_TYPE_ID;
       if (row.status === "approved") {
-        if (row.decided_name !== name || row.decided_region !== region) return refused(refuseOtherValues(row));
+        if (row.decided_name !== name || row.decided_region !== region) return refuseOtherValues(row);
         if (confirmed) await updateEnrolment(transaction, row.id, { confirm_replace: 1 });
-        return { state: "approved", robotTypeId, isNew: false, isRepeated: true };
+        return { robotTypeId, isNew: false, isRepeated: true };
       }
       if (robot === undefined) {
         const limit = full ?? (await hasAddedAll(transaction, principal));
-        if (limit !== null) return refused(refuse("Conflict", limit.detail));
+        if (limit !== null) return refuse("Conflict", limit.detail);
       } else if (!confirmed) {
-        const since = onlineSince(now, identity);
-        const { organizationId } = principal;
-        const isOnline = await isRobotOnline(transaction, { organizationId, robotId: robot.id }, since, liveness);
-        if (isOnline) return refused(refuseOnline(name));
+        const presence = presenceAt(Date.parse(now), context);
+        if (await isRobotOnline(transaction, robot, presence)) return refuseOnline(name);
       }
       await updateEnrolment(transaction, row.id, {
-        status: "approved",
-        organization_id: principal.organizationId,
-        decided_by: principal.credentialId,
-        made_by: principal.keyId,
-        decided_at: now,
-        decided_name: name,
-        decided_region: region,
+        ...approvalOf(principal, now, decision),
         confirm_replace: confirmed ? 1 : 0,
       });
       const { approval_id: subjectId, ...shown } = shownOf(row);
@@ -78,9 +70,9 @@ export function approveEnrolment(
         subjectId,
         details: { ...shown, name, region, confirm_replace: confirmed },
       });
-      return { state: "approved", robotTypeId, isNew: robot === undefined, isRepeated: false };
+      return { robotTypeId, isNew: robot === undefined, isRepeated: false };
     });
-    if (approved.state === "refused") return approved.answer;
+    if (isAnswer(approved)) return approved;
     if (approved.isNew) {
       room.organization.take(principal);
       room.key.take(principal);
@@ -89,16 +81,14 @@ export function approveEnrolment(
       const fields = { request_id: call.requestId, credential_id: principal.credentialId, ...shownOf(found) };
       machine.log.info("enrolment_approved", { ...fields, name, region, confirm_replace: confirmed });
     }
-    return answerJson(
-      JSON.stringify({
-        approval_id: found.id,
-        user_code: showUserCode(found.user_code),
-        status: "approved",
-        requested_name: name,
-        region,
-        robot_type_id: approved.robotTypeId,
-      }),
-    );
+    return answerValue({
+      approval_id: found.id,
+      user_code: showUserCode(found.user_code),
+      status: "approved",
+      requested_name: name,
+      region,
+      robot_type_id: approved.robotTypeId,
+    });
   };
 }
 
@@ -130,14 +120,12 @@ export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): 
     if (!isDenied) return UNKNOWN_CODE;
     const fields = { request_id: call.requestId, credential_id: principal.credentialId };
     machine.log.info("enrolment_denied", { ...fields, ...shownOf(found) });
-    return answerJson(
-      JSON.stringify({
-        approval_id: found.id,
-        user_code: showUserCode(found.user_code),
-        status: "denied",
-        requested_name: found.requested_name,
-      }),
-    );
+    return answerValue({
+      approval_id: found.id,
+      user_code: showUserCode(found.user_code),
+      status: "denied",
+      requested_name: found.requested_name,
+    });
   };
 }
 
@@ -157,7 +145,7 @@ export function lookUp(
 
 /** The enrolment again, locked, unless it has ended or is of another organization now. */
 async function lockFound(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   id: string,
   { organizationId }: Principal,
   now: string,
@@ -166,8 +154,4 @@ async function lockFound(
   if (row === undefined || !isFoundBy(row, organizationId)) return undefined;
   const state = stateAt(row, now);
   return state === "pending" || state === "approved" || state === "installed" ? row : undefined;
-}
-
-function refused(answer: Answer): Approved {
-  return { state: "refused", answer };
 }

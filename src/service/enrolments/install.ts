@@ -1,9 +1,8 @@
-import type { Transaction } from "kysely";
-
-import { install, isRobotOnline } from "../installations/index.ts";
+import { install, isRobotOnline, presenceAt } from "../installations/index.ts";
 import type { Draft, IdentitySettings, Liveness } from "../installations/index.ts";
 import type { NewId } from "../kernel/ids.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
 import { addEnrolledRobot, changeEnrolledRobot, lockRobotNamed, requestFleetCheck } from "../robots/index.ts";
@@ -11,7 +10,7 @@ import type { Enrolled, EnrolledRobot } from "../robots/index.ts";
 import { announce } from "../webhooks/index.ts";
 import { lockAllowed, useAllowed } from "./allowed-keys.ts";
 import { giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
-import { onlineSince, shownOf, stateAt, UNDECIDED } from "./rules.ts";
+import { shownOf, stateAt, UNDECIDED } from "./rules.ts";
 import type { EnrolmentRow, EnrolmentState } from "./rules.ts";
 
 /** The first good poll after an approval. Everything in it is made before the transaction, because its job may run twice. */
@@ -57,7 +56,7 @@ interface Approved {
 
 /** Makes the installation of an approved enrolment and revokes the robot's older one. */
 export async function installEnrolled(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installing: Installing,
   context: InstallContext,
 ): Promise<InstallOutcome> {
@@ -87,17 +86,16 @@ export async function installEnrolled(
 }
 
 async function takeOver(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   approved: Approved,
   existing: Tables["robots"],
   installing: Installing,
   context: InstallContext,
 ): Promise<InstallOutcome> {
-  const { row, organizationId } = approved;
+  const { row } = approved;
   if (row.key_id !== null || row.allowed_key_id !== null) return leaveToPerson(transaction, row);
-  const since = onlineSince(installing.now, context.identity);
-  const robot = { organizationId, robotId: existing.id };
-  if (row.confirm_replace === 0 && (await isRobotOnline(transaction, robot, since, context.liveness))) {
+  const presence = presenceAt(Date.parse(installing.now), context);
+  if (row.confirm_replace === 0 && (await isRobotOnline(transaction, existing, presence))) {
     await updateEnrolment(transaction, row.id, { status: "denied" });
     const { approval_id: subjectId, ...details } = shownOf(row);
     await audit(transaction, authorOf(approved, installing), {
@@ -112,7 +110,7 @@ async function takeOver(
 }
 
 async function complete(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   approved: Approved,
   enrolled: Enrolled,
   installing: Installing,
@@ -159,7 +157,7 @@ async function complete(
 }
 
 /** A robot of that name was added since a key or the list approved the enrolment: these never take over a robot, so a person decides. */
-async function leaveToPerson(transaction: Transaction<Tables>, row: EnrolmentRow): Promise<InstallOutcome> {
+async function leaveToPerson(transaction: Transaction, row: EnrolmentRow): Promise<InstallOutcome> {
   await updateEnrolment(transaction, row.id, UNDECIDED);
   await giveBackUses(transaction, [row]);
   return { state: "pending" };
@@ -180,16 +178,6 @@ function readApproved(row: EnrolmentRow): Approved {
     organizationId,
     approvedBy,
     madeBy,
-    robot: {
-      name,
-      region,
-      site: row.site,
-      labels: row.labels,
-      siteInference: row.site_inference,
-      robotTypeId: row.robot_type_id,
-      contract: row.contract,
-      configurationDigest: row.configuration_digest,
-      address: row.client_address,
-    },
+    robot: { ...row, name, region },
   };
 }

@@ -1,14 +1,12 @@
-import type { Transaction } from "kysely";
-
 import type { EnrolmentEnd, EnrolmentPoll } from "../../api/enrolments.ts";
 import { enrolmentText } from "../../api/wire/signed-texts.ts";
 import { draftCredential, presenceAt, reissue, termsOf } from "../installations/index.ts";
 import { isSignedBy } from "../kernel/auth/ed25519.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "../robots/index.ts";
 import type { IdentifiedRow } from "../robots/index.ts";
 import { installEnrolled } from "./install.ts";
@@ -81,7 +79,7 @@ async function pollApproved(context: EnrolmentsContext, row: EnrolmentRow, reque
   if (robot === undefined) return answerState("consumed");
   const view = identifiedRobotView(robot, presenceAt(nowMs, context));
   const terms = termsOf(draft, { robotId: robot.id, installationId: outcome.installationId, generation: 1 }, nowMs);
-  return answerJson(JSON.stringify({ status: "approved", robot: view, installation_token: draft.token, ...terms }));
+  return answerValue({ status: "approved", robot: view, installation_token: draft.token, ...terms });
 }
 
 /**
@@ -94,7 +92,7 @@ function installedBefore({ organization_id: organizationId, installation_id: ins
 }
 
 async function robotOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organizationId, installationId }: { readonly organizationId: string; readonly installationId: string },
 ): Promise<IdentifiedRow | undefined> {
   const { robot_id: robotId } = await transaction
@@ -107,7 +105,7 @@ async function robotOf(
 
 function answerState(status: "pending" | EnrolmentEnd): Answer {
   const waits = status === "pending" ? { retry_after_s: POLL_INTERVAL_S } : {};
-  return answerJson(JSON.stringify({ status, ...waits }));
+  return answerValue({ status, ...waits });
 }
 
 function tellInstalled(

@@ -1,8 +1,5 @@
-import type { Transaction } from "kysely";
-
 import { chunksOf } from "../kernel/auth/lineage.ts";
-import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EnrolmentRow } from "./rules.ts";
 
 /** Enrolments that wait for a person, in the whole service: anyone may start one without a credential. */
@@ -15,7 +12,7 @@ export function findEnrolment(reader: Reader, id: string): Promise<EnrolmentRow 
 }
 
 /** The enrolment, with its row locked until the transaction ends. */
-export function lockEnrolment(transaction: Transaction<Tables>, id: string): Promise<EnrolmentRow | undefined> {
+export function lockEnrolment(transaction: Transaction, id: string): Promise<EnrolmentRow | undefined> {
   return transaction.selectFrom("enrolments").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
@@ -69,7 +66,7 @@ export function listWaiting(
 }
 
 /** Adds an enrolment; false if its code or its key is that of another one that waits. */
-export async function insertEnrolment(transaction: Transaction<Tables>, enrolment: EnrolmentRow): Promise<boolean> {
+export async function insertEnrolment(transaction: Transaction, enrolment: EnrolmentRow): Promise<boolean> {
   const inserted = await transaction
     .insertInto("enrolments")
     .values(enrolment)
@@ -80,7 +77,7 @@ export async function insertEnrolment(transaction: Transaction<Tables>, enrolmen
 }
 
 export async function updateEnrolment(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   id: string,
   change: Partial<EnrolmentRow>,
 ): Promise<void> {
@@ -88,7 +85,7 @@ export async function updateEnrolment(
 }
 
 /** Ends the enrolments that wait with this key, for a newer start with it. */
-export async function expireWaitingOf(transaction: Transaction<Tables>, publicKey: string): Promise<void> {
+export async function expireWaitingOf(transaction: Transaction, publicKey: string): Promise<void> {
   const expired = await transaction
     .updateTable("enrolments")
     .set({ status: "expired" })
@@ -101,7 +98,7 @@ export async function expireWaitingOf(transaction: Transaction<Tables>, publicKe
 }
 
 /** Ends enrolments that are over at `now` (ISO 8601); returns how many, `maximum` at most. */
-export async function expireDue(transaction: Transaction<Tables>, now: string, maximum: number): Promise<number> {
+export async function expireDue(transaction: Transaction, now: string, maximum: number): Promise<number> {
   const due = await transaction
     .selectFrom("enrolments")
     .select(["id", "installation_id"])
@@ -129,7 +126,7 @@ export async function expireDue(transaction: Transaction<Tables>, now: string, m
 }
 
 /** Deletes enrolments that expired before `before` (ISO 8601); returns how many, `maximum` at most. */
-export async function deleteEnded(transaction: Transaction<Tables>, before: string, maximum: number): Promise<number> {
+export async function deleteEnded(transaction: Transaction, before: string, maximum: number): Promise<number> {
   const ended = transaction
     .selectFrom("enrolments")
     .select("id")
@@ -141,7 +138,7 @@ export async function deleteEnded(transaction: Transaction<Tables>, before: stri
 }
 
 /** Denies the enrolments that one of these keys approved and that have no installation yet; computers that it allowed wait for a person. */
-export async function denyEnrolmentsOf(transaction: Transaction<Tables>, keyIds: readonly string[]): Promise<void> {
+export async function denyEnrolmentsOf(transaction: Transaction, keyIds: readonly string[]): Promise<void> {
   for (const ids of chunksOf(keyIds)) {
     await transaction
       .updateTable("enrolments")
@@ -155,13 +152,13 @@ export async function denyEnrolmentsOf(transaction: Transaction<Tables>, keyIds:
 }
 
 /** Takes one use of a key for enrolments; false if it has none left. */
-export function takeUse(transaction: Transaction<Tables>, keyId: string): Promise<boolean> {
+export function takeUse(transaction: Transaction, keyId: string): Promise<boolean> {
   return changeUses(transaction, keyId, -1);
 }
 
 /** Gives the uses of enrolments back that made no installation. */
 export async function giveBackUses(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   enrolments: readonly Pick<EnrolmentRow, "key_id">[],
 ): Promise<void> {
   const counts = new Map<string, number>();
@@ -176,7 +173,7 @@ export async function giveBackUses(
  * Changes what remains in one of the slots of a key: in one that no other transaction has locked, so that robots which enrol at the same
  * time do not wait for each other's commits, else in any. False if none has enough.
  */
-async function changeUses(transaction: Transaction<Tables>, keyId: string, by: number): Promise<boolean> {
+async function changeUses(transaction: Transaction, keyId: string, by: number): Promise<boolean> {
   const slots = transaction
     .selectFrom("key_uses")
     .select("slot")
@@ -196,4 +193,14 @@ async function changeUses(transaction: Transaction<Tables>, keyId: string, by: n
     if (changed !== undefined) return true;
   }
   return false;
+}
+
+/** Ends the enrolment that an installation came from: its credential was used, so no poll may answer with another one. */
+export async function consumeEnrolment(transaction: Transaction, installationId: string): Promise<void> {
+  await transaction
+    .updateTable("enrolments")
+    .set({ status: "consumed" })
+    .where("installation_id", "=", installationId)
+    .where("status", "=", "approved")
+    .execute();
 }

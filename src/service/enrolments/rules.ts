@@ -1,5 +1,6 @@
 import type { EnrolmentEnd } from "../../api/enrolments.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
+import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { robotNameOf } from "../robots/index.ts";
 
@@ -74,9 +75,21 @@ export function decide(
   return { state: "decided", name, region };
 }
 
-/** Robots whose last heartbeat is not older than this (ISO 8601) are online. */
-export function onlineSince(now: string, { onlineWindowMs }: { readonly onlineWindowMs: number }): string {
-  return new Date(Date.parse(now) - onlineWindowMs).toISOString();
+/** What an approval at `at` (ISO 8601) writes. */
+export function approvalOf(
+  { organizationId, credentialId, keyId }: Pick<Principal, "organizationId" | "credentialId" | "keyId">,
+  at: string,
+  { name, region }: { readonly name: string; readonly region: string },
+) {
+  return {
+    status: "approved",
+    organization_id: organizationId,
+    decided_by: credentialId,
+    made_by: keyId,
+    decided_at: at,
+    decided_name: name,
+    decided_region: region,
+  } as const satisfies Partial<EnrolmentRow>;
 }
 
 /** What logs and audit entries say of an enrolment: enough to recognize it, and no secret. */

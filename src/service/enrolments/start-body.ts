@@ -1,7 +1,8 @@
 import type { EnrolmentStart, SiteInference } from "../../api/enrolments.ts";
 import { readPublicKey } from "../kernel/auth/ed25519.ts";
+import { refuseInvalid } from "../kernel/http/answers.ts";
+import type { Answer } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
-import type { Finding } from "../kernel/validation/finding.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { regionOf } from "./rules.ts";
 import type { EnrolmentRow } from "./rules.ts";
@@ -21,35 +22,26 @@ export type StartedEnrolment = Pick<
   | "wanted_organization_id"
 >;
 
-export type ReadStart =
-  | { readonly state: "read"; readonly enrolment: StartedEnrolment }
-  | { readonly state: "invalid"; readonly findings: readonly Finding[] };
-
 /** What a start says, as it is stored; its name and region are judged when it is approved. */
-export function readStart(body: EnrolmentStart): ReadStart {
+export function readStart(body: EnrolmentStart): StartedEnrolment | Answer {
   const publicKey = readPublicKey(body.public_key);
   if (publicKey === null) {
     const fault = ruleBroken("not an Ed25519 public key: 32 raw bytes in base64url, 43 characters");
-    return { state: "invalid", findings: [{ ...fault, loc: ["body", "public_key"], input: null }] };
+    return refuseInvalid([{ ...fault, loc: ["body", "public_key"], input: null }]);
   }
-  const { site_inference: inference = null } = body;
-  const { robot_type_id: robotTypeId, contract } = body;
+  const { site_inference: inference = null, robot_type_id: robotTypeId = null, contract = null } = body;
   return {
-    state: "read",
-    enrolment: {
-      public_key: publicKey,
-      requested_name: body.requested_name,
-      region: regionOf(body.region) ?? regionOf(inference?.site.aws_region),
-      site_inference: inference === null ? null : printJson(withoutAddress(inference)),
-      site: body.site === undefined || body.site === "" ? null : body.site,
-      labels: printJson(body.labels ?? {}),
-      configuration_digest: body.configuration_digest,
-      robot_type_id: robotTypeId ?? null,
-      // A contract describes a type, so that without one it says nothing.
-      contract:
-        contract === null || contract === undefined || (robotTypeId ?? null) === null ? null : printJson(contract),
-      wanted_organization_id: body.organization_id ?? null,
-    },
+    public_key: publicKey,
+    requested_name: body.requested_name,
+    region: regionOf(body.region) ?? regionOf(inference?.site.aws_region),
+    site_inference: inference === null ? null : printJson(withoutAddress(inference)),
+    site: body.site === undefined || body.site === "" ? null : body.site,
+    labels: printJson(body.labels ?? {}),
+    configuration_digest: body.configuration_digest,
+    robot_type_id: robotTypeId,
+    // A contract describes a type, so that without one it says nothing.
+    contract: contract === null || robotTypeId === null ? null : printJson(contract),
+    wanted_organization_id: body.organization_id ?? null,
   };
 }
 

@@ -1,15 +1,13 @@
-import type { Transaction } from "kysely";
-
 import type { EnrolmentStart } from "../../api/enrolments.ts";
 import { isKeyInUse } from "../installations/index.ts";
 import type { IdentitySettings, Liveness } from "../installations/index.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer } from "../kernel/http/answers.ts";
 import { authorship } from "../kernel/operation.ts";
 import type { OpenCall, OpenHandler, OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
 import { identifyClient } from "../kernel/traffic/parties.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
@@ -37,18 +35,14 @@ export interface EnrolmentsContext extends OperationContext {
   readonly liveness: Pick<Liveness, "seen">;
 }
 
-type Started =
-  | { readonly state: "started"; readonly row: EnrolmentRow }
-  | { readonly state: "refused"; readonly answer: Answer };
-
 /** `POST /v1/robot-agent/enrollment`: a computer asks for a credential. Only this answer contains the poll token. */
 export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHandler<EnrolmentStart> {
   const { newId, machine, identity, limitsMet } = context;
   const limit = { burst: STARTS_PER_MINUTE, per_second: STARTS_PER_MINUTE / MINUTE_S };
   const starts = new TokenBuckets(limit, BUCKETS_MAXIMUM);
   return async (call) => {
-    const read = readStart(call.body);
-    if (read.state === "invalid") return refuseInvalid(read.findings);
+    const said = readStart(call.body);
+    if (isAnswer(said)) return said;
     const { network, site } = identifyClient(undefined, call.address);
     const taken = starts.take(network, machine.clock.monotonicMs());
     if (!taken.isAllowed) {
@@ -58,7 +52,7 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
     const nowMs = machine.clock.wallMs();
     const pollToken = createToken(POLL_TOKEN_PREFIX, machine.random);
     const row: EnrolmentRow = {
-      ...read.enrolment,
+      ...said,
       ...UNDECIDED,
       id: newId("renr"),
       user_code: "",
@@ -73,48 +67,48 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
     const started = await (call.actor === null
       ? start(context, room, row, call.requestId)
       : startWithKey(context, room, row, call, call.actor));
-    if (started.state === "refused") return started.answer;
-    const { status, user_code: userCode } = started.row;
-    machine.log.info("enrolment_started", { request_id: call.requestId, ...shownOf(started.row) });
-    return answerJson(
-      JSON.stringify({
-        approval_id: row.id,
-        user_code: showUserCode(userCode),
-        poll_token: pollToken,
-        expires_at: row.expires_at,
-        interval_s: POLL_INTERVAL_S,
-        approval_required: status !== "approved",
-      }),
-    );
+    if (isAnswer(started)) return started;
+    machine.log.info("enrolment_started", { request_id: call.requestId, ...shownOf(started) });
+    return answerValue({
+      approval_id: row.id,
+      user_code: showUserCode(started.user_code),
+      poll_token: pollToken,
+      expires_at: row.expires_at,
+      interval_s: POLL_INTERVAL_S,
+      approval_required: started.status !== "approved",
+    });
   };
 }
 
-async function start(context: EnrolmentsContext, room: Room, row: EnrolmentRow, requestId: string): Promise<Started> {
+async function start(
+  context: EnrolmentsContext,
+  room: Room,
+  row: EnrolmentRow,
+  requestId: string,
+): Promise<EnrolmentRow | Answer> {
   const { store, machine, newId, limitsMet } = context;
   const codes = newCodes(machine);
   const allowed = await prepareAllowed(store.lookup, room, row);
   const auditId = newId("aud");
-  const started = await store.write(async (transaction): Promise<Started | "full"> => {
-    if (allowed === null && (await areTooManyWaiting(transaction, row.created_at))) return "full";
-    const inserted = await insert(transaction, row.public_key, codes, async () =>
-      allowed === null ? row : approveByList(transaction, row, allowed),
-    );
-    if (allowed !== null && inserted.state === "started" && inserted.row.status === "approved") {
+  const started = await store.write(async (transaction) => {
+    if (allowed === null) {
+      if (await areTooManyWaiting(transaction, row.created_at)) return TOO_MANY_WAITING;
+      return insert(transaction, row.public_key, codes, async () => row);
+    }
+    const inserted = await insert(transaction, row.public_key, codes, () => approveByList(transaction, row, allowed));
+    if (isApproved(inserted)) {
       const { organization_id: organizationId, created_by: actor } = allowed.entry;
       const author = { auditId, at: row.created_at, organizationId, actor, requestId };
-      const { approval_id: subjectId, ...details } = shownOf(inserted.row);
+      const { approval_id: subjectId, ...details } = shownOf(inserted);
       await audit(transaction, author, { action: "enrolment.approve", subjectId, details });
     }
     return inserted;
   });
-  if (started !== "full") {
-    if (allowed !== null && started.state === "started" && started.row.status === "approved") {
-      room.organization.take(allowed.owner);
-    }
-    return started;
+  if (allowed !== null && isApproved(started)) room.organization.take(allowed.owner);
+  if (started === TOO_MANY_WAITING) {
+    limitsMet.note("enrolments.waiting", { organizationId: null, party: row.client_site });
   }
-  limitsMet.note("enrolments.waiting", { organizationId: null, party: row.client_site });
-  return { state: "refused", answer: TOO_MANY_WAITING };
+  return started;
 }
 
 async function startWithKey(
@@ -123,24 +117,28 @@ async function startWithKey(
   row: EnrolmentRow,
   call: OpenCall<EnrolmentStart>,
   { principal, write }: NonNullable<OpenCall<EnrolmentStart>["actor"]>,
-): Promise<Started> {
+): Promise<EnrolmentRow | Answer> {
   const { store, newId, machine } = context;
   const prepared = await prepareBulk(store.lookup, room, row, principal);
-  if (prepared.state === "refused") return prepared;
+  if (isAnswer(prepared)) return prepared;
   const codes = newCodes(machine);
   const author = authorship({ principal, requestId: call.requestId }, newId, row.created_at);
   const started = await write(async (transaction) => {
     const inserted = await insert(transaction, row.public_key, codes, () =>
-      approveByKey(transaction, prepared.start, principal),
+      approveByKey(transaction, prepared, principal),
     );
-    if (inserted.state === "started") {
-      const { approval_id: subjectId, ...details } = shownOf(inserted.row);
+    if (!isAnswer(inserted)) {
+      const { approval_id: subjectId, ...details } = shownOf(inserted);
       await audit(transaction, author, { action: "enrolment.start", subjectId, details });
     }
     return inserted;
   });
-  if (started.state === "started" && started.row.status === "approved") room.organization.take(principal);
+  if (isApproved(started)) room.organization.take(principal);
   return started;
+}
+
+function isApproved(started: EnrolmentRow | Answer): started is EnrolmentRow {
+  return !isAnswer(started) && started.status === "approved";
 }
 
 /**
@@ -149,19 +147,19 @@ async function startWithKey(
  * @param decide resolves with null if the key for enrolments has no uses left.
  */
 async function insert(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   publicKey: string,
   codes: readonly string[],
   decide: () => Promise<EnrolmentRow | null>,
-): Promise<Started> {
+): Promise<EnrolmentRow | Answer> {
   await expireWaitingOf(transaction, publicKey);
   // After the rows that wait were locked: the first poll for one of them may have made an installation just before.
-  if (await isKeyInUse(transaction, publicKey)) return { state: "refused", answer: KEY_IN_USE };
+  if (await isKeyInUse(transaction, publicKey)) return KEY_IN_USE;
   const row = await decide();
-  if (row === null) return { state: "refused", answer: USES_SPENT };
+  if (row === null) return USES_SPENT;
   for (const code of codes) {
     const coded = { ...row, user_code: code };
-    if (await insertEnrolment(transaction, coded)) return { state: "started", row: coded };
+    if (await insertEnrolment(transaction, coded)) return coded;
     // The code is taken, or another replica has just started an enrolment with this key.
     await expireWaitingOf(transaction, publicKey);
   }

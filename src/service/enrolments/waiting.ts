@@ -1,14 +1,14 @@
 import { presenceAt } from "../installations/index.ts";
 import type { Presence } from "../installations/index.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { isOnlyOrganization } from "../organizations/index.ts";
 import { findIdentifiedRobots, identifiedRobotView, robotNameOf } from "../robots/index.ts";
 import type { IdentifiedRow } from "../robots/index.ts";
 import { showUserCode } from "./codes.ts";
+import type { GuessLimit } from "./codes.ts";
 import { lookUp } from "./decide.ts";
-import type { GuessLimit } from "./guesses.ts";
 import { listWaiting } from "./queries.ts";
 import { UNKNOWN_CODE } from "./refusals.ts";
 import type { EnrolmentRow } from "./rules.ts";
@@ -26,7 +26,7 @@ export function listEnrolments(context: EnrolmentsContext): Handler<null> {
     const names = rows.flatMap(({ requested_name: requestedName }) => robotNameOf(requestedName) ?? []);
     const robots = await findIdentifiedRobots(reader, organizationId, names);
     const presence = presenceAt(nowMs, context);
-    return answerJson(JSON.stringify({ items: rows.map((row) => enrolmentView(row, robots, presence)) }));
+    return answerValue({ items: rows.map((row) => enrolmentView(row, robots, presence)) });
   };
 }
 
@@ -41,7 +41,7 @@ export function getEnrolment(context: EnrolmentsContext, guesses: GuessLimit): H
     const name = robotNameOf(row.requested_name);
     const robots = await findIdentifiedRobots(store.reader, principal.organizationId, name === null ? [] : [name]);
     const presence = presenceAt(machine.clock.wallMs(), context);
-    return answerJson(JSON.stringify(enrolmentView(row, robots, presence)));
+    return answerValue(enrolmentView(row, robots, presence));
   };
 }
 

@@ -1,15 +1,14 @@
 /** Changes of fleets. Each function runs in one transaction, which may run twice: so ids and times are parameters. */
-import type { Transaction } from "kysely";
-
 import { fleetSelectionViewSchema } from "../../api/fleet-details.ts";
 import type { FleetChange, FleetCreate } from "../../api/fleets.ts";
 import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
+import type { Answer } from "../kernel/http/answers.ts";
+import { refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { Finding } from "../kernel/validation/finding.ts";
 import { resolveSubject } from "../models/index.ts";
 import { requestFleetCheck } from "../robots/index.ts";
 import { listFollowing } from "./following/queries.ts";
@@ -17,92 +16,87 @@ import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
 import type { FleetKey } from "./queries.ts";
 import { countFleets, findFleetFacts, insertFleet, lockFleet, removeLocked, replaceUpdate } from "./queries.ts";
+import { printWindows } from "./readiness/fleet-facts.ts";
 import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
-import { printWindows } from "./readiness/windows.ts";
-import { membershipFindings, unknownSubject } from "./rules.ts";
+import { followsNothing, membershipFindings, unknownSubject } from "./rules.ts";
 
 /** Maximum fleets of one organization: lists and tasks read all. Concurrent requests may exceed it by a few. */
 export const FLEETS_MAXIMUM = 10_000;
 
-/** `invalid`, `full`, `full-of-following` (limits are reached) and `conflict` (the name is taken) changed nothing. */
-export type Made =
-  | { readonly state: "made"; readonly facts: FleetFacts }
-  | { readonly state: "invalid"; readonly findings: readonly Finding[] }
-  | { readonly state: "full" | "full-of-following" | "conflict" };
+const FULL = refuse("Conflict", `An organization has ${FLEETS_MAXIMUM} fleets at most`);
+const FULL_OF_FOLLOWING = refuse(
+  "Conflict",
+  `Of the fleets of an organization, ${FOLLOWING_MAXIMUM} at most follow their selectors`,
+);
+export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
 
 /** Creates a fleet of the robots that the selection names or matches now, and makes probes of its endpoints due. */
 export async function makeFleet(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   body: FleetCreate,
   { fleetId, generationId }: { readonly fleetId: string; readonly generationId: string },
   author: Authorship,
-): Promise<Made> {
-  const subject = await resolveSubject(transaction, body.subject);
+): Promise<FleetFacts | Answer> {
+  const { name, subject: wanted } = body;
+  const subject = await resolveSubject(transaction, wanted);
   const robotIds = await selectMembers(transaction, organizationId, body.selection);
   const findings = membershipFindings(body, robotIds);
-  if (subject === undefined) return { state: "invalid", findings: [unknownSubject(body.subject), ...findings] };
-  if (findings.length > 0) return { state: "invalid", findings };
-  if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return { state: "full" };
+  if (subject === undefined) return refuseInvalid([unknownSubject(wanted), ...findings]);
+  if (findings.length > 0) return refuseInvalid(findings);
+  if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return FULL;
   const follows = body.selection.membership === "follow";
-  if (follows && (await isFullOfFollowing(transaction, organizationId))) return { state: "full-of-following" };
+  if (follows && (await isFullOfFollowing(transaction, organizationId))) return FULL_OF_FOLLOWING;
   const { checkpoint_id: checkpointId } = subject;
-  const operatingWindows = printWindows(body.operating_windows);
-  const selection = printSelection(body.selection);
   const fleet = {
     id: fleetId,
     organization_id: organizationId,
-    name: body.name,
+    name,
     peak_active_robots: body.peak_active_robots,
     readiness_mode: body.readiness_mode,
-    operating_windows: operatingWindows,
-    selection,
+    operating_windows: printWindows(body.operating_windows),
+    selection: printSelection(body.selection),
+    generation_id: generationId,
+    update_generation_id: null,
+    follows_since: follows ? author.at : null,
+    left_out_robot_id: null,
+    created_at: author.at,
+    removed_at: null,
   };
-  const isNew = await insertFleet(transaction, {
-    fleet: {
-      ...fleet,
-      generation_id: generationId,
-      update_generation_id: null,
-      follows_since: follows ? author.at : null,
-      left_out_robot_id: null,
-      created_at: author.at,
-      removed_at: null,
-    },
-    generation: newGeneration(generationId, fleetId, body.subject, checkpointId, author.at),
-    robotIds: robotIds.filter((id) => id !== null),
-  });
-  if (!isNew) return { state: "conflict" };
+  const generation = newGeneration(generationId, fleetId, wanted, checkpointId, author.at);
+  const members = robotIds.filter((id) => id !== null);
+  if (!(await insertFleet(transaction, fleet, generation, members))) {
+    return refuse("Conflict", `A fleet called ${JSON.stringify(name)} exists already`);
+  }
   await bringProbesForward(transaction, checkpointId, author.at);
   const membership = follows ? ({ membership: "follow" } as const) : {};
-  const details = { name: body.name, subject: body.subject, checkpoint_id: checkpointId, robots: robotIds.length };
-  await audit(transaction, author, {
-    action: "fleet.create",
-    subjectId: fleetId,
-    details: { ...details, ...membership },
-  });
+  const details = { name, subject: wanted, checkpoint_id: checkpointId, robots: robotIds.length, ...membership };
+  await audit(transaction, author, { action: "fleet.create", subjectId: fleetId, details });
   if (follows) await requestFleetCheck(transaction, author, organizationId, fleetId);
-  return { state: "made", facts: await loadFleet(transaction, fleet) };
+  return loadFleet(transaction, fleet);
 }
 
-/** `unfollowable`: the fleet has named robots, not a selector. `full-of-following`: the limit is reached. */
-export type Changed =
-  | { readonly state: "changed" | "unchanged"; readonly facts: FleetFacts }
-  | { readonly state: "unknown" | "unfollowable" | "full-of-following" };
+/** A fleet after a change that may have changed nothing. */
+export interface Changed {
+  readonly isChanged: boolean;
+  readonly facts: FleetFacts;
+}
 
 /** Has a fleet follow its selector from now on, or keep the members that it has. */
 export async function changeMembership(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   key: FleetKey,
   membership: FleetChange["membership"],
   author: Authorship,
-): Promise<Changed> {
+): Promise<Changed | Answer> {
   const fleet = await lockFleet(transaction, key);
-  if (fleet === undefined) return { state: "unknown" };
+  if (fleet === undefined) return UNKNOWN_FLEET;
   const follows = membership === "follow";
-  if (follows === (fleet.follows_since !== null))
-    return { state: "unchanged", facts: await loadFleet(transaction, key) };
-  if (follows && !isSelector(fleet.selection)) return { state: "unfollowable" };
-  if (follows && (await isFullOfFollowing(transaction, key.organization_id))) return { state: "full-of-following" };
+  if (follows === (fleet.follows_since !== null)) {
+    return { isChanged: false, facts: await loadFleet(transaction, key) };
+  }
+  if (follows && !isSelector(fleet.selection)) return refuseInvalid([followsNothing(["body", "membership"])]);
+  if (follows && (await isFullOfFollowing(transaction, key.organization_id))) return FULL_OF_FOLLOWING;
   await transaction
     .updateTable("fleets")
     .set({ follows_since: follows ? author.at : null, left_out_robot_id: null })
@@ -110,49 +104,42 @@ export async function changeMembership(
     .execute();
   await audit(transaction, author, { action: "fleet.change", subjectId: fleet.id, details: { membership } });
   if (follows) await requestFleetCheck(transaction, author, key.organization_id, fleet.id);
-  return { state: "changed", facts: await loadFleet(transaction, key) };
+  return { isChanged: true, facts: await loadFleet(transaction, key) };
 }
 
-async function isFullOfFollowing(transaction: Transaction<Tables>, organizationId: string): Promise<boolean> {
+async function isFullOfFollowing(transaction: Transaction, organizationId: string): Promise<boolean> {
   return (await listFollowing(transaction, organizationId)).length >= FOLLOWING_MAXIMUM;
 }
 
-/** `unchanged`: that checkpoint already is the active one or the update. */
-export type Updated =
-  | { readonly state: "updated" | "unchanged"; readonly facts: FleetFacts }
-  | { readonly state: "invalid"; readonly findings: readonly Finding[] }
-  | { readonly state: "unknown" };
-
-/** Starts an update to the wanted subject and replaces one in progress. Wanting the active subject cancels the update in progress. */
+/**
+ * Starts an update to the wanted subject and replaces one in progress. Wanting the active subject cancels the update in progress. Nothing
+ * changes if that checkpoint already is the active one or the update.
+ */
 export async function updateModel(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   key: FleetKey,
   wanted: string,
   generationId: string,
   author: Authorship,
-): Promise<Updated> {
+): Promise<Changed | Answer> {
   const fleet = await lockFleet(transaction, key);
-  if (fleet === undefined) return { state: "unknown" };
+  if (fleet === undefined) return UNKNOWN_FLEET;
   const before = await loadFleet(transaction, key);
   const { active, update } = before;
   const checkpointId = await wantedCheckpoint(transaction, wanted, active);
-  if (checkpointId === undefined) return { state: "invalid", findings: [unknownSubject(wanted)] };
-  if (checkpointId === (update ?? active).checkpoint_id) return { state: "unchanged", facts: before };
+  if (checkpointId === undefined) return refuseInvalid([unknownSubject(wanted)]);
+  if (checkpointId === (update ?? active).checkpoint_id) return { isChanged: false, facts: before };
   const isReturn = checkpointId === active.checkpoint_id;
   const generation = newGeneration(generationId, fleet.id, wanted, checkpointId, author.at);
   await replaceUpdate(transaction, fleet, isReturn ? null : generation, author.at);
   if (!isReturn) await bringProbesForward(transaction, checkpointId, author.at);
   const details = { subject: wanted, checkpoint_id: checkpointId, generation_id: isReturn ? active.id : generationId };
   await audit(transaction, author, { action: "fleet.update_model", subjectId: fleet.id, details });
-  return { state: "updated", facts: await loadFleet(transaction, key) };
+  return { isChanged: true, facts: await loadFleet(transaction, key) };
 }
 
 /** Removes a fleet. Its robots and their deployments stay. @returns false if there is no such fleet. */
-export async function removeFleetFrom(
-  transaction: Transaction<Tables>,
-  key: FleetKey,
-  author: Authorship,
-): Promise<boolean> {
+export async function removeFleetFrom(transaction: Transaction, key: FleetKey, author: Authorship): Promise<boolean> {
   const fleet = await lockFleet(transaction, key);
   if (fleet === undefined) return false;
   await removeLocked(transaction, key, author.at);
@@ -186,7 +173,7 @@ function isSelector(selection: string): boolean {
 
 /** The active subject remains valid when it has left the catalog, so that an update can still be cancelled. */
 async function wantedCheckpoint(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   wanted: string,
   active: GenerationFacts,
 ): Promise<string | undefined> {
@@ -215,7 +202,7 @@ function newGeneration(
 
 /** Reads a fleet that must exist. */
 async function loadFleet(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organization_id: organizationId }: FleetKey,
 ): Promise<FleetFacts> {
   const facts = await findFleetFacts(transaction, organizationId, id);

@@ -6,8 +6,8 @@ import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacles } from "../models/index.ts";
+import { parseWindows } from "./readiness/fleet-facts.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "./readiness/fleet-facts.ts";
-import { parseWindows } from "./readiness/windows.ts";
 
 /** Fleets whose members are read in one query; each has at most a thousand. */
 const FLEETS_AT_A_TIME = 5;

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { FleetCreate } from "../../api/fleets.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { labelHash } from "../robots/index.ts";
+import { labelHash, liveRobots } from "../robots/index.ts";
 
 /** Robots that one query scans; bounds how long it takes, however few match. */
 const ROBOTS_PER_QUERY = 2000;
@@ -14,11 +14,7 @@ export async function findRobotIds(
   organizationId: string,
   namesOrIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const robots = reader
-    .selectFrom("robots")
-    .select(["id", "name"])
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null);
+  const robots = liveRobots(reader, organizationId).select(["id", "name"]);
   // Two queries, because PostgreSQL would scan all robots for one query with `or`; each condition alone uses its index.
   const rows = await robots
     .where("name", "in", namesOrIds)

@@ -5,25 +5,28 @@
 import type { FleetChange, FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer, refuseInvalid } from "../kernel/http/answers.ts";
 import type { List } from "../kernel/lists/answer-list.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
+import type { Call, Handler, OperationContext } from "../kernel/operation.ts";
+import type { Authorship } from "../kernel/store/audit.ts";
 import { readSnapshot } from "../kernel/store/store.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { StoreBusyError } from "../kernel/store/unavailable.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { measureWork } from "../kernel/traffic/requester.ts";
-import { changeMembership, FLEETS_MAXIMUM, makeFleet, removeFleetFrom, updateModel } from "./changes.ts";
+import { changeMembership, makeFleet, removeFleetFrom, UNKNOWN_FLEET, updateModel } from "./changes.ts";
+import type { Changed } from "./changes.ts";
 import { LARGE_FLEET } from "./fact-queries.ts";
-import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findFleetFacts, listFleetFacts } from "./queries.ts";
+import type { FleetKey } from "./queries.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
 import { deriveNeeds } from "./readiness/needs.ts";
-import { fleetFindings, followsNothing } from "./rules.ts";
+import { fleetFindings } from "./rules.ts";
 
 /** `POST /v1/fleets`: selects the members and creates the fleet in one transaction. */
 export function createFleet({ newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
@@ -35,20 +38,10 @@ export function createFleet({ newId, machine, nudge }: OperationContext): Handle
     const ids = { fleetId: newId("fleet"), generationId: newId("gen") };
     const author = authorship(call, newId, new Date(nowMs).toISOString());
     const made = await call.write((transaction) => makeFleet(transaction, principal.organizationId, body, ids, author));
-    switch (made.state) {
-      case "invalid":
-        return refuseInvalid(made.findings);
-      case "full":
-        return refuse("Conflict", `An organization has ${FLEETS_MAXIMUM} fleets at most`);
-      case "full-of-following":
-        return FULL_OF_FOLLOWING;
-      case "conflict":
-        return refuse("Conflict", `A fleet called ${JSON.stringify(body.name)} exists already`);
-      case "made":
-        logChange(machine, "fleet_created", author, { fleet_id: ids.fleetId });
-        nudge();
-        return answerFleet(made.facts, nowMs);
-    }
+    if (isAnswer(made)) return made;
+    logChange(machine, "fleet_created", author, { fleet_id: ids.fleetId });
+    nudge();
+    return answerFleet(made, nowMs);
   };
 }
 
@@ -127,64 +120,46 @@ export function getFleet({ store, machine }: OperationContext): Handler<null> {
 }
 
 /** `POST /v1/fleets/{fleet_id}/model`: creates a generation, which replaces the active one once it is ready. */
-export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
-  return async (call) => {
-    const { principal, body, path } = call;
-    const id = fleetId(path);
-    if (id === null) return UNKNOWN_FLEET;
-    const nowMs = machine.clock.wallMs();
-    const generationId = newId("gen");
-    const author = authorship(call, newId, new Date(nowMs).toISOString());
-    const key = { id, organization_id: principal.organizationId };
-    const updated = await call.write((transaction) =>
-      updateModel(transaction, key, body.subject, generationId, author),
+export function updateFleetModel(context: OperationContext): Handler<FleetModelUpdate> {
+  return (call) => {
+    const { subject } = call.body;
+    const generationId = context.newId("gen");
+    return changeWith(context, call, "fleet_model_updated", { subject }, (transaction, key, author) =>
+      updateModel(transaction, key, subject, generationId, author),
     );
-    switch (updated.state) {
-      case "unknown":
-        return UNKNOWN_FLEET;
-      case "invalid":
-        return refuseInvalid(updated.findings);
-      case "unchanged":
-        return answerFleet(updated.facts, nowMs);
-      case "updated":
-        logChange(machine, "fleet_model_updated", author, { fleet_id: id, subject: body.subject });
-        nudge();
-        return answerFleet(updated.facts, nowMs);
-    }
   };
 }
 
 /** `PATCH /v1/fleets/{fleet_id}`: whether it follows its selector. */
-export function changeFleet({ newId, machine, nudge }: OperationContext): Handler<FleetChange> {
-  return async (call) => {
-    const id = fleetId(call.path);
-    if (id === null) return UNKNOWN_FLEET;
+export function changeFleet(context: OperationContext): Handler<FleetChange> {
+  return (call) => {
     const { membership } = call.body;
-    const nowMs = machine.clock.wallMs();
-    const author = authorship(call, newId, new Date(nowMs).toISOString());
-    const key = { id, organization_id: call.principal.organizationId };
-    const changed = await call.write((transaction) => changeMembership(transaction, key, membership, author));
-    switch (changed.state) {
-      case "unknown":
-        return UNKNOWN_FLEET;
-      case "unfollowable":
-        return refuseInvalid([followsNothing(["body", "membership"])]);
-      case "full-of-following":
-        return FULL_OF_FOLLOWING;
-      case "unchanged":
-        return answerFleet(changed.facts, nowMs);
-      case "changed":
-        logChange(machine, "fleet_changed", author, { fleet_id: id, membership });
-        nudge();
-        return answerFleet(changed.facts, nowMs);
-    }
+    return changeWith(context, call, "fleet_changed", { membership }, (transaction, key, author) =>
+      changeMembership(transaction, key, membership, author),
+    );
   };
 }
 
-const FULL_OF_FOLLOWING = refuse(
-  "Conflict",
-  `Of the fleets of an organization, ${FOLLOWING_MAXIMUM} at most follow their selectors`,
-);
+async function changeWith(
+  { newId, machine, nudge }: OperationContext,
+  call: Call<unknown>,
+  event: string,
+  fields: Readonly<Record<string, string>>,
+  change: (transaction: Transaction, key: FleetKey, author: Authorship) => Promise<Changed | Answer>,
+): Promise<Answer> {
+  const id = fleetId(call.path);
+  if (id === null) return UNKNOWN_FLEET;
+  const nowMs = machine.clock.wallMs();
+  const author = authorship(call, newId, new Date(nowMs).toISOString());
+  const key = { id, organization_id: call.principal.organizationId };
+  const changed = await call.write((transaction) => change(transaction, key, author));
+  if (isAnswer(changed)) return changed;
+  if (changed.isChanged) {
+    logChange(machine, event, author, { fleet_id: id, ...fields });
+    nudge();
+  }
+  return answerFleet(changed.facts, nowMs);
+}
 
 /** `DELETE /v1/fleets/{fleet_id}`: its robots and their deployments stay. */
 export function removeFleet({ newId, machine, nudge }: OperationContext): Handler<null> {
@@ -197,15 +172,13 @@ export function removeFleet({ newId, machine, nudge }: OperationContext): Handle
     if (!(await call.write((transaction) => removeFleetFrom(transaction, key, author)))) return UNKNOWN_FLEET;
     logChange(machine, "fleet_removed", author, { fleet_id: id });
     nudge();
-    return answerJson(JSON.stringify({ fleet_id: id, removed_at: at }));
+    return answerValue({ fleet_id: id, removed_at: at });
   };
 }
 
 function answerFleet(facts: FleetFacts, nowMs: number): Answer {
-  return answerJson(JSON.stringify(deriveFleet(facts, nowMs)));
+  return answerValue(deriveFleet(facts, nowMs));
 }
-
-export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
 
 /** Other ids are not looked up: a path may contain characters that a database text cannot hold. */
 const FLEET_ID = /^fleet_[0-9a-z]{26}$/;

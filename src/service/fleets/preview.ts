@@ -1,16 +1,17 @@
 import type { PreviewedRobot } from "../../api/fleet-details.ts";
 import type { FleetPreview } from "../../api/fleets.ts";
 import { shown } from "../../manifest/shown.ts";
-import { missingEndpoint, endpointWait } from "../endpoints/index.ts";
-import type { LongAnswer } from "../kernel/http/answers.ts";
+import { endpointWait, missingEndpoint } from "../endpoints/index.ts";
 import { refuseInvalid } from "../kernel/http/answers.ts";
+import type { LongAnswer } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
+import type { Tables } from "../kernel/store/tables.ts";
 import type { Location } from "../kernel/validation/finding.ts";
-import { resolveSubject } from "../models/index.ts";
+import { findObstacles, resolveSubject } from "../models/index.ts";
+import { liveRobots } from "../robots/index.ts";
 import { selectMembers } from "./changes.ts";
-import { findOffer, loadPreviewedRobots } from "./preview-query.ts";
-import type { Offer, PreviewedRow } from "./preview-query.ts";
+import type { GenerationFacts } from "./readiness/fleet-facts.ts";
 import { matchFindings, selectionFindings, unknownSubject } from "./rules.ts";
 
 const BODY: Location = ["body"];
@@ -84,4 +85,48 @@ function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
 /** What the robot lacks, else what it waits for. */
 function reasonOf(region: string, { subject, offer }: Judgement, lack: string | null): string | null {
   return lack === null ? endpointWait(region, offer.endpoints.get(region)) : `${shown(subject)} ${lack}.`;
+}
+
+/** A robot that a fleet would have, and why a checkpoint cannot drive it; null if it can. */
+export interface PreviewedRow extends Pick<
+  Tables["robots"],
+  "id" | "name" | "robot_type_id" | "region" | "site" | "labels"
+> {
+  readonly obstacle: string | null;
+}
+
+/** @param requirements JSON text from the row of the checkpoint; null to check no robot. */
+export async function loadPreviewedRobots(
+  reader: Reader,
+  organizationId: string,
+  robotIds: readonly string[],
+  requirements: string | null,
+): Promise<ReadonlyMap<string, PreviewedRow>> {
+  const rows = await liveRobots(reader, organizationId)
+    .select(["id", "id as robot_id", "name", "robot_type_id", "region", "site", "labels", "equipment_sha256"])
+    .where("id", "in", robotIds)
+    .execute();
+  const obstacles = requirements === null ? [] : await findObstacles(reader, rows, requirements);
+  return new Map(rows.map((row, index) => [row.id, { ...row, obstacle: obstacles[index] ?? null }]));
+}
+
+/** A checkpoint's requirements (JSON text from its row) and its endpoints by region. */
+export interface Offer {
+  readonly requirements: string;
+  readonly endpoints: GenerationFacts["endpoints"];
+}
+
+export async function findOffer(reader: Reader, checkpointId: string): Promise<Offer> {
+  const { requirements } = await reader
+    .selectFrom("checkpoints")
+    .select("requirements")
+    .where("id", "=", checkpointId)
+    .executeTakeFirstOrThrow();
+  const endpoints = await reader
+    .selectFrom("endpoints")
+    .select(["region", "health", "health_since", "last_probed_at", "last_error"])
+    .where("checkpoint_id", "=", checkpointId)
+    .where("withdrawn_at", "is", null)
+    .execute();
+  return { requirements, endpoints: new Map(endpoints.map(({ region, ...endpoint }) => [region, endpoint])) };
 }

@@ -1,12 +1,10 @@
-import type { Transaction } from "kysely";
-
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { loadFleetFacts } from "./fact-queries.ts";
+import { parseWindows, windowsOf } from "./readiness/fleet-facts.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
-import { parseWindows, windowsOf } from "./readiness/windows.ts";
 
 /** An organization's fleets, oldest first. */
 export async function listFleetFacts(
@@ -70,46 +68,35 @@ export function listFleetsToReconcile(reader: Reader, after: string | null): Pro
 }
 
 /** A fleet, locked for a change of its generations. */
-export function lockFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {
+export function lockFleet(transaction: Transaction, key: FleetKey): Promise<Tables["fleets"] | undefined> {
   return fleetForUpdate(transaction, key).executeTakeFirst();
 }
 
 /** The same, but undefined for a fleet that another transaction has locked. */
-export function lockFreeFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {
+export function lockFreeFleet(transaction: Transaction, key: FleetKey): Promise<Tables["fleets"] | undefined> {
   return fleetForUpdate(transaction, key).skipLocked().executeTakeFirst();
 }
 
-function fleetForUpdate(transaction: Transaction<Tables>, { id, organization_id: organizationId }: FleetKey) {
-  return transaction
-    .selectFrom("fleets")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", id)
-    .where("removed_at", "is", null)
-    .forUpdate();
+function fleetForUpdate(transaction: Transaction, { id, organization_id: organizationId }: FleetKey) {
+  return liveFleets(transaction, organizationId).where("id", "=", id).forUpdate();
 }
 
-export async function countFleets(transaction: Transaction<Tables>, organizationId: string): Promise<number> {
-  const { count } = await transaction
-    .selectFrom("fleets")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
-    .executeTakeFirstOrThrow();
-  return count;
+export async function countFleets(transaction: Transaction, organizationId: string): Promise<number> {
+  const fleets = liveFleets(transaction, organizationId).clearSelect();
+  const counted = fleets.select(({ fn }) => fn.countAll<number>().as("count"));
+  return (await counted.executeTakeFirstOrThrow()).count;
 }
 
-/** A new fleet with its first generation and its members. */
-export interface NewFleet {
-  readonly fleet: Tables["fleets"];
-  readonly generation: Tables["generations"];
-  readonly robotIds: readonly string[];
-}
-
-/** @returns false if the organization has a fleet with that name, even one created concurrently; then nothing is written. */
+/**
+ * Adds a fleet with its first generation and its members.
+ *
+ * @returns false if the organization has a fleet with that name, even one created concurrently; then nothing is written.
+ */
 export async function insertFleet(
-  transaction: Transaction<Tables>,
-  { fleet, generation, robotIds }: NewFleet,
+  transaction: Transaction,
+  fleet: Tables["fleets"],
+  generation: Tables["generations"],
+  robotIds: readonly string[],
 ): Promise<boolean> {
   const inserted = await transaction
     .insertInto("fleets")
@@ -123,25 +110,20 @@ export async function insertFleet(
   if (members.length > 0) await transaction.insertInto("fleet_members").values(members).execute();
   const windows = windowsOf(parseWindows(fleet.operating_windows));
   if (windows.length > 0) {
-    const { organization_id: organizationId, id: fleetId } = fleet;
-    await transaction
-      .insertInto("fleet_windows")
-      .values(
-        windows.map(({ startsMs, endsMs }) => ({
-          organization_id: organizationId,
-          fleet_id: fleetId,
-          starts_ms: startsMs,
-          ends_ms: endsMs,
-        })),
-      )
-      .execute();
+    const rows = windows.map(({ startsMs, endsMs }) => ({
+      organization_id: fleet.organization_id,
+      fleet_id: fleet.id,
+      starts_ms: startsMs,
+      ends_ms: endsMs,
+    }));
+    await transaction.insertInto("fleet_windows").values(rows).execute();
   }
   return true;
 }
 
 /** Replaces a fleet's update, if it has one, by `generation`; null only removes it. The fleet must be locked. */
 export async function replaceUpdate(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   fleet: Pick<Tables["fleets"], "id" | "update_generation_id">,
   generation: Tables["generations"] | null,
   now: string,
@@ -156,11 +138,7 @@ export async function replaceUpdate(
 }
 
 /** Records that a fleet's active generation is ready for the first time. The fleet must be locked. */
-export async function activateGeneration(
-  transaction: Transaction<Tables>,
-  generationId: string,
-  now: string,
-): Promise<void> {
+export async function activateGeneration(transaction: Transaction, generationId: string, now: string): Promise<void> {
   await transaction
     .updateTable("generations")
     .set({ activated_at: now })
@@ -171,7 +149,7 @@ export async function activateGeneration(
 
 /** Makes a fleet's update its active generation. The fleet must be locked. */
 export async function promoteUpdate(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   fleetId: string,
   { from, to }: { readonly from: string; readonly to: string },
   now: string,
@@ -185,13 +163,13 @@ export async function promoteUpdate(
     .execute();
 }
 
-async function supersede(transaction: Transaction<Tables>, generationId: string, now: string): Promise<void> {
+async function supersede(transaction: Transaction, generationId: string, now: string): Promise<void> {
   await transaction.updateTable("generations").set({ superseded_at: now }).where("id", "=", generationId).execute();
 }
 
 /** Removes a fleet at `now` (ISO 8601): its generations need no endpoints any more, and its name is free. The fleet must be locked. */
 export async function removeLocked(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organization_id: organizationId }: FleetKey,
   now: string,
 ): Promise<void> {

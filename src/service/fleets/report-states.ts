@@ -1,17 +1,15 @@
 import type { EventType } from "../../api/wire/event-types.ts";
-import { ALL_ROWS } from "../kernel/lists/page-range.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { announce, listListening, noteReported, outdatedReports } from "../webhooks/index.ts";
+import { forgetReports, listListening, report } from "../webhooks/index.ts";
 import type { Listening } from "../webhooks/index.ts";
-import { listFleetFacts } from "./queries.ts";
+import { FLEETS_AT_A_TIME, listFleetFacts } from "./queries.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";
 
 const INTERVAL_MS = 5_000;
 /** A run derives the fleets of organizations with such webhooks, and rests ten times as long as it took. */
 const REST_RATIO = 10;
-const BATCH = 200;
 
 /** The states that are told; that a fleet prepares is only noted. */
 const EVENTS: ReadonlyMap<string, EventType> = new Map([
@@ -26,7 +24,7 @@ export function createReportFleets({
   machine,
   newId,
 }: Pick<OperationContext, "store" | "machine" | "newId">): Task {
-  async function report(
+  async function reportFleet(
     facts: FleetFacts,
     { organizationId, since }: Listening,
     before: string | null,
@@ -34,14 +32,10 @@ export function createReportFleets({
   ): Promise<void> {
     const { id, name, subject, status, blocker } = deriveFleet(facts, nowMs);
     if (status === before) return;
-    const at = new Date(nowMs).toISOString();
     const type = before === null && facts.created_at < since ? undefined : EVENTS.get(status);
     const change = { subject_id: id, organization_id: organizationId, kind: "fleet", state: status, before } as const;
-    await store.write(async (transaction) => {
-      if (!(await noteReported(transaction, change, at)) || type === undefined) return;
-      const data = () => ({ fleet_id: id, name, subject, status, status_before: before, blocker: blocker ?? null });
-      await announce(transaction, { newId }, { organizationId, type, at, data });
-    });
+    const data = () => ({ fleet_id: id, name, subject, status, status_before: before, blocker: blocker ?? null });
+    await report({ store, newId }, change, new Date(nowMs).toISOString(), type === undefined ? null : { type, data });
   }
 
   return {
@@ -59,18 +53,20 @@ export function createReportFleets({
           .where("kind", "=", "fleet")
           .execute();
         const states = new Map(told.map(({ subject_id: id, state }) => [id, state]));
-        const fleets = await listFleetFacts(store.reader, organizationId, ALL_ROWS);
-        for (const facts of fleets) {
-          if (signal.aborted) return;
-          await report(facts, organization, states.get(facts.id) ?? null, machine.clock.wallMs());
+        for (let after: string | null = null; ;) {
+          const fleets: readonly FleetFacts[] = await listFleetFacts(store.reader, organizationId, {
+            after,
+            rows: FLEETS_AT_A_TIME,
+          });
+          for (const facts of fleets) {
+            if (signal.aborted) return;
+            await reportFleet(facts, organization, states.get(facts.id) ?? null, machine.clock.wallMs());
+          }
+          after = fleets.at(-1)?.id ?? null;
+          if (fleets.length < FLEETS_AT_A_TIME) break;
         }
       }
-      const outdated = outdatedReports(store.reader, "fleet", listening).limit(BATCH);
-      const ids = (await outdated.execute()).map(({ subject_id: id }) => id);
-      if (ids.length === 0) return;
-      await store.write((transaction) =>
-        transaction.deleteFrom("reported_states").where("subject_id", "in", ids).execute(),
-      );
+      await forgetReports(store, "fleet", listening);
     },
   };
 }

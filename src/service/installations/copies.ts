@@ -1,22 +1,20 @@
-import type { Transaction } from "kysely";
-
 import type { RobotCredentials } from "../kernel/http/gate.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { announce } from "../webhooks/index.ts";
 import { markUsed } from "./credential-queries.ts";
 import type { Liveness } from "./liveness.ts";
 import type { InstallationRow } from "./queries.ts";
 import { lockInstallation, updateInstallation } from "./queries.ts";
-import type { IdentitySettings } from "./settings.ts";
+import type { IdentitySettings } from "./rules.ts";
 
 export interface InstallationContext extends Pick<OperationContext, "store" | "newId" | "machine"> {
   readonly liveness: Pick<Liveness, "note" | "seen" | "revision">;
   readonly identity: IdentitySettings;
   /** Ends the enrolment that an installation came from. */
-  readonly consumeEnrolment: (transaction: Transaction<Tables>, installationId: string) => Promise<void>;
+  readonly consumeEnrolment: (transaction: Transaction, installationId: string) => Promise<void>;
 }
 
 /** What follows from the use of robots' credentials, for the gate. */
@@ -48,7 +46,7 @@ export function createRobotCredentials(context: InstallationContext): RobotCrede
 /** Stops an installation whose key two computers hold. Call `tellCopied` once that is committed. */
 export async function freeze(
   context: Pick<InstallationContext, "liveness" | "newId">,
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installation: InstallationRow,
   address: string,
   author: Authorship,
@@ -92,7 +90,7 @@ function lastAddress({ liveness }: Pick<InstallationContext, "liveness">, { id, 
   return liveness.seen(id)?.address ?? last_address;
 }
 
-async function nameOf(transaction: Transaction<Tables>, robotId: string): Promise<string> {
+async function nameOf(transaction: Transaction, robotId: string): Promise<string> {
   const query = transaction.selectFrom("robots").select("name").where("id", "=", robotId);
   return (await query.executeTakeFirstOrThrow()).name;
 }

@@ -1,6 +1,5 @@
 /** The values that an installation was given, and what became of each. */
-import type { Transaction } from "kysely";
-
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Draft } from "./issue.ts";
 import { insertCredential } from "./issue.ts";
@@ -14,7 +13,7 @@ import { VALUES_OF_GENERATION_MAXIMUM } from "./rules.ts";
  * @returns false if it was recorded before.
  */
 export async function markUsed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   tokenSha256: string,
   installationId: string,
   at: string,
@@ -27,19 +26,15 @@ export async function markUsed(
     .returning("standing")
     .executeTakeFirst();
   if (used?.standing === "newest") {
-    await transaction
-      .updateTable("robot_credentials")
-      .set({ standing: "superseded" })
-      .where("installation_id", "=", installationId)
-      .where("standing", "=", "previous")
-      .execute();
+    const previous = changeOf(transaction, installationId).where("standing", "=", "previous");
+    await previous.set({ standing: "superseded" }).execute();
   }
   return used !== undefined;
 }
 
 /** Whether any credential of this generation or a later one was used. */
 export async function isUsedSince(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   generation: number,
 ): Promise<boolean> {
@@ -55,7 +50,7 @@ export async function isUsedSince(
 
 /** What the store knows of a value that a renewal presents; null if it is not one of the installation. */
 export async function findPresented(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   tokenSha256: string | null,
 ): Promise<Presented | null> {
@@ -72,7 +67,7 @@ export async function findPresented(
 }
 
 export async function isNonceUsed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   nonceSha256: string,
 ): Promise<boolean> {
@@ -85,12 +80,12 @@ export async function isNonceUsed(
   return nonce !== undefined;
 }
 
-export async function insertNonce(transaction: Transaction<Tables>, nonce: Tables["renewal_nonces"]): Promise<void> {
+export async function insertNonce(transaction: Transaction, nonce: Tables["renewal_nonces"]): Promise<void> {
   await transaction.insertInto("renewal_nonces").values(nonce).execute();
 }
 
 export async function countNoncesSince(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   installationId: string,
   since: string,
 ): Promise<number> {
@@ -112,17 +107,16 @@ interface Rotated {
 
 /** Adds a credential of the next generation; the presented value still works until `graceUntil` (ISO 8601). */
 export async function advance(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { installation, presentedSha256, draft }: Rotated,
   graceUntil: string,
 ): Promise<number> {
-  const credentials = () => transaction.updateTable("robot_credentials").where("installation_id", "=", installation.id);
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "superseded" })
     .where("standing", "in", ["newest", "previous"])
     .where("token_sha256", "<>", presentedSha256 ?? "")
     .execute();
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "previous", grace_until: graceUntil })
     .where("token_sha256", "=", presentedSha256 ?? "")
     .execute();
@@ -131,17 +125,16 @@ export async function advance(
 
 /** Adds a credential of the next generation out of order: the newest ones become displaced. */
 export async function displace(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { installation, presentedSha256, draft }: Rotated,
 ): Promise<number> {
   const generation = installation.generation + 1;
-  const credentials = () => transaction.updateTable("robot_credentials").where("installation_id", "=", installation.id);
   // The holder of the presented value has a newer one now, so showing it again proves nothing.
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "superseded", displaced_by: null })
     .where((where) => where.or([where("standing", "=", "previous"), where("token_sha256", "=", presentedSha256 ?? "")]))
     .execute();
-  await credentials()
+  await changeOf(transaction, installation.id)
     .set({ standing: "displaced", displaced_by: generation })
     .where("standing", "=", "newest")
     .execute();
@@ -149,7 +142,7 @@ export async function displace(
 }
 
 /** Adds a credential of the newest generation. At most four of them work. */
-export async function repeat(transaction: Transaction<Tables>, { installation, draft }: Rotated): Promise<number> {
+export async function repeat(transaction: Transaction, { installation, draft }: Rotated): Promise<number> {
   const kept = transaction
     .selectFrom("robot_credentials")
     .select("token_sha256")
@@ -158,10 +151,8 @@ export async function repeat(transaction: Transaction<Tables>, { installation, d
     .orderBy("issued_at", "desc")
     .orderBy("token_sha256")
     .limit(VALUES_OF_GENERATION_MAXIMUM - 1);
-  await transaction
-    .updateTable("robot_credentials")
+  await changeOf(transaction, installation.id)
     .set({ standing: "superseded" })
-    .where("installation_id", "=", installation.id)
     .where("standing", "=", "newest")
     .where("token_sha256", "not in", kept)
     .execute();
@@ -169,7 +160,7 @@ export async function repeat(transaction: Transaction<Tables>, { installation, d
 }
 
 async function addNewest(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organization_id: organizationId }: InstallationRow,
   generation: number,
   draft: Draft,
@@ -186,11 +177,11 @@ async function addNewest(
 }
 
 /** Forgets which values were displaced, so that none of them freezes the installation. */
-export async function forgetDisplaced(transaction: Transaction<Tables>, installationId: string): Promise<void> {
-  await transaction
-    .updateTable("robot_credentials")
-    .set({ standing: "superseded", displaced_by: null })
-    .where("installation_id", "=", installationId)
-    .where("standing", "=", "displaced")
-    .execute();
+export async function forgetDisplaced(transaction: Transaction, installationId: string): Promise<void> {
+  const displaced = changeOf(transaction, installationId).where("standing", "=", "displaced");
+  await displaced.set({ standing: "superseded", displaced_by: null }).execute();
+}
+
+function changeOf(transaction: Transaction, installationId: string) {
+  return transaction.updateTable("robot_credentials").where("installation_id", "=", installationId);
 }

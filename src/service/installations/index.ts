@@ -1,10 +1,9 @@
 /** What other resources use of installations: the computers that speak for robots, and their credentials. */
-export { draftCredential, install, reissue, revokeInstallationOf } from "./issue.ts";
+export { draftCredential, install, reissue, revokeInstallationOf, termsOf } from "./issue.ts";
 export type { Draft } from "./issue.ts";
 export { isKeyInUse, isRobotOnline } from "./queries.ts";
 export type { Liveness } from "./liveness.ts";
 export { presenceAt, presenceOf } from "./presence.ts";
 export type { LiveRow, Presence } from "./presence.ts";
-export { IDENTITY_SETTINGS } from "./settings.ts";
-export type { IdentitySettings } from "./settings.ts";
-export { termsOf } from "./terms.ts";
+export { IDENTITY_SETTINGS } from "./rules.ts";
+export type { IdentitySettings } from "./rules.ts";

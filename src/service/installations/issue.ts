@@ -1,9 +1,8 @@
-import type { Transaction } from "kysely";
-
 import type { ServiceMachine } from "../kernel/machine.ts";
 import { createToken, hashSecret, ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { IdentitySettings } from "./settings.ts";
+import type { IdentitySettings } from "./rules.ts";
 
 /** A credential that is not in the store yet. Made before the transaction, because its job may run twice. */
 export interface Draft extends Pick<
@@ -51,7 +50,7 @@ export interface NewInstallation {
  * @returns id of the revoked installation, or null.
  */
 export async function install(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organizationId, robotId, publicKey, approvedBy }: NewInstallation,
   draft: Draft,
   settings: IdentitySettings,
@@ -91,7 +90,7 @@ export async function install(
  * @returns false once any credential of the installation was used, or the installation is no longer active.
  */
 export async function reissue(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   installationId: string,
   draft: Draft,
@@ -133,7 +132,7 @@ export function recoveryEnd(expiresAt: string, { recoveryWindowMs }: IdentitySet
 
 /** Revokes the live installation of a robot at `at` (ISO 8601). @returns its id, or null if the robot has none. */
 export async function revokeInstallationOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   at: string,
@@ -152,7 +151,7 @@ export async function revokeInstallationOf(
 
 /** The robot's row has the id of its live installation, so that a registration sees it without a query more. */
 async function pointRobotTo(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   installationId: string | null,
@@ -166,7 +165,7 @@ async function pointRobotTo(
 }
 
 export async function insertCredential(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   of: { readonly organizationId: string; readonly installationId: string; readonly generation: number },
   { token: _token, ...draft }: Draft,
 ): Promise<void> {
@@ -183,4 +182,22 @@ export async function insertCredential(
       displaced_by: null,
     })
     .execute();
+}
+
+/**
+ * What an answer at `nowMs` says of a credential. `renew_after_s` counts down to the moment that was fixed when the credential was issued:
+ * clients restart their timer with each answer.
+ */
+export function termsOf(
+  { expires_at, renew_at }: Pick<Tables["robot_credentials"], "expires_at" | "renew_at">,
+  holder: { readonly robotId: string; readonly installationId: string; readonly generation: number },
+  nowMs: number,
+) {
+  return {
+    installation_id: holder.installationId,
+    credential_expires_at: expires_at,
+    renew_after_s: Math.max(0, Math.floor((Date.parse(renew_at) - nowMs) / 1000)),
+    principal: `robot:${holder.robotId}`,
+    generation: holder.generation,
+  };
 }

@@ -1,17 +1,17 @@
 import type { Heartbeat, InstallationChange, InstallationView } from "../../api/installations.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
-import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { authorship } from "../kernel/operation.ts";
 import type { Handler, PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
 import type { InstallationContext } from "./copies.ts";
 import type { Liveness } from "./liveness.ts";
+import { termsOf } from "./issue.ts";
 import { findInstallationOf, lockInstallation, updateInstallation } from "./queries.ts";
 import { forgetDisplaced } from "./credential-queries.ts";
 import type { InstallationRow } from "./queries.ts";
-import { termsOf } from "./terms.ts";
 
 const NOT_ENROLLED = refuse("NotFound", "The robot was never enrolled");
 const NO_SUCH_ROBOT = refuse("NotFound", "Robot not found");
@@ -29,7 +29,7 @@ export function heartbeat({ machine, liveness }: InstallationContext): Handler<H
     const nowMs = machine.clock.wallMs();
     const { generation } = robot.credential;
     const terms = termsOf(robot.credential, { robotId: robot.id, installationId, generation }, nowMs);
-    return answerJson(JSON.stringify({ robot_id: robot.id, accepted_at: new Date(nowMs).toISOString(), ...terms }));
+    return answerValue({ robot_id: robot.id, accepted_at: new Date(nowMs).toISOString(), ...terms });
   };
 }
 
@@ -37,7 +37,7 @@ export function heartbeat({ machine, liveness }: InstallationContext): Handler<H
 export function claimRun(): PublicHandler<unknown> {
   return async ({ bearer }) =>
     bearer?.startsWith(ROBOT_TOKEN_PREFIX) === true
-      ? answerJson(JSON.stringify({ run: null, retry_after_s: CLAIM_AGAIN_S }))
+      ? answerValue({ run: null, retry_after_s: CLAIM_AGAIN_S })
       : refuse("Unauthorized", "Not authenticated", { "www-authenticate": "Bearer" });
 }
 
@@ -47,7 +47,7 @@ export function getInstallation({ store, liveness }: InstallationContext): Handl
     const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
     if (robot === undefined) return NO_SUCH_ROBOT;
     const installation = await findInstallationOf(store.reader, organizationId, robot.id);
-    return installation === undefined ? NOT_ENROLLED : answerJson(JSON.stringify(viewOf(installation, liveness)));
+    return installation === undefined ? NOT_ENROLLED : answerValue(viewOf(installation, liveness));
   };
 }
 
@@ -89,7 +89,7 @@ export function changeInstallation(context: InstallationContext): Handler<Instal
         const details = { installation_id: id, recoveries };
         await audit(transaction, author, { action: "installation.set_recoveries", subjectId: robot.id, details });
       }
-      return answerJson(JSON.stringify(viewOf({ ...installation, ...change }, liveness)));
+      return answerValue(viewOf({ ...installation, ...change }, liveness));
     });
   };
 }

@@ -1,7 +1,12 @@
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import type { OperationContext } from "../kernel/operation.ts";
+import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
+import type { Task } from "../kernel/tasks/task.ts";
+import { forgetReports, listListening, report } from "../webhooks/index.ts";
+import type { Listening } from "../webhooks/index.ts";
 import type { Liveness } from "./liveness.ts";
-import type { IdentitySettings } from "./settings.ts";
+import type { IdentitySettings } from "./rules.ts";
 
 /** What decides at a moment which robots are online. */
 export interface Presence extends Pick<Liveness, "seen"> {
@@ -38,4 +43,91 @@ export function presenceOf(
 
 export function isOnline(row: LiveRow, presence: Presence): boolean {
   return presenceOf(row, presence).status === "online";
+}
+
+const INTERVAL_MS = 10_000;
+/** A run reads the installations of organizations with such webhooks, and rests ten times as long as it took. */
+const REST_RATIO = 10;
+/** A robot is told to be offline this long after its window, because another replica writes what it heard up to 20 seconds late. */
+const OFFLINE_SLACK_MS = 30_000;
+/** Time between two events of a robot, so that one with a bad network does not flood; the last state is always told. */
+const GAP_MS = 60_000;
+const ROWS = 200;
+
+type Row = LiveRow & {
+  readonly robot_id: string;
+  readonly name: string;
+  /** What was told last. */
+  readonly state: string | null;
+};
+
+interface PresenceContext extends Pick<OperationContext, "store" | "machine" | "newId"> {
+  readonly liveness: Pick<Liveness, "seen">;
+  readonly identity: IdentitySettings;
+}
+
+/** Announces which robots came online and went offline. What is found first, after a webhook was created, is only noted. */
+export function createReportPresence(context: PresenceContext): Task {
+  const { store, machine } = context;
+
+  async function reportRobot(row: Row, { organizationId }: Listening, nowMs: number): Promise<void> {
+    const { robot_id: robotId, name, installation_id: installationId, state: before } = row;
+    const state = stateOf(row, nowMs, context);
+    if (state === before) return;
+    const change = { subject_id: robotId, organization_id: organizationId, kind: "robot", state, before } as const;
+    const data = () => ({ robot_id: robotId, name, installation_id: installationId });
+    const event = before === null ? null : ({ type: `robot.${state}`, data } as const);
+    await report(context, change, new Date(nowMs).toISOString(), event);
+  }
+
+  return {
+    name: "report-presence",
+    intervalMs: INTERVAL_MS,
+    ignoresNudges: true,
+    restRatio: REST_RATIO,
+    async run(signal) {
+      const listening = await listListening(store.reader, ["robot.offline", "robot.online"]);
+      for (const organization of listening) {
+        for (let after = ""; !signal.aborted;) {
+          const nowMs = machine.clock.wallMs();
+          const rows = await listUntold(store.reader, organization, after, new Date(nowMs - GAP_MS).toISOString());
+          await Promise.all(rows.map((row) => reportRobot(row, organization, nowMs)));
+          const last = rows.at(-1);
+          if (last === undefined || rows.length < ROWS) break;
+          after = last.robot_id;
+        }
+      }
+      await forgetReports(store, "robot", listening);
+    },
+  };
+}
+
+/** Offline once it has been so for a while; online at once. */
+function stateOf(row: Row, nowMs: number, context: PresenceContext): "online" | "offline" {
+  if (isOnline(row, presenceAt(nowMs, context))) return "online";
+  const isRecent = row.state === "online" && isOnline(row, presenceAt(nowMs - OFFLINE_SLACK_MS, context));
+  return isRecent ? "online" : "offline";
+}
+
+/** Robots with a live installation of which nothing was told lately, in the order of their ids. */
+function listUntold(
+  reader: Reader,
+  { organizationId }: Listening,
+  after: string,
+  toldBefore: string,
+): Promise<readonly Row[]> {
+  return reader
+    .selectFrom("robots")
+    .innerJoin("installations", "installations.robot_id", "robots.id")
+    .leftJoin("reported_states", "reported_states.subject_id", "robots.id")
+    .select(["robots.id as robot_id", "robots.name", "reported_states.state", "last_seen_at"])
+    .select(["installations.id as installation_id", "installations.state as installation_state"])
+    .where("robots.organization_id", "=", organizationId)
+    .where("robots.removed_at", "is", null)
+    .where("installations.state", "<>", "revoked")
+    .where("robots.id", ">", after)
+    .where(({ or, eb }) => or([eb("reported_at", "is", null), eb("reported_at", "<=", toldBefore)]))
+    .orderBy("robots.id")
+    .limit(ROWS)
+    .execute();
 }

@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { Liveness } from "./liveness.ts";
+import type { Presence } from "./presence.ts";
 
 export type InstallationRow = Tables["installations"];
 
@@ -22,7 +20,7 @@ export async function isKeyInUse(reader: Reader, publicKey: string): Promise<boo
 
 /** The installation, with its row locked until the transaction ends. */
 export function lockInstallation(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<InstallationRow | undefined> {
@@ -51,26 +49,25 @@ export function findInstallationOf(
     .executeTakeFirst();
 }
 
-/** Whether the live installation of a robot sent a heartbeat since `since` (ISO 8601), to any replica. */
+/** Whether the live installation of a robot sent a heartbeat lately, to any replica. */
 export async function isRobotOnline(
   reader: Reader,
-  robot: { readonly organizationId: string; readonly robotId: string },
-  since: string,
-  liveness: Pick<Liveness, "seen">,
+  robot: Pick<Tables["robots"], "id" | "organization_id">,
+  { seen, onlineSince }: Presence,
 ): Promise<boolean> {
   const installation = await reader
     .selectFrom("installations")
     .select(["id", "last_seen_at"])
-    .where("organization_id", "=", robot.organizationId)
-    .where("robot_id", "=", robot.robotId)
+    .where("organization_id", "=", robot.organization_id)
+    .where("robot_id", "=", robot.id)
     .where("state", "=", "active")
     .executeTakeFirst();
   if (installation === undefined) return false;
-  return [installation.last_seen_at, liveness.seen(installation.id)?.at].some((at) => (at ?? "") >= since);
+  return [installation.last_seen_at, seen(installation.id)?.at].some((at) => (at ?? "") >= onlineSince);
 }
 
 export async function updateInstallation(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   id: string,
   change: Partial<
     Pick<InstallationRow, "state" | "generation" | "credential_expires_at" | "recoveries_remaining" | "recovery_until">

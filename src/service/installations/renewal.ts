@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { Renewal } from "../../api/installations.ts";
 import { renewalText } from "../../api/wire/signed-texts.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -7,11 +5,11 @@ import { isSignedBy, readPublicKey } from "../kernel/auth/ed25519.ts";
 import { FROZEN } from "../kernel/auth/robot-credential.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { AuditEntry, Authorship } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { freeze, tellCopied } from "./copies.ts";
 import type { InstallationContext } from "./copies.ts";
@@ -25,13 +23,12 @@ import {
   isUsedSince,
   repeat,
 } from "./credential-queries.ts";
-import { draftCredential, recoveryEnd } from "./issue.ts";
+import { draftCredential, recoveryEnd, termsOf } from "./issue.ts";
 import type { Draft } from "./issue.ts";
 import type { InstallationRow } from "./queries.ts";
 import { findLiveByKey, lockInstallation, updateInstallation } from "./queries.ts";
 import type { Recovery, Rotation } from "./rules.ts";
 import { judgeRecovery, judgeRotation, RENEWALS_PER_HOUR } from "./rules.ts";
-import { termsOf } from "./terms.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 /** How often a refused recovery of an installation is entered in the log: its computer asks again every half minute. */
@@ -115,7 +112,7 @@ export function renewCredential(context: InstallationContext): PublicHandler<Ren
       recovered: recovery.isRecovered,
       recoveries_remaining: recovery.remaining,
     };
-    return answerJson(JSON.stringify(answer));
+    return answerValue(answer);
   };
 }
 
@@ -141,7 +138,7 @@ interface Request {
 /** The checks in the order of the wire, then the rotation, in one transaction. */
 async function renew(
   context: InstallationContext,
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { found, nonceSha256, presentedSha256, draft, author, address, remindsOfRefusal }: Request,
 ): Promise<Outcome> {
   const { identity } = context;

@@ -7,7 +7,7 @@ import { lockKeyShared } from "../kernel/auth/key-queries.ts";
 import { bindingProblem } from "../kernel/auth/key-robots.ts";
 import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -31,37 +31,29 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
     const newKey = { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots, enrolment };
     const { key, row } = makeKey(newKey, newId("key"), at, machine.random);
     const author = authorship(call, newId, at);
-    const outcome = await call.write(async (transaction) => {
+    const made = await call.write(async (transaction) => {
       const parent = await lockKeyShared(transaction, organizationId, createdBy);
       if (parent === undefined) throw new Error(`The credential goes back to ${createdBy}, which is not there`);
-      const inheritance = inherit(parent, { expiresAt, independent: independent === true });
-      if (inheritance.state === "forbidden") return inheritance;
-      const { lineage } = inheritance;
-      if (lineage.parent_id !== null) {
-        const depth = await depthOf(transaction, organizationId, lineage.parent_id);
-        if (depth >= LINEAGE_DEPTH_MAXIMUM) return { state: "too-deep" } as const;
-      }
-      const made = { ...row, ...lineage, created_by: createdBy };
-      const isMade = await addKey(transaction, made, author, maximum);
-      return isMade ? ({ state: "made", made } as const) : ({ state: "too-many" } as const);
+      const lineage = inherit(parent, { expiresAt, independent: independent === true });
+      if (isAnswer(lineage)) return lineage;
+      const { parent_id: parentId } = lineage;
+      const isTooDeep =
+        parentId !== null && (await depthOf(transaction, organizationId, parentId)) >= LINEAGE_DEPTH_MAXIMUM;
+      if (isTooDeep) return TOO_DEEP;
+      const added = { ...row, ...lineage, created_by: createdBy };
+      if (await addKey(transaction, added, author, maximum)) return added;
+      return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
     });
-    switch (outcome.state) {
-      case "forbidden":
-        return refuse("Forbidden", outcome.detail);
-      case "too-deep":
-        return refuse(
-          "Conflict",
-          `Keys made with each other are ${LINEAGE_DEPTH_MAXIMUM} at most, one after the other`,
-        );
-      case "too-many":
-        return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
-      case "made": {
-        logChange(machine, "api_key_created", author, { key_id: row.id });
-        return answerJson(JSON.stringify(createdView(outcome.made, key)));
-      }
-    }
+    if (isAnswer(made)) return made;
+    logChange(machine, "api_key_created", author, { key_id: row.id });
+    return answerValue(createdView(made, key));
   };
 }
+
+const TOO_DEEP = refuse(
+  "Conflict",
+  `Keys made with each other are ${LINEAGE_DEPTH_MAXIMUM} at most, one after the other`,
+);
 
 /** `GET /v1/me/api-keys`: every key of the organization, revoked ones too, oldest first. */
 export const listOrganizationKeys = listHandler("key", listKeys, keyView);
@@ -73,21 +65,14 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
     const id = call.path["key_id"] ?? "";
     const author = authorship(call, newId, new Date(machine.clock.wallMs()).toISOString());
     const revoked = await call.write((transaction) => revokeKey(transaction, organizationId, id, scopes, author));
-    switch (revoked.state) {
-      case "not-found":
-        return refuse("NotFound", "API key not found");
-      case "forbidden":
-        return refuse("Forbidden", "The API key may not revoke one that may do more than itself");
-      case "revoked": {
-        const { key, changed, keysEnded, isLockedOut } = revoked;
-        if (changed) logChange(machine, "api_key_revoked", author, { key_id: key.id, keys_ended: keysEnded });
-        if (isLockedOut) {
-          const fix = "Make one on this computer: robot-policy-service keys create";
-          machine.log.warn("no_unrestricted_api_key_left", { organization_id: organizationId, fix });
-        }
-        return answerJson(JSON.stringify(keyView(key)));
-      }
+    if (isAnswer(revoked)) return revoked;
+    const { key, changed, keysEnded, isLockedOut } = revoked;
+    if (changed) logChange(machine, "api_key_revoked", author, { key_id: key.id, keys_ended: keysEnded });
+    if (isLockedOut) {
+      const fix = "Make one on this computer: robot-policy-service keys create";
+      machine.log.warn("no_unrestricted_api_key_left", { organization_id: organizationId, fix });
     }
+    return answerValue(keyView(key));
   };
 }
 

@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import { workingCredentials, worksAt } from "../kernel/auth/credentials.ts";
 import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { selectKeys } from "../kernel/auth/key-queries.ts";
@@ -7,7 +5,7 @@ import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 /**
@@ -19,7 +17,7 @@ export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, comman
 /** Parts that the uses of a key are divided into: more than transactions that take one at the same time, with a few replicas. */
 const USE_SLOTS = 16;
 
-export async function insertKey(transaction: Transaction<Tables>, key: Tables["api_keys"]): Promise<void> {
+export async function insertKey(transaction: Transaction, key: Tables["api_keys"]): Promise<void> {
   await transaction.insertInto("api_keys").values(key).execute();
   const { uses } = readKeyEnrolment(key.enrolment) ?? { uses: 0 };
   const slots = Math.min(uses, USE_SLOTS);
@@ -59,7 +57,7 @@ export async function findKeyOrganization(reader: Reader, id: string): Promise<s
  * @returns the ids of all of them, and how many of the others worked until now.
  */
 export async function markKeysRevoked(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
   at: string,
@@ -89,7 +87,7 @@ export async function markKeysRevoked(
 
 /** How many other keys that work at `now` (ISO 8601) depend on a key. */
 export async function countEndingWith(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
   now: string,
@@ -101,7 +99,7 @@ export async function countEndingWith(
 }
 
 /** How many keys of an organization are not revoked. */
-export async function countKeys(transaction: Transaction<Tables>, organizationId: string): Promise<number> {
+export async function countKeys(transaction: Transaction, organizationId: string): Promise<number> {
   const { count } = await transaction
     .selectFrom("api_keys")
     .select(({ fn }) => fn.countAll<number>().as("count"))
@@ -113,7 +111,7 @@ export async function countKeys(transaction: Transaction<Tables>, organizationId
 
 /** Whether an organization has an unrestricted key that works at `now` (ISO 8601). */
 export async function hasUnrestrictedKey(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   now: string,
 ): Promise<boolean> {

@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { ApiKeyView } from "../../api/keys.ts";
 import { API_KEY_SCOPES } from "../../api/wire/scopes.ts";
 import type { ApiKeyScope, Scope } from "../../api/wire/scopes.ts";
@@ -13,8 +11,11 @@ import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
 import { ANY_ROBOTS, readRobotNames } from "../kernel/auth/key-robots.ts";
 import type { KeyRobots } from "../kernel/auth/key-robots.ts";
 import { endSessionsOf } from "../kernel/auth/session-queries.ts";
+import { refuse } from "../kernel/http/answers.ts";
+import type { Answer } from "../kernel/http/answers.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { denyEnrolmentsOf } from "../enrolments/index.ts";
 import { denyLoginsOf } from "../logins/index.ts";
@@ -73,7 +74,7 @@ export function keyRow(key: string, newKey: NewKey, id: string, createdAt: strin
 
 /** Adds a key; false if the organization already has `maximum`. */
 export async function addKey(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   row: Tables["api_keys"],
   author: Authorship,
   maximum: number = API_KEYS_MAXIMUM.command,
@@ -98,30 +99,22 @@ export async function addKey(
   return true;
 }
 
-/** What a new key inherits from the key that creates it, or why that is forbidden. */
-export type Inheritance =
-  | { readonly state: "inherits"; readonly lineage: Pick<Tables["api_keys"], "expires_at" | "parent_id"> }
-  | { readonly state: "forbidden"; readonly detail: string };
-
 /**
- * A key depends on the key that creates it and expires with it at the latest. Only an unrestricted key that never expires can create
- * an independent one.
+ * What a new key inherits from the key that creates it: it depends on that key and expires with it at the latest. Only an unrestricted key
+ * that never expires can create an independent one.
  */
 export function inherit(
   parent: Pick<KeyViewRow, "id" | "scopes" | "expires_at">,
   { expiresAt, independent }: { readonly expiresAt: string | null; readonly independent: boolean },
-): Inheritance {
-  if (!independent) {
-    const lineage = { expires_at: earliest(expiresAt, parent.expires_at), parent_id: parent.id };
-    return { state: "inherits", lineage };
-  }
+): Pick<Tables["api_keys"], "expires_at" | "parent_id"> | Answer {
+  if (!independent) return { expires_at: earliest(expiresAt, parent.expires_at), parent_id: parent.id };
   if (parent.scopes !== null) {
-    return { state: "forbidden", detail: "The API key is restricted, so it cannot make one that is independent of it" };
+    return refuse("Forbidden", "The API key is restricted, so it cannot make one that is independent of it");
   }
   if (parent.expires_at !== null) {
-    return { state: "forbidden", detail: "The API key expires, so it cannot make one that is independent of it" };
+    return refuse("Forbidden", "The API key expires, so it cannot make one that is independent of it");
   }
-  return { state: "inherits", lineage: { expires_at: expiresAt, parent_id: null } };
+  return { expires_at: expiresAt, parent_id: null };
 }
 
 function earliest(left: string | null, right: string | null): string | null {
@@ -129,20 +122,15 @@ function earliest(left: string | null, right: string | null): string | null {
   return left < right ? left : right;
 }
 
-/**
- * `changed` is false if the key was revoked before. `keysEnded` counts the dependent keys that ended. `isLockedOut`: the
- * organization has no unrestricted key left; only the service's own command line can create one.
- */
-export type Revocation =
-  | {
-      readonly state: "revoked";
-      readonly key: KeyViewRow;
-      readonly changed: boolean;
-      readonly keysEnded: number;
-      readonly isLockedOut: boolean;
-    }
-  | { readonly state: "not-found" }
-  | { readonly state: "forbidden" };
+export interface Revocation {
+  readonly key: KeyViewRow;
+  /** False if the key was revoked before. */
+  readonly changed: boolean;
+  /** Dependent keys that ended. */
+  readonly keysEnded: number;
+  /** The organization has no unrestricted key left; only the service's own command line can create one. */
+  readonly isLockedOut: boolean;
+}
 
 /**
  * Revokes a key and the keys that depend on it, ends their sessions, and denies the logins and enrolments that they approved.
@@ -150,16 +138,18 @@ export type Revocation =
  * @param scopes of the credential that revokes: a restricted one may not revoke a key with other scopes.
  */
 export async function revokeKey(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
   scopes: readonly Scope[] | null,
   author: Authorship,
-): Promise<Revocation> {
+): Promise<Revocation | Answer> {
   const key = await lockKey(transaction, organizationId, id);
-  if (key === undefined) return { state: "not-found" };
-  if (!isWithin(readScopes(key.scopes), scopes)) return { state: "forbidden" };
-  if (key.revoked_at !== null) return { state: "revoked", key, changed: false, keysEnded: 0, isLockedOut: false };
+  if (key === undefined) return refuse("NotFound", "API key not found");
+  if (!isWithin(readScopes(key.scopes), scopes)) {
+    return refuse("Forbidden", "The API key may not revoke one that may do more than itself");
+  }
+  if (key.revoked_at !== null) return { key, changed: false, keysEnded: 0, isLockedOut: false };
   const { at } = author;
   const { lineage, othersEnded: keysEnded } = await markKeysRevoked(transaction, organizationId, id, at);
   await denyLoginsOf(transaction, lineage);
@@ -171,7 +161,7 @@ export async function revokeKey(
     details: { label: key.label, keys_ended: keysEnded, sessions_ended: sessionsEnded },
   });
   const isLockedOut = key.scopes === null && !(await hasUnrestrictedKey(transaction, organizationId, at));
-  return { state: "revoked", key: { ...key, revoked_at: at }, changed: true, keysEnded, isLockedOut };
+  return { key: { ...key, revoked_at: at }, changed: true, keysEnded, isLockedOut };
 }
 
 /** The view of a key, without the key itself. */

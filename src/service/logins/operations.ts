@@ -1,7 +1,7 @@
 import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/logins.ts";
 import { createToken, hashSecret, isSameHash, SESSION_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerJson, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext, PublicHandler } from "../kernel/operation.ts";
 import { authorship } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
@@ -39,7 +39,7 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
     };
     await store.write((transaction) => insertLogin(transaction, login));
     const login_url = `/login?exchange=${login.id}`;
-    return answerJson(JSON.stringify({ exchange_id: login.id, login_url, user_code: userCode(login.id) }));
+    return answerValue({ exchange_id: login.id, login_url, user_code: userCode(login.id) });
   };
 }
 
@@ -67,7 +67,7 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
           return answerJson(`{"status":"pending","interval":${POLL_INTERVAL_S}}`);
         case "approved":
           return (await completeLogin(transaction, state.login, session, author))
-            ? answerJson(JSON.stringify({ status: "complete", token }))
+            ? answerValue({ status: "complete", token })
             : unauthorized("Login was denied");
       }
     });
@@ -91,7 +91,7 @@ export function exchangeLogin(context: OperationContext): PublicHandler<LoginExc
         return unauthorized("Invalid login code");
       }
       return (await completeLogin(transaction, state.login, session, author))
-        ? answerJson(JSON.stringify({ token }))
+        ? answerValue({ token })
         : unauthorized("Login was denied");
     });
   };
@@ -125,7 +125,7 @@ export function decideLogin({ newId, machine }: OperationContext): Handler<Login
         details: { callback_url: login.callback_url },
       });
       const status = isApproved ? "approved" : "denied";
-      return answerJson(JSON.stringify({ status, redirect_url: redirectUrl(login, isApproved ? code : null) }));
+      return answerValue({ status, redirect_url: redirectUrl(login, isApproved ? code : null) });
     });
   };
 }

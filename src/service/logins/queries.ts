@@ -1,7 +1,5 @@
-import type { Transaction } from "kysely";
-
 import { chunksOf } from "../kernel/auth/lineage.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 /** A pending or recently completed login. */
@@ -14,7 +12,7 @@ export const LOGINS_MAXIMUM = 10_000;
  * Adds a login. At `LOGINS_MAXIMUM`, deletes the oldest login of the network that started most, in whatever state: a client that
  * starts thousands displaces only its own.
  */
-export async function insertLogin(transaction: Transaction<Tables>, login: LoginRow): Promise<void> {
+export async function insertLogin(transaction: Transaction, login: LoginRow): Promise<void> {
   const { count } = await transaction
     .selectFrom("login_exchanges")
     .select(({ fn }) => fn.countAll<number>().as("count"))
@@ -29,12 +27,12 @@ export function findLogin(reader: Reader, id: string): Promise<LoginRow | undefi
 }
 
 /** The login, with its row locked until the transaction ends. */
-export function lockLogin(transaction: Transaction<Tables>, id: string): Promise<LoginRow | undefined> {
+export function lockLogin(transaction: Transaction, id: string): Promise<LoginRow | undefined> {
   return transaction.selectFrom("login_exchanges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
 export async function updateLogin(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   id: string,
   change: Partial<
     Pick<LoginRow, "state" | "delivery" | "code_sha256" | "organization_id" | "approved_by" | "last_polled_at">
@@ -44,7 +42,7 @@ export async function updateLogin(
 }
 
 /** Denies the logins that one of these keys approved and that have not become sessions yet. */
-export async function denyLoginsOf(transaction: Transaction<Tables>, keyIds: readonly string[]): Promise<void> {
+export async function denyLoginsOf(transaction: Transaction, keyIds: readonly string[]): Promise<void> {
   for (const ids of chunksOf(keyIds)) {
     await transaction
       .updateTable("login_exchanges")
@@ -55,7 +53,7 @@ export async function denyLoginsOf(transaction: Transaction<Tables>, keyIds: rea
   }
 }
 
-async function deleteOldestLogins(transaction: Transaction<Tables>, count: number): Promise<void> {
+async function deleteOldestLogins(transaction: Transaction, count: number): Promise<void> {
   const greediest = transaction
     .selectFrom("login_exchanges")
     .select("client_site")
@@ -74,7 +72,7 @@ async function deleteOldestLogins(transaction: Transaction<Tables>, count: numbe
 
 /** Deletes logins or sessions that expired before `before` (ISO 8601), oldest first; returns how many. */
 export async function deleteExpired(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   table: "login_exchanges" | "sessions",
   before: string,
   maximum: number,

@@ -1,9 +1,7 @@
-import type { Transaction } from "kysely";
-
 import { SESSION_LIFETIME_MS } from "../kernel/auth/session-queries.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { LoginRow } from "./queries.ts";
 import { updateLogin } from "./queries.ts";
 import type { NewSession } from "./open-session.ts";
@@ -77,7 +75,7 @@ export function isOver({ expires_at: expiresAt }: Pick<LoginRow, "expires_at">, 
  * @returns false if that key no longer works.
  */
 export async function completeLogin(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id, organization_id: organizationId, approved_by: approvedBy }: LoginRow,
   session: NewSession,
   author: Omit<Authorship, "organizationId" | "actor">,

@@ -4,7 +4,7 @@ import type { Principal } from "../kernel/auth/authenticate.ts";
 import { endSession } from "../kernel/auth/session-queries.ts";
 import { CredentialEndedError } from "../kernel/auth/credentials.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerJson, answerValue, refuse } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { authorship } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
@@ -25,7 +25,7 @@ export function endOwnSession({ newId, machine }: OperationContext): Handler<nul
       if (!(await endSession(transaction, organizationId, id, at))) throw new CredentialEndedError();
       await audit(transaction, author, { action: "session.end", subjectId: id, details: {} });
     });
-    return answerJson(JSON.stringify({ id, revoked_at: at }));
+    return answerValue({ id, revoked_at: at });
   };
 }
 

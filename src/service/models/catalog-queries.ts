@@ -1,9 +1,6 @@
-import type { Transaction } from "kysely";
-
 import type { Authorship } from "../kernel/store/audit.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Catalog } from "./catalog.ts";
 import type { CatalogPlan, StoredCatalog } from "./plan.ts";
 import { countChanges, planCatalog } from "./plan.ts";
@@ -15,7 +12,7 @@ const CATALOG_ID = "models";
  * Applies a catalog to the store, or nothing of it if a checkpoint would change its model. Concurrent calls run one after the other.
  */
 export async function applyCatalog(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   catalog: Catalog,
   authorship: Authorship,
 ): Promise<CatalogPlan> {
@@ -31,7 +28,7 @@ export async function applyCatalog(
 }
 
 /** Serializes concurrent changes: the second waits here and then reads what the first wrote. */
-async function lockCatalog(transaction: Transaction<Tables>): Promise<void> {
+async function lockCatalog(transaction: Transaction): Promise<void> {
   await transaction
     .insertInto("catalogs")
     .values({ id: CATALOG_ID, applied_at: null })
@@ -48,7 +45,7 @@ export async function readStoredCatalog(reader: Reader): Promise<StoredCatalog> 
 }
 
 async function writePlan(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { models, checkpoints, freshEndpoints, keptEndpoints }: Extract<CatalogPlan, { state: "planned" }>,
 ): Promise<void> {
   for (const row of models) {

@@ -2,7 +2,7 @@
  * The model catalog: the models that a site offers, their checkpoints, and the endpoints of those in each region.
  *
  * It is a YAML file that a technician edits and applies (config/models.example.yaml). It is read with the strict reader of the robot
- * manifest, which reports all mistakes at once, each with line and column. plan.ts compares it with the store; compatibility.ts checks which
+ * manifest, which reports all mistakes at once, each with line and column. plan.ts compares it with the store; obstacles.ts checks which
  * robots a checkpoint can drive.
  */
 import { REGION_LENGTH } from "../../api/robots.ts";
@@ -15,11 +15,10 @@ import type { SettingsReading } from "../../manifest/settings.ts";
 import { readSettings } from "../../manifest/settings.ts";
 import { shown } from "../../manifest/shown.ts";
 import { valueOf } from "../../manifest/yaml/tree.ts";
-import { defaultHealthUrl, endpointUrl, matching, moment, unique } from "./catalog-readers.ts";
+import { defaultHealthUrl, endpointUrl, matching, moment, requirements, unique } from "./catalog-readers.ts";
 import { isCheckpointId, isSlug } from "./names.ts";
 import type { Requirements } from "./requirements.ts";
 import { NO_REQUIREMENTS } from "./requirements.ts";
-import { requirements } from "./requirements-reader.ts";
 
 export interface Catalog {
   readonly models: readonly CatalogModel[];

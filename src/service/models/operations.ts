@@ -1,5 +1,5 @@
 import type { ModelView } from "../../api/models.ts";
-import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerValue, refuse } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { OfferedModel } from "./queries.ts";
 import { findModel, listModels } from "./queries.ts";
@@ -8,7 +8,7 @@ import { findModel, listModels } from "./queries.ts";
 export function getModel({ store }: OperationContext): Handler<null> {
   return async ({ path }) => {
     const model = await findModel(store.reader, path["slug"] ?? "");
-    return model === undefined ? refuse("NotFound", "Model not found") : answerJson(JSON.stringify(modelView(model)));
+    return model === undefined ? refuse("NotFound", "Model not found") : answerValue(modelView(model));
   };
 }
 
@@ -16,7 +16,7 @@ export function getModel({ store }: OperationContext): Handler<null> {
 export function listCatalogModels({ store }: OperationContext): Handler<null> {
   return async () => {
     const models = await listModels(store.reader);
-    return answerJson(JSON.stringify({ models: models.map(modelView) }));
+    return answerValue({ models: models.map(modelView) });
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Finding } from "../../manifest/finding.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { shown } from "../../manifest/shown.ts";
-import type { CatalogFile } from "./catalog-file.ts";
+import type { CatalogFile } from "./apply.ts";
 
 /**
  * Warns of endpoint regions without robots, which are often typos: a deployment uses an endpoint only if its region equals the robot's.

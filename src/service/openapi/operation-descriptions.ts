@@ -2,7 +2,7 @@ import type { beyondSpec, OperationName } from "../../api/api.ts";
 import { HISTORY_SHOWN } from "../../api/registrations.ts";
 import { ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
 import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
-import { PREPARATION_TIMEOUT_MS } from "../deployments/judge.ts";
+import { PREPARATION_TIMEOUT_MS } from "../deployments/transition.ts";
 import { FLEETS_MAXIMUM } from "../fleets/changes.ts";
 import { FOLLOWING_MAXIMUM } from "../fleets/following/rules.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../kernel/auth/lineage.ts";

@@ -1,7 +1,5 @@
-import type { Transaction } from "kysely";
-
 import { worksAt } from "../kernel/auth/credentials.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 export type OrganizationRow = Tables["organizations"];
@@ -12,10 +10,7 @@ export const ORGANIZATION_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
 export const FIRST_ORGANIZATION_NAME = "default";
 
 /** The id of the oldest organization; creates `organization` if there is none. */
-export async function ensureOrganization(
-  transaction: Transaction<Tables>,
-  organization: OrganizationRow,
-): Promise<string> {
+export async function ensureOrganization(transaction: Transaction, organization: OrganizationRow): Promise<string> {
   const first = transaction.selectFrom("organizations").select("id").orderBy("id").limit(1);
   const found = await first.executeTakeFirst();
   if (found !== undefined) return found.id;
@@ -25,10 +20,7 @@ export async function ensureOrganization(
 }
 
 /** Adds an organization; false if its name is taken. */
-export async function insertOrganization(
-  transaction: Transaction<Tables>,
-  organization: OrganizationRow,
-): Promise<boolean> {
+export async function insertOrganization(transaction: Transaction, organization: OrganizationRow): Promise<boolean> {
   const inserted = await transaction
     .insertInto("organizations")
     .values(organization)

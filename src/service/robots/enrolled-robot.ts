@@ -1,35 +1,28 @@
-import type { Transaction } from "kysely";
-
 import type { Authorship } from "../kernel/store/audit.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
 import { registrationDetails, registrationHash } from "./history/queries.ts";
 import type { RegistrationDetails } from "./history/queries.ts";
-import { writeChange } from "./history/recent-changes.ts";
+import { liveRobots } from "./queries.ts";
+import { writeChange } from "./history/contest.ts";
 import { addLabels, labelHash, readLabels, removeLabels } from "./selection.ts";
 
 /** The type of a robot until its first setup says it. */
 export const GENERIC_ROBOT_TYPE_ID = "generic.robot.v1";
 
-/** What an approved enrolment says of its robot. */
-export interface EnrolledRobot {
+/**
+ * What an approved enrolment says of its robot. Null, or labels without members, keeps what a robot has that is there; type, contract and
+ * digest are for a new robot only.
+ */
+export interface EnrolledRobot extends Pick<Tables["enrolments"], "site" | "labels" | "site_inference" | ForNewRobot> {
   readonly name: string;
   readonly region: string;
-  /** Null keeps the site of a robot that is there. */
-  readonly site: string | null;
-  /** JSON object; without members it keeps the labels of a robot that is there. */
-  readonly labels: string;
-  /** JSON object; null keeps that of a robot that is there. */
-  readonly siteInference: string | null;
-  /** Only for a new robot, as are the two below; null for the generic type. */
-  readonly robotTypeId: string | null;
-  /** JSON object. */
-  readonly contract: string | null;
-  readonly configurationDigest: string;
-  /** Address of the computer. */
-  readonly address: string;
+  /** Of the computer. */
+  readonly client_address: string;
 }
+
+type ForNewRobot = "robot_type_id" | "contract" | "configuration_digest";
 
 /** Made before the transaction, because its job may run twice. */
 export interface EnrolledIdentity {
@@ -57,7 +50,7 @@ export interface Enrolled {
 
 /** The robot of this name, with its row locked until the transaction ends. */
 export function lockRobotNamed(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   name: string,
 ): Promise<RobotFullRow | undefined> {
@@ -74,19 +67,19 @@ export function findRobotNamed(
 
 /** Adds the robot of an enrolment; null if its name is taken, also by a transaction under way. */
 export async function addEnrolledRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   enrolled: EnrolledRobot,
   { id, madeBy }: EnrolledIdentity,
   { at, organizationId, auditId, actor }: EnrolledBy,
 ): Promise<Enrolled | null> {
-  const { name, region, site, contract, address, configurationDigest } = enrolled;
+  const { name, region, site, labels, contract, client_address: address } = enrolled;
   const registration = {
     name,
-    robot_type_id: enrolled.robotTypeId ?? GENERIC_ROBOT_TYPE_ID,
+    robot_type_id: enrolled.robot_type_id ?? GENERIC_ROBOT_TYPE_ID,
     region,
-    configuration_digest: configurationDigest,
+    configuration_digest: enrolled.configuration_digest,
     site,
-    labels: enrolled.labels,
+    labels,
     contract,
   };
   const details = registrationDetails(registration);
@@ -97,7 +90,7 @@ export async function addEnrolledRobot(
       ...equipmentOf(contract),
       id,
       organization_id: organizationId,
-      site_inference: enrolled.siteInference,
+      site_inference: enrolled.site_inference,
       created_at: at,
       updated_at: at,
       refitted_at: at,
@@ -110,15 +103,15 @@ export async function addEnrolledRobot(
     .returningAll()
     .executeTakeFirst();
   if (robot === undefined) return null;
-  await addLabels(transaction, organizationId, id, readLabels(enrolled.labels).map(labelHash));
+  await addLabels(transaction, organizationId, id, readLabels(labels).map(labelHash));
   return { robot, isNew: true, isRefitted: false, details: { ...details, address }, previousId: null };
 }
 
 /** Changes what an enrolment changes of a robot that is there. @param robot as it was locked. */
 export async function changeEnrolledRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   robot: RobotFullRow,
-  { region, site, labels, siteInference, address }: EnrolledRobot,
+  { region, site, labels, site_inference: siteInference, client_address: address }: EnrolledRobot,
   { at, organizationId, auditId, actor }: EnrolledBy,
 ): Promise<Enrolled> {
   const sent = readLabels(labels);
@@ -153,10 +146,5 @@ export async function changeEnrolledRobot(
 }
 
 function robotNamed(reader: Reader, organizationId: string, name: string) {
-  return reader
-    .selectFrom("robots")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .where("name", "=", name)
-    .where("removed_at", "is", null);
+  return liveRobots(reader, organizationId).selectAll().where("name", "=", name);
 }

@@ -6,21 +6,11 @@ import { chunksOf } from "../kernel/auth/lineage.ts";
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import { SHOWN_COLUMNS } from "./queries.ts";
+import type { RobotRow } from "./queries.ts";
 
 /** What the answers show of a robot, with its live installation. */
-export type IdentifiedRow = Pick<Tables["robots"], (typeof COLUMNS)[number]> & LiveRow;
-
-const COLUMNS = [
-  "id",
-  "name",
-  "robot_type_id",
-  "region",
-  "created_at",
-  ...ROBOT_TEXT_NAMES,
-  "labels",
-  "site_inference",
-] as const;
+export type IdentifiedRow = RobotRow & LiveRow;
 
 /** Robots of an organization, oldest first. */
 export function listIdentifiedRobots(
@@ -88,8 +78,8 @@ function identified(reader: Reader, organizationId: string) {
   return reader
     .selectFrom("robots")
     .leftJoin("installations", "installations.id", "robots.installation_id")
-    .select(COLUMNS.map((column) => `robots.${column}` as const))
-    .select(["robots.installation_id", "installations.state as installation_state", "installations.last_seen_at"])
+    .select(SHOWN_COLUMNS.map((column) => `robots.${column}` as const))
+    .select(["installations.state as installation_state", "installations.last_seen_at"])
     .where("robots.organization_id", "=", organizationId)
     .where("robots.removed_at", "is", null);
 }

@@ -8,17 +8,17 @@ export {
   GENERIC_ROBOT_TYPE_ID,
   lockRobotNamed,
 } from "./enrolled-robot.ts";
-export type { Enrolled, EnrolledRobot } from "./enrolled-robot.ts";
+export type { Enrolled, EnrolledRobot, RobotFullRow } from "./enrolled-robot.ts";
 export { catalogEquipment, parseEquipment } from "./equipment.ts";
 export type { Axis, Equipment } from "./equipment.ts";
-export { requestFleetCheck } from "./fleet-checks.ts";
+export { requestFleetCheck } from "./selection.ts";
 export type { HistoryBudget } from "./history/budget.ts";
 export { findIdentifiedRobot, findIdentifiedRobots, identifiedRobotView } from "./identified-robots.ts";
 export type { IdentifiedRow } from "./identified-robots.ts";
-export { findFullLimit, findFullOrganization, hasAddedAll } from "./room/room.ts";
-export type { Room } from "./room/room.ts";
-export { findRobot } from "./queries.ts";
-export { ROBOT_NAME_RULE, robotNameOf } from "./robot-name.ts";
+export { findFullLimit, findFullOrganization, hasAddedAll } from "./room.ts";
+export type { Room } from "./room.ts";
+export { findRobot, liveRobots, lockRobot } from "./queries.ts";
+export { ROBOT_NAME_RULE, robotNameOf } from "./rename.ts";
 export { pruneRefusals } from "./refusals/queries.ts";
 export { labelHash, readLabels } from "./selection.ts";
 export type { Label } from "./selection.ts";

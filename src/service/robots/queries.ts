@@ -1,21 +1,20 @@
 import { sql } from "kysely";
-import type { Transaction } from "kysely";
 
 import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import { printJson } from "../kernel/json/print-json.ts";
 import { prepare } from "../kernel/store/prepared.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { equipmentOf } from "./equipment.ts";
-import type { RecentChangesRow } from "./history/recent-changes.ts";
+import type { RecentChangesRow } from "./history/contest.ts";
 import { addLabels, labelHash, removeLabels } from "./selection.ts";
 
 /** The columns that answers show. */
-export type RobotRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
+export type RobotRow = Pick<Tables["robots"], (typeof SHOWN_COLUMNS)[number]>;
 
-const COLUMNS = [
+export const SHOWN_COLUMNS = [
   "id",
   "name",
   "robot_type_id",
@@ -77,7 +76,7 @@ export function registrationOf(setup: RobotSetup): Registration {
  * @param identity id, time and first change for a new robot, and the audit entry of this registration.
  */
 export async function upsertRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   registration: Registration,
   identity: RobotIdentity,
@@ -110,50 +109,37 @@ export interface RobotIdentity {
 
 /** Scans all robots of the organization that were not removed, in an index only. */
 export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
-  const { count } = await reader
-    .selectFrom("robots")
+  const { count } = await liveRobots(reader, organizationId)
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
 
 /** How many robots of the organization were first registered with a key, and not removed. */
 export async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
-  const { count } = await reader
-    .selectFrom("robots")
+  const { count } = await liveRobots(reader, organizationId)
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("made_by", "=", keyId)
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
 }
 
 /** Size of a robot's contract, 0 for a robot without one; null where no robot has the name. */
 export async function findContractBytes(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   name: string,
 ): Promise<number | null> {
-  const robot = await transaction
-    .selectFrom("robots")
+  const robot = await liveRobots(transaction, organizationId)
     .select(({ fn, ref }) => fn<number | null>("octet_length", [ref("contract")]).as("bytes"))
-    .where("organization_id", "=", organizationId)
     .where("name", "=", name)
-    .where("removed_at", "is", null)
     .executeTakeFirst();
   return robot === undefined ? null : (robot.bytes ?? 0);
 }
 
 /** The robot with this id, or else with this name: two lookups, because for one with `or` SQLite reads all robots of the organization. */
 export async function findRobot(reader: Reader, organizationId: string, robot: string): Promise<RobotRow | undefined> {
-  const robots = reader
-    .selectFrom("robots")
-    .select(COLUMNS)
-    .where("organization_id", "=", organizationId)
-    .where("removed_at", "is", null);
+  const robots = liveRobots(reader, organizationId).select(SHOWN_COLUMNS);
   return (
     (await robots.where("id", "=", robot).executeTakeFirst()) ??
     (await robots.where("name", "=", robot).executeTakeFirst())
@@ -162,21 +148,17 @@ export async function findRobot(reader: Reader, organizationId: string, robot: s
 
 /** The robot with this id, or else with this name, with its row locked until the transaction ends. */
 export async function lockRobot(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robot: string,
 ): Promise<Tables["robots"] | undefined> {
   const found = await findRobot(transaction, organizationId, robot);
   if (found === undefined) return undefined;
-  const locked = await transaction
-    .selectFrom("robots")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .where("id", "=", found.id)
-    .where("removed_at", "is", null)
-    .forUpdate()
-    .executeTakeFirst();
-  return locked;
+  return liveRobots(transaction, organizationId).selectAll().where("id", "=", found.id).forUpdate().executeTakeFirst();
+}
+
+export function liveRobots(reader: Reader, organizationId: string) {
+  return reader.selectFrom("robots").where("organization_id", "=", organizationId).where("removed_at", "is", null);
 }
 
 const upsert = prepare<
@@ -225,7 +207,19 @@ const upsert = prepare<
         })
         .where("robots.installation_id", "is not distinct from", parameter("installationId")),
     )
-    .returning(COLUMNS)
+    .returning(SHOWN_COLUMNS)
     .returning(["refitted_at", "changed_at", "audit_id", "previous_audit_id"])
     .returning(["recent_changes", "contested_since", "contested_at"]),
 );
+
+/** The regions of all robots of all organizations, for the service's own command line. */
+export async function robotRegions(reader: Reader): Promise<readonly string[]> {
+  const rows = await reader
+    .selectFrom("robots")
+    .select("region")
+    .distinct()
+    .where("removed_at", "is", null)
+    .orderBy("region")
+    .execute();
+  return rows.map(({ region }) => region);
+}

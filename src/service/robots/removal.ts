@@ -1,19 +1,16 @@
-import type { Transaction } from "kysely";
-
 import type { RobotRemoved } from "../../api/robots.ts";
 import { momentNow, retireDeploymentOf } from "../deployments/index.ts";
 import { revokeInstallationOf } from "../installations/index.ts";
-import { answerJson } from "../kernel/http/answers.ts";
+import { answerValue } from "../kernel/http/answers.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
-import type { Tables } from "../kernel/store/tables.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { MeteringContext } from "../usage/index.ts";
 import { announce } from "../webhooks/index.ts";
-import { requestFleetCheck } from "./fleet-checks.ts";
-import type { Room } from "./room/room.ts";
+import { removeLabels, requestFleetCheck } from "./selection.ts";
+import type { Room } from "./room.ts";
 import { lockRobot } from "./queries.ts";
-import { removeLabels } from "./selection.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 
 /**
@@ -53,12 +50,12 @@ export function removeRobot(context: MeteringContext, room: Room): Handler<null>
     const logged = { robot_id: robotId, name, installation_id: installationId, deployment_id: deploymentId };
     logChange(machine, "robot_removed", author, logged);
     nudge();
-    return answerJson(JSON.stringify({ robot_id: robotId, removed_at: at } satisfies RobotRemoved));
+    return answerValue({ robot_id: robotId, removed_at: at } satisfies RobotRemoved);
   };
 }
 
 /** Gives back what lists and selectors need of a robot. Its contract may be large, and nothing reads it any more. */
-async function markRemoved(transaction: Transaction<Tables>, robotId: string, at: string): Promise<void> {
+async function markRemoved(transaction: Transaction, robotId: string, at: string): Promise<void> {
   await removeLabels(transaction, robotId);
   await transaction
     .updateTable("robots")

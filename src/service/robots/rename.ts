@@ -1,17 +1,15 @@
-import type { Transaction } from "kysely";
-
 import type { RobotChange } from "../../api/robots.ts";
 import { presenceAt } from "../installations/index.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { announce } from "../webhooks/index.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "./identified-robots.ts";
 import { lockRobot } from "./queries.ts";
-import { ROBOT_NAME_RULE, robotNameOf } from "./robot-name.ts";
 import { UNKNOWN_ROBOT } from "./views.ts";
 import type { RobotViewsContext } from "./views.ts";
 
@@ -31,10 +29,12 @@ export function renameRobot(
     const claimId = newId("rob");
     const renamed = await call.write(async (transaction) => {
       const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");
-      if (robot === undefined) return { state: "unknown" } as const;
+      if (robot === undefined) return UNKNOWN_ROBOT;
       const { id, name: before } = robot;
       if (name !== before) {
-        if (!(await claimName(transaction, robot, name, claimId))) return { state: "taken" } as const;
+        if (!(await claimName(transaction, robot, name, claimId))) {
+          return refuse("Conflict", `Another robot is called ${JSON.stringify(name)}`);
+        }
         await transaction.updateTable("robots").set({ name }).where("id", "=", id).execute();
         await audit(transaction, author, {
           action: "robot.rename",
@@ -48,18 +48,16 @@ export function renameRobot(
           data: () => ({ robot_id: id, name, name_before: before }),
         });
       }
-      return { state: "renamed", before, row: await findIdentifiedRobot(transaction, organizationId, id) } as const;
+      return { before, row: await findIdentifiedRobot(transaction, organizationId, id) };
     });
-    if (renamed.state === "taken") {
-      return refuse("Conflict", `Another robot is called ${JSON.stringify(name)}`);
-    }
-    if (renamed.state === "unknown" || renamed.row === undefined) return UNKNOWN_ROBOT;
+    if (isAnswer(renamed)) return renamed;
     const { before, row } = renamed;
+    if (row === undefined) return UNKNOWN_ROBOT;
     if (before !== name) {
       logChange(machine, "robot_renamed", author, { robot_id: row.id, from: before, to: name });
       nudge();
     }
-    return answerJson(JSON.stringify(identifiedRobotView(row, presenceAt(nowMs, context))));
+    return answerValue(identifiedRobotView(row, presenceAt(nowMs, context)));
   };
 }
 
@@ -70,7 +68,7 @@ export function renameRobot(
  * @param id of that row.
  */
 async function claimName(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   robot: Tables["robots"],
   name: string,
   id: string,
@@ -84,4 +82,16 @@ async function claimName(
   if (claimed === undefined) return false;
   await transaction.deleteFrom("robots").where("id", "=", id).execute();
   return true;
+}
+
+const ROBOT_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+
+/** The rule in words, for those who gave another name. */
+export const ROBOT_NAME_RULE =
+  "a robot has a name of 1 to 64 lower-case letters, digits and hyphens, with a letter or digit first and last";
+
+/** The name of a robot as an operator gives it, at its enrolment or later; null if it can be none. */
+export function robotNameOf(name: string): string | null {
+  const cleaned = name.trim().toLowerCase();
+  return ROBOT_NAME.test(cleaned) ? cleaned : null;
 }

@@ -3,7 +3,7 @@ import type { RobotsQuery } from "../../api/robots.ts";
 import { presenceAt, presenceOf } from "../installations/index.ts";
 import type { IdentitySettings, Liveness, Presence } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList } from "../kernel/lists/answer-list.ts";
 import { createListCache } from "../kernel/lists/list-cache.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
@@ -84,7 +84,7 @@ export function getRobot(context: RobotViewsContext): Handler<null> {
   return async ({ principal, path }) => {
     const robot = await findByNameOrId(store.reader, principal.organizationId, path["robot"] ?? "");
     if (robot === undefined || !maySee(principal, robot)) return UNKNOWN_ROBOT;
-    return answerJson(JSON.stringify(identifiedRobotView(robot, presenceAt(machine.clock.wallMs(), context))));
+    return answerValue(identifiedRobotView(robot, presenceAt(machine.clock.wallMs(), context)));
   };
 }
 

@@ -1,9 +1,7 @@
 import { sql } from "kysely";
-import type { Transaction } from "kysely";
-
 import type { PageRange } from "../kernel/lists/page-range.ts";
 import { USUAL_PERIOD_S } from "../kernel/store/migrations.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { UsageTime } from "./period.ts";
 import { periodEnd, periodSeconds, wholeSecond } from "./period.ts";
@@ -25,7 +23,7 @@ export type MeteredDeployment = Pick<Tables["deployments"], (typeof METERED)[num
  * @returns the end of the deployment's last period.
  */
 export async function closePeriod(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   deployment: MeteredDeployment,
   now: UsageTime,
 ): Promise<string | null> {
@@ -60,7 +58,7 @@ export async function closePeriod(
 
 /** The end of a robot's last period, of any of its deployments, ignoring ends after `latest`; null without one. */
 export async function lastPeriodEnd(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   robotId: string,
   latest: string,
@@ -177,7 +175,7 @@ export const PERIODS_AT_A_TIME = 100;
 
 /** Deployments with a running period that began then, locked until the transaction ends, without those that others have locked. */
 export function lockPeriods(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   [comparison, moment]: Began,
 ): Promise<readonly MeteredDeployment[]> {
   return transaction

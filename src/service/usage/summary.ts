@@ -1,6 +1,6 @@
 import { USAGE_SUMMARY_DAYS, USAGE_SUMS_MAXIMUM } from "../../api/usage.ts";
-import type { UsageSummaryQuery } from "../../api/usage.ts";
-import { answerJson, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
+import type { UsageGrouping, UsageSummary, UsageSummaryQuery } from "../../api/usage.ts";
+import { answerValue, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { Handler } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
@@ -8,12 +8,10 @@ import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import type { MeteringContext } from "./clock.ts";
-import type { UsageTime } from "./period.ts";
 import { wholeSecond } from "./period.ts";
+import type { UsageTime } from "./period.ts";
 import { listLongPeriods, listUsage } from "./queries.ts";
 import type { SummedPeriod } from "./queries.ts";
-import type { Stretch } from "./sums.ts";
-import { createSums } from "./sums.ts";
 
 const DAY_MS = 86_400_000;
 /** Periods per query. Queries of a local database block this process, so other requests wait for each. */
@@ -42,16 +40,14 @@ export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<
       }
     }
     const items = sums.items();
-    return answerJson(
-      JSON.stringify({
-        since: new Date(stretch.sinceMs).toISOString(),
-        until: new Date(stretch.untilMs).toISOString(),
-        by: query.by,
-        unit: "second",
-        total: items.reduce((total, { quantity }) => total + quantity, 0),
-        items,
-      }),
-    );
+    return answerValue({
+      since: new Date(stretch.sinceMs).toISOString(),
+      until: new Date(stretch.untilMs).toISOString(),
+      by: query.by,
+      unit: "second",
+      total: items.reduce((total, { quantity }) => total + quantity, 0),
+      items,
+    });
   }
 
   return async ({ principal: { organizationId }, query }) =>
@@ -96,4 +92,59 @@ function stretchOf({ since, until }: UsageSummaryQuery, now: string): Stretch {
 
 function refuse(member: keyof UsageSummaryQuery, rule: string, input: string | undefined) {
   return refuseInvalid([{ ...ruleBroken(rule), loc: ["query", member], input: input ?? null }]);
+}
+
+const SECOND_MS = 1000;
+
+/** Milliseconds since the epoch, both at whole seconds. */
+export interface Stretch {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+type Sum = UsageSummary["items"][number];
+
+/** Sums of the parts of periods that are within a time range. */
+export interface Sums {
+  add(period: Omit<SummedPeriod, "id">): void;
+  readonly count: number;
+  /** By day, then by name. */
+  items(): readonly Sum[];
+}
+
+export function createSums(by: UsageGrouping, { sinceMs, untilMs }: Stretch): Sums {
+  const dimensions = new Set(by.split(","));
+  const [byDay, byRobot, byModel] = [dimensions.has("day"), dimensions.has("robot"), dimensions.has("model")];
+  const sums = new Map<string, Sum>();
+
+  function count(
+    day: string | null,
+    { robot_name: robotName, model_slug: modelSlug }: Pick<SummedPeriod, "robot_name" | "model_slug">,
+    quantity: number,
+  ): void {
+    const [robot, model] = [byRobot ? robotName : null, byModel ? modelSlug : null];
+    // Unambiguous, because names contain no NUL.
+    const key = `${day ?? ""}\0${robot ?? ""}\0${model ?? ""}`;
+    sums.set(key, { day, robot, model_slug: model, quantity: (sums.get(key)?.quantity ?? 0) + quantity });
+  }
+
+  return {
+    add(period) {
+      const startMs = Date.parse(period.period_start);
+      // A running period has no end, but its quantity until now.
+      const endMs = period.period_end === null ? startMs + period.quantity * SECOND_MS : Date.parse(period.period_end);
+      const lastMs = Math.min(endMs, untilMs);
+      for (let fromMs = Math.max(startMs, sinceMs); fromMs < lastMs;) {
+        const nextDayMs = (Math.floor(fromMs / DAY_MS) + 1) * DAY_MS;
+        const toMs = byDay ? Math.min(lastMs, nextDayMs) : lastMs;
+        const day = byDay ? new Date(fromMs).toISOString().slice(0, "YYYY-MM-DD".length) : null;
+        count(day, period, (toMs - fromMs) / SECOND_MS);
+        fromMs = toMs;
+      }
+    },
+    get count() {
+      return sums.size;
+    },
+    items: () => [...sums.entries()].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, sum]) => sum),
+  };
 }

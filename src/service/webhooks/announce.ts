@@ -1,14 +1,13 @@
-import type { Transaction } from "kysely";
-
 import type { EventType } from "../../api/wire/event-types.ts";
 import type { NewId } from "../kernel/ids.ts";
 import { prepare } from "../kernel/store/prepared.ts";
+import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 type Data = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** An event, without ids of its own. */
-interface Announced {
+export interface Announced {
   readonly organizationId: string;
   readonly type: EventType;
   /** ISO 8601. */
@@ -25,7 +24,7 @@ export const BODY_BYTES_MAXIMUM = 16 * 1024;
  * Without a webhook that costs one query by an index.
  */
 export async function announce(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { newId }: { readonly newId: NewId },
   { organizationId, type, at, data }: Announced,
 ): Promise<void> {
@@ -96,7 +95,7 @@ const findListening = prepare<
 );
 
 /** Counts nothing while another transaction counts: robots that register at the same time must not wait for each other's commits. */
-async function countDropped(transaction: Transaction<Tables>, id: string): Promise<void> {
+async function countDropped(transaction: Transaction, id: string): Promise<void> {
   const free = transaction.selectFrom("webhooks").select("id").where("id", "=", id).forNoKeyUpdate().skipLocked();
   await transaction
     .updateTable("webhooks")

@@ -4,10 +4,9 @@ import type { Task } from "../kernel/tasks/task.ts";
 import type { Claim } from "./delivery-queries.ts";
 import { claimDelivery, disableWebhook, endAttempt, listDueWebhooks, noteHealth } from "./delivery-queries.ts";
 import { judge } from "./rules.ts";
-import type { Claimed, Verdict } from "./rules.ts";
+import type { Claimed, Verdict, WebhookSettings } from "./rules.ts";
 import type { Sent } from "../kernel/outgoing.ts";
-import type { Sender } from "./sender.ts";
-import type { WebhookSettings } from "./settings.ts";
+import type { Sender } from "./receivers.ts";
 
 /** Concurrent attempts of this process, for a webhook, an organization, its receivers that fail, and in all: a slow receiver takes only its own. */
 const AT_ONCE = { webhook: 2, organization: 8, failing: 4, all: 128 } as const;

@@ -1,14 +1,17 @@
+import * as z from "zod";
+
 import { TEST_EVENT } from "../../api/webhooks.ts";
+import type { DeliveryView } from "../../api/webhooks.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse } from "../kernel/http/answers.ts";
+import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { newDelivery, printEvent } from "./announce.ts";
 import { UNKNOWN_WEBHOOK } from "./operations.ts";
 import type { WebhooksContext } from "./operations.ts";
 import { addDelivery, findDelivery, findWebhook, listDeliveryRows, lockWebhook, restartDelivery } from "./queries.ts";
-import { deliveryView } from "./views.ts";
+import type { DeliveryRow } from "./queries.ts";
 
 const UNKNOWN_DELIVERY = refuse("NotFound", "Delivery not found");
 const DISABLED = refuse("Conflict", "The webhook is disabled; enable it first");
@@ -34,7 +37,7 @@ export function getWebhookDelivery({ store }: WebhooksContext): Handler<null> {
     const webhook = await findWebhook(store.reader, principal.organizationId, path["webhook_id"] ?? "");
     if (webhook === undefined) return UNKNOWN_WEBHOOK;
     const delivery = await findDelivery(store.reader, webhook.id, path["delivery_id"] ?? "");
-    return delivery === undefined ? UNKNOWN_DELIVERY : answerJson(JSON.stringify(deliveryView(delivery)));
+    return delivery === undefined ? UNKNOWN_DELIVERY : answerValue(deliveryView(delivery));
   };
 }
 
@@ -48,7 +51,7 @@ export function resendToWebhook({ machine, nudge }: WebhooksContext): Handler<nu
       if (webhook === undefined) return UNKNOWN_WEBHOOK;
       if (webhook.disabled_at !== null) return DISABLED;
       const delivery = await restartDelivery(transaction, webhookId, id, at);
-      return delivery === undefined ? UNKNOWN_DELIVERY : answerJson(JSON.stringify(deliveryView(delivery)));
+      return delivery === undefined ? UNKNOWN_DELIVERY : answerValue(deliveryView(delivery));
     });
     nudge();
     return answer;
@@ -70,9 +73,27 @@ export function testOrganizationWebhook({ newId, machine, nudge }: WebhooksConte
       if (webhook.disabled_at !== null) return DISABLED;
       if (webhook.full_since !== null) return FULL;
       await addDelivery(transaction, row);
-      return answerJson(JSON.stringify(deliveryView(row)));
+      return answerValue(deliveryView(row));
     });
     nudge();
     return answer;
+  };
+}
+
+const bodySchema = z.record(z.string(), z.unknown());
+
+function deliveryView(row: DeliveryRow): DeliveryView {
+  return {
+    id: row.id,
+    event_id: row.event_id,
+    type: row.event_type,
+    status: row.status,
+    created_at: row.created_at,
+    attempts: row.attempts,
+    next_attempt_at: row.status === "pending" ? row.next_attempt_at : null,
+    last_attempt_at: row.last_attempt_at,
+    last_status: row.last_status,
+    last_error: row.last_error,
+    body: bodySchema.parse(JSON.parse(row.body)),
   };
 }

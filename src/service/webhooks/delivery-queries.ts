@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Claimed } from "./rules.ts";
 
@@ -32,7 +30,7 @@ export function listDueWebhooks(
 
 /** Claims the delivery of a webhook that has been due for longest. Other replicas skip it. */
 export async function claimDelivery(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   webhookId: string,
   claim: Claim,
 ): Promise<Claimed | undefined> {
@@ -71,7 +69,7 @@ function due(reader: Reader, { now, horizon }: Pick<Claim, "now" | "horizon">) {
 
 /** Ends an attempt. @returns false if the claim had ended, so that another replica delivers, too. */
 export async function endAttempt(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id }: Pick<Claimed, "id">,
   claimId: string,
   change: Partial<Tables["webhook_deliveries"]>,
@@ -91,7 +89,7 @@ type Attempted = Pick<Claimed, "webhook_id" | "url">;
 
 /** Notes that a webhook works, or when it first failed. Writes only if that is new. */
 export async function noteHealth(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { webhook_id: webhookId, url }: Attempted,
   failingSince: string | null,
 ): Promise<void> {
@@ -106,7 +104,7 @@ export async function noteHealth(
 
 /** @returns false if it was disabled before, or has another URL. */
 export async function disableWebhook(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { webhook_id: webhookId, url }: Attempted,
   reason: NonNullable<Tables["webhooks"]["disabled_reason"]>,
   at: string,
@@ -125,7 +123,7 @@ export async function disableWebhook(
 export const GIVEN_UP = { status: "failed", claim_id: null, last_error: "the webhook was disabled" } as const;
 
 /** Gives up what a webhook has pending. */
-export async function giveUpPending(transaction: Transaction<Tables>, webhookId: string): Promise<void> {
+export async function giveUpPending(transaction: Transaction, webhookId: string): Promise<void> {
   const pending = transaction.updateTable("webhook_deliveries").set(GIVEN_UP).where("status", "=", "pending");
   await pending.where("webhook_id", "=", webhookId).execute();
 }

@@ -3,7 +3,7 @@
  * announce events in the transactions that they tell of; tasks deliver them (deliver.ts), at least once.
  */
 export { announce } from "./announce.ts";
-export { listListening, noteReported, outdatedReports } from "./reports.ts";
-export type { Listening, NewState } from "./reports.ts";
-export { WEBHOOK_SETTINGS } from "./settings.ts";
-export type { WebhookSettings } from "./settings.ts";
+export { forgetReports, listListening, report } from "./reports.ts";
+export type { Listening } from "./reports.ts";
+export { WEBHOOK_SETTINGS } from "./rules.ts";
+export type { WebhookSettings } from "./rules.ts";

@@ -1,7 +1,9 @@
+import * as z from "zod";
+
 import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
-import type { WebhookChange, WebhookCreate } from "../../api/webhooks.ts";
+import type { WebhookChange, WebhookCreate, WebhookView } from "../../api/webhooks.ts";
 import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import { authorship, logChange } from "../kernel/operation.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
@@ -11,7 +13,6 @@ import { giveUpPending } from "./delivery-queries.ts";
 import { addWebhook, findWebhook, listWebhookRows, lockWebhook, removeWebhook, updateWebhook } from "./queries.ts";
 import type { WebhookRow } from "./queries.ts";
 import type { Receivers } from "./receivers.ts";
-import { webhookView } from "./views.ts";
 
 export interface WebhooksContext extends Pick<OperationContext, "store" | "newId" | "machine" | "nudge"> {
   readonly receivers: Pick<Receivers, "problemOf">;
@@ -60,7 +61,7 @@ export function createOrganizationWebhook({ newId, machine, receivers }: Webhook
     });
     if (!isAdded) return TOO_MANY;
     logChange(machine, "webhook_created", author, { webhook_id: row.id });
-    return answerJson(JSON.stringify({ ...webhookView(row), secret }));
+    return answerValue({ ...webhookView(row), secret });
   };
 }
 
@@ -71,7 +72,7 @@ export const listOrganizationWebhooks = listHandler("wh", listWebhookRows, webho
 export function getOrganizationWebhook({ store }: WebhooksContext): Handler<null> {
   return async ({ principal, path }) => {
     const webhook = await findWebhook(store.reader, principal.organizationId, path["webhook_id"] ?? "");
-    return webhook === undefined ? UNKNOWN_WEBHOOK : answerJson(JSON.stringify(webhookView(webhook)));
+    return webhook === undefined ? UNKNOWN_WEBHOOK : answerValue(webhookView(webhook));
   };
 }
 
@@ -108,7 +109,7 @@ export function changeOrganizationWebhook({ newId, machine, receivers }: Webhook
     });
     if (changed === null) return UNKNOWN_WEBHOOK;
     if (changed.isChanged) logChange(machine, "webhook_changed", author, { webhook_id: id });
-    return answerJson(JSON.stringify(webhookView(changed.row)));
+    return answerValue(webhookView(changed.row));
   };
 }
 
@@ -129,7 +130,7 @@ export function deleteOrganizationWebhook({ newId, machine }: WebhooksContext): 
     });
     if (!isRemoved) return UNKNOWN_WEBHOOK;
     logChange(machine, "webhook_deleted", author, { webhook_id: id });
-    return answerJson(JSON.stringify({ id, deleted_at: at }));
+    return answerValue({ id, deleted_at: at });
   };
 }
 
@@ -145,4 +146,21 @@ function printEvents(events: WebhookCreate["events"]): string | null {
 /** For the audit log: paths and queries of such URLs often are secrets. */
 function hostOf({ url }: Pick<WebhookRow, "url">): string {
   return new URL(url).host;
+}
+
+const eventsSchema = z.array(z.string()).nullable();
+
+/** Without the secret. */
+function webhookView(row: WebhookRow): WebhookView {
+  return {
+    id: row.id,
+    url: row.url,
+    events: row.events === null ? null : eventsSchema.parse(JSON.parse(row.events)),
+    created_at: row.created_at,
+    failing_since: row.failing_since,
+    full_since: row.full_since,
+    dropped_events: row.dropped_events,
+    disabled_at: row.disabled_at,
+    disabled_reason: row.disabled_reason,
+  };
 }

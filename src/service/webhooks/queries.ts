@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
 import { inRange } from "../kernel/lists/page-range.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 
 export type WebhookRow = Tables["webhooks"];
@@ -19,7 +17,7 @@ export function findWebhook(reader: Reader, organizationId: string, id: string):
 
 /** With its row locked, so that it is not deleted meanwhile. */
 export function lockWebhook(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<WebhookRow | undefined> {
@@ -31,7 +29,7 @@ export function lockWebhook(
  *
  * @returns whether it was added.
  */
-export async function addWebhook(transaction: Transaction<Tables>, row: WebhookRow, maximum: number): Promise<boolean> {
+export async function addWebhook(transaction: Transaction, row: WebhookRow, maximum: number): Promise<boolean> {
   const { organization_id: organizationId } = row;
   await transaction.selectFrom("organizations").select("id").where("id", "=", organizationId).forUpdate().execute();
   const there = await ofOrganization(transaction, organizationId).clearSelect().select("id").limit(maximum).execute();
@@ -40,16 +38,12 @@ export async function addWebhook(transaction: Transaction<Tables>, row: WebhookR
   return true;
 }
 
-export async function updateWebhook(
-  transaction: Transaction<Tables>,
-  id: string,
-  change: Partial<WebhookRow>,
-): Promise<void> {
+export async function updateWebhook(transaction: Transaction, id: string, change: Partial<WebhookRow>): Promise<void> {
   await transaction.updateTable("webhooks").set(change).where("id", "=", id).execute();
 }
 
 /** Forgets the secret at once; a task deletes the rest. */
-export async function removeWebhook(transaction: Transaction<Tables>, id: string, at: string): Promise<void> {
+export async function removeWebhook(transaction: Transaction, id: string, at: string): Promise<void> {
   await transaction.updateTable("webhooks").set({ removed_at: at, secret: "" }).where("id", "=", id).execute();
 }
 
@@ -68,13 +62,13 @@ export function findDelivery(reader: Reader, webhookId: string, id: string): Pro
     .executeTakeFirst();
 }
 
-export async function addDelivery(transaction: Transaction<Tables>, row: DeliveryRow): Promise<void> {
+export async function addDelivery(transaction: Transaction, row: DeliveryRow): Promise<void> {
   await transaction.insertInto("webhook_deliveries").values(row).execute();
 }
 
 /** Makes a delivery due as if it were new; undefined if the webhook has none with this id. */
 export function restartDelivery(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   webhookId: string,
   id: string,
   at: string,

@@ -3,6 +3,9 @@ import type { LookupAddress, LookupOptions } from "node:dns";
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 
+import { createOutgoing } from "../kernel/outgoing.ts";
+import type { Sent } from "../kernel/outgoing.ts";
+
 /** Which receivers may be sent to: public addresses, and what the configuration allows. */
 export interface Receivers {
   /** Why a URL is no receiver, for its creator; null if it may be one. Names are not looked up. */
@@ -112,4 +115,38 @@ function blockList(networks: readonly string[]): BlockList {
 
 function contains(list: BlockList, address: string): boolean {
   return list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+}
+
+export interface Message {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Sends events. */
+export interface Sender extends AsyncDisposable {
+  /** One POST. Never throws. */
+  send(message: Message, signal: AbortSignal): Promise<Sent>;
+}
+
+/** Only the status counts; more of an answer closes the connection. */
+const ANSWER_BYTES = 1024;
+const FORBIDDEN = "the address is not public";
+
+/** Each message opens a connection, so that every address is judged. */
+export function createSender({ lookup, problemOf }: Receivers, timeoutMs: number): Sender {
+  const reasons = new Map([[FORBIDDEN_ADDRESS, FORBIDDEN]]);
+  const outgoing = createOutgoing({ timeoutMs, answerBytes: ANSWER_BYTES, lookup, reasons });
+  return {
+    async send({ url, headers, body }, signal) {
+      // An address in a URL is not looked up. The configuration may allow less than when the webhook was created.
+      if (problemOf(url) !== null) return { state: "failed", reason: FORBIDDEN };
+      return outgoing.send(
+        url,
+        { method: "POST", headers: { ...headers, "content-type": "application/json" }, body },
+        signal,
+      );
+    },
+    [Symbol.asyncDispose]: () => outgoing[Symbol.asyncDispose](),
+  };
 }

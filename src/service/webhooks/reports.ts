@@ -1,9 +1,9 @@
-import type { Transaction } from "kysely";
-
 import type { EventType } from "../../api/wire/event-types.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { OperationContext } from "../kernel/operation.ts";
+import type { Reader, Store, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { wants } from "./announce.ts";
+import { announce, wants } from "./announce.ts";
+import type { Announced } from "./announce.ts";
 
 /** An organization that wants to be told of states, and since when. */
 export interface Listening {
@@ -33,16 +33,22 @@ export interface NewState extends Pick<Tables["reported_states"], "subject_id" |
   readonly before: string | null;
 }
 
-/**
- * Notes a state as told, for the transaction that announces it.
- *
- * @returns false if another replica was quicker.
- */
-export async function noteReported(
-  transaction: Transaction<Tables>,
-  { before, ...reported }: NewState,
+/** Notes a state as told, and announces it in the same transaction; null only notes it. Another replica may have been quicker. */
+export async function report(
+  { store, newId }: Pick<OperationContext, "store" | "newId">,
+  change: NewState,
   at: string,
-): Promise<boolean> {
+  event: Pick<Announced, "type" | "data"> | null,
+): Promise<void> {
+  const { organization_id: organizationId } = change;
+  await store.write(async (transaction) => {
+    if (!(await noteReported(transaction, change, at)) || event === null) return;
+    await announce(transaction, { newId }, { organizationId, at, ...event });
+  });
+}
+
+/** @returns false if another replica was quicker. */
+async function noteReported(transaction: Transaction, { before, ...reported }: NewState, at: string): Promise<boolean> {
   if (before === null) {
     const added = await transaction
       .insertInto("reported_states")
@@ -61,13 +67,21 @@ export async function noteReported(
   return numUpdatedRows > 0n;
 }
 
-/** States told to organizations that listen no more: a later webhook begins with what is then. */
-export function outdatedReports(reader: Reader, kind: Tables["reported_states"]["kind"], still: readonly Listening[]) {
-  const query = reader.selectFrom("reported_states").select("subject_id").where("kind", "=", kind);
-  if (still.length === 0) return query;
-  return query.where(
-    "organization_id",
-    "not in",
-    still.map(({ organizationId }) => organizationId),
+/** Rows per transaction; the next run forgets more. */
+const BATCH = 200;
+
+/** Forgets states told to organizations that listen no more: a later webhook begins with what is then. */
+export async function forgetReports(
+  store: Pick<Store, "reader" | "write">,
+  kind: NewState["kind"],
+  still: readonly Listening[],
+): Promise<void> {
+  const listening = still.map(({ organizationId }) => organizationId);
+  const told = store.reader.selectFrom("reported_states").select("subject_id").where("kind", "=", kind).limit(BATCH);
+  const outdated = listening.length === 0 ? told : told.where("organization_id", "not in", listening);
+  const ids = (await outdated.execute()).map(({ subject_id: id }) => id);
+  if (ids.length === 0) return;
+  await store.write((transaction) =>
+    transaction.deleteFrom("reported_states").where("subject_id", "in", ids).execute(),
   );
 }

@@ -1,13 +1,11 @@
-import type { Transaction } from "kysely";
-
 import { firstIdAt } from "../kernel/ids.ts";
 import type { OperationContext } from "../kernel/operation.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { GIVEN_UP } from "./delivery-queries.ts";
-import { KEPT_MS } from "./settings.ts";
-import type { WebhookSettings } from "./settings.ts";
+import { KEPT_MS } from "./rules.ts";
+import type { WebhookSettings } from "./rules.ts";
 
 const INTERVAL_MS = 10_000;
 /** Rows per transaction. */
@@ -76,7 +74,7 @@ async function isAnythingLeft(reader: Reader, oldest: string): Promise<boolean> 
 }
 
 /** @returns the largest number of rows that one step changed. */
-async function tidy(transaction: Transaction<Tables>, oldest: string): Promise<number> {
+async function tidy(transaction: Transaction, oldest: string): Promise<number> {
   const ended = await transaction
     .updateTable("webhook_deliveries")
     .set(GIVEN_UP)

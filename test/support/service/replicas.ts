@@ -6,7 +6,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
-import type { ReadinessTimes } from "../../../src/service/endpoints/times.ts";
+import type { ReadinessTimes } from "../../../src/service/endpoints/prober.ts";
 import { createLog } from "../../../src/service/kernel/log.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { createService } from "../../../src/service/service.ts";

@@ -19,8 +19,8 @@ import { createStoredBytes } from "../../../src/service/organizations/stored-byt
 import type { StoredBytes } from "../../../src/service/organizations/stored-bytes.ts";
 import { createHistoryBudget } from "../../../src/service/robots/history/budget.ts";
 import type { HistoryBudget } from "../../../src/service/robots/index.ts";
-import { createRoom } from "../../../src/service/robots/room/room.ts";
-import type { Room } from "../../../src/service/robots/room/room.ts";
+import { createRoom } from "../../../src/service/robots/room.ts";
+import type { Room } from "../../../src/service/robots/room.ts";
 import { setupRobot } from "../../../src/service/robots/setup/setup.ts";
 import { createUsageClock } from "../../../src/service/usage/clock.ts";
 import type { MeteringContext } from "../../../src/service/usage/clock.ts";

@@ -1,6 +1,7 @@
 import { keysInWords } from "../../../api/words/key-lineage.ts";
 import { EXIT } from "../../../platform/terminal.ts";
 import type { ExitCode } from "../../../platform/terminal.ts";
+import { isAnswer } from "../../kernel/http/answers.ts";
 import { commandAuthor } from "../../kernel/store/audit.ts";
 import { countEndingWith, findKeyOrganization } from "../../keys/queries.ts";
 import { keyView, revokeKey } from "../../keys/rules.ts";
@@ -25,15 +26,15 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
     const author = commandAuthor(opened, organizationId);
     const revocation = await store.write(async (transaction) => {
       const others = flags.yes === true ? 0 : await countEndingWith(transaction, organizationId, id, author.at);
-      if (others > 0) return { state: "ends-others", others } as const;
+      if (others > 0) return { others };
       return revokeKey(transaction, organizationId, id, null, author);
     });
-    if (revocation.state === "ends-others") {
+    if ("others" in revocation) {
       const what = `Revoking this key also ends ${keysInWords(revocation.others)}.`;
       terminal.problem({ code: "keys-end-too", what, where: id, fix: `${fix}; give --yes to revoke all of them.` });
       return EXIT.usage;
     }
-    if (revocation.state !== "revoked") return unknown;
+    if (isAnswer(revocation)) return unknown;
     const { key, changed, keysEnded, isLockedOut } = revocation;
     if (flags.json === true) terminal.json(keyView(key));
     else if (changed) {

@@ -11,7 +11,7 @@ import { formatListenAddress } from "../../kernel/connections/listen-address.ts"
 import type { ListenAddress } from "../../kernel/connections/listen-address.ts";
 import { readCertificatePair } from "../../kernel/connections/tls.ts";
 import { showFindings } from "../../kernel/edited-file.ts";
-import { readCatalogFile } from "../../models/catalog-file.ts";
+import { readCatalogFile } from "../../models/apply.ts";
 import type { ServiceConfiguration } from "../../service.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import type { ServeFlags } from "./configuration.ts";

@@ -13,7 +13,7 @@ import type { FileFindings } from "../../kernel/edited-file.ts";
 import { createLog } from "../../kernel/log.ts";
 import { describeLocation } from "../../kernel/store/store-problem.ts";
 import type { StoreLocation } from "../../kernel/store/store.ts";
-import { readCatalogFile } from "../../models/catalog-file.ts";
+import { readCatalogFile } from "../../models/apply.ts";
 import { createService } from "../../service.ts";
 import type { Service, ServiceConfiguration } from "../../service.ts";
 import type { CommandContext } from "../command-context.ts";

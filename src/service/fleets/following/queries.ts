@@ -1,6 +1,4 @@
 import { sql } from "kysely";
-import type { Transaction } from "kysely";
-
 import {
   fleetSelectionViewSchema,
   MEMBERSHIP_CHANGES_SHOWN,
@@ -8,7 +6,7 @@ import {
 } from "../../../api/fleet-details.ts";
 import type { MembershipChange } from "../../../api/fleet-details.ts";
 import { SELECTION_ROBOTS_COUNT } from "../../../api/fleets.ts";
-import type { Reader } from "../../kernel/store/store.ts";
+import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { readLabels } from "../../robots/index.ts";
 import { selectRobotIds } from "../member-queries.ts";
@@ -32,7 +30,7 @@ export async function listFollowing(reader: Reader, organizationId: string): Pro
  * @returns null while another transaction changes members in the organization: of two replicas, one does the work.
  */
 export async function lockFollowing(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
 ): Promise<readonly Following[] | null> {
   // Registrations refer to this row, which such a lock lets them.
@@ -83,7 +81,7 @@ export function listChecks(reader: Reader, after: string): Promise<readonly Tabl
 
 /** Removes these checks. @returns those that were still there. */
 export async function takeChecks(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   checks: readonly Tables["fleet_checks"][],
 ): Promise<readonly Tables["fleet_checks"][]> {
   if (checks.length === 0) return [];
@@ -151,10 +149,7 @@ export async function countMembers(reader: Reader, fleetIds: readonly string[]):
 /** Rows of one insert. */
 const ROWS_AT_A_TIME = 1000;
 
-export async function addMembers(
-  transaction: Transaction<Tables>,
-  members: readonly Tables["fleet_members"][],
-): Promise<void> {
+export async function addMembers(transaction: Transaction, members: readonly Tables["fleet_members"][]): Promise<void> {
   for (let start = 0; start < members.length; start += ROWS_AT_A_TIME) {
     const rows = members.slice(start, start + ROWS_AT_A_TIME);
     await transaction.insertInto("fleet_members").values(rows).execute();
@@ -162,7 +157,7 @@ export async function addMembers(
 }
 
 export async function removeMembers(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   members: readonly Tables["fleet_members"][],
 ): Promise<void> {
   for (const [robotId, of] of Map.groupBy(members, ({ robot_id: robotId }) => robotId)) {
@@ -172,11 +167,7 @@ export async function removeMembers(
   }
 }
 
-export async function setLeftOut(
-  transaction: Transaction<Tables>,
-  fleetId: string,
-  robotId: string | null,
-): Promise<void> {
+export async function setLeftOut(transaction: Transaction, fleetId: string, robotId: string | null): Promise<void> {
   await transaction.updateTable("fleets").set({ left_out_robot_id: robotId }).where("id", "=", fleetId).execute();
 }
 

@@ -1,7 +1,7 @@
 /**
  * Fleets with `membership: "follow"`: robots join and leave as they come to match the selector.
  *
- * A setup, an enrolment and a removal leave a check (robots/fleet-checks.ts) in their transaction; task.ts takes the checks about once a
+ * A setup, an enrolment and a removal leave a check (robots/selection.ts) in their transaction; task.ts takes the checks about once a
  * second, compares each robot with the selectors of its organization under locks of those fleets (queries.ts), and enters each change in
  * the audit log. A fleet that begins to follow leaves a check of its own, which finds the robots of transactions that it could not see.
  *

@@ -1,9 +1,8 @@
-import type { Transaction } from "kysely";
-
 import { bringProbesForward } from "../../endpoints/index.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
 import { auditAll } from "../../kernel/store/audit.ts";
 import type { AuditAction, AuditEntry, Authorship } from "../../kernel/store/audit.ts";
+import type { Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { createFailingItems } from "../../kernel/tasks/failing-items.ts";
 import type { Task } from "../../kernel/tasks/task.ts";
@@ -115,7 +114,7 @@ export function createFollowSelectors(
   }
 
   async function compare(
-    transaction: Transaction<Tables>,
+    transaction: Transaction,
     organizationId: string,
     fleets: readonly Following[],
     { checks, found, searched }: Part,
@@ -139,7 +138,7 @@ export function createFollowSelectors(
   }
 
   async function apply(
-    transaction: Transaction<Tables>,
+    transaction: Transaction,
     organizationId: string,
     moved: readonly Moved[],
     causes: ReadonlyMap<string, Check>,
@@ -198,7 +197,7 @@ const ACTIONS = {
 } as const satisfies Readonly<Record<Move["change"], AuditAction>>;
 
 async function movesOfAll(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   fleets: readonly Following[],
   robots: readonly Candidate[],
 ): Promise<readonly Moved[]> {

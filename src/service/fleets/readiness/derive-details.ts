@@ -9,10 +9,16 @@ import { ENDPOINT_STATUS, endpointWait } from "../../endpoints/index.ts";
 import { assessActive } from "./assessment.ts";
 import type { WholeFleetView } from "./derive-fleet.ts";
 import { deriveFleet, positionOf } from "./derive-fleet.ts";
-import type { FleetDetailFacts, GenerationFacts, GenerationRow, Member, MemberGroup } from "./fleet-facts.ts";
+import { windowsOf } from "./fleet-facts.ts";
+import type {
+  FleetDetailFacts,
+  GenerationFacts,
+  GenerationRow,
+  Member,
+  MemberGroup,
+  WindowPosition,
+} from "./fleet-facts.ts";
 import { deriveNeeds } from "./needs.ts";
-import { windowsOf } from "./windows.ts";
-import type { WindowPosition } from "./windows.ts";
 
 /** The details of a fleet at `nowMs`, from the same observations as its view. */
 export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<FleetDetails, "selection"> {

@@ -4,9 +4,8 @@ import { preparationRange } from "../../endpoints/index.ts";
 import type { Assessment } from "./assessment.ts";
 import { assessActive, assessUpdate } from "./assessment.ts";
 import { allMembersBlocked, allWindowsPast, needInWords, someMembersBlocked } from "./blocker.ts";
-import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
-import type { WindowPosition } from "./windows.ts";
-import { positionIn } from "./windows.ts";
+import { positionIn } from "./fleet-facts.ts";
+import type { FleetFacts, GenerationFacts, MemberGroup, WindowPosition } from "./fleet-facts.ts";
 
 /** A fleet view with every member present, null if there is no value. */
 export type WholeFleetView = Required<FleetView> & {

@@ -6,8 +6,7 @@ import type { Assessment } from "./assessment.ts";
 import { assessActive, assessUpdate, neededEndpoints } from "./assessment.ts";
 import { moreThanMaximum, someMembersBlocked } from "./blocker.ts";
 import { blockerOf, countWaiting, isCapacityExpected, positionOf, robotsIn, updateBlocker } from "./derive-fleet.ts";
-import type { FleetFacts, GenerationFacts } from "./fleet-facts.ts";
-import type { WindowPosition } from "./windows.ts";
+import type { FleetFacts, GenerationFacts, WindowPosition } from "./fleet-facts.ts";
 
 /**
  * How long an endpoint may fail during the first preparation of a model before a person is needed: servers that load a model answer

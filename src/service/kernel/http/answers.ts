@@ -42,6 +42,15 @@ export function answerJson(json: string): Answer {
   return { status: 200, json };
 }
 
+export function answerValue(value: unknown): Answer {
+  return answerJson(JSON.stringify(value));
+}
+
+/** Tells a refusal from the result of a change that may be refused. */
+export function isAnswer(outcome: object): outcome is Answer {
+  return "json" in outcome;
+}
+
 /** Seconds that a client should wait while the service is unavailable. */
 const RETRY_AFTER_S = "5";
 

@@ -1,10 +1,13 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely, Transaction as KyselyTransaction } from "kysely";
 
 import type { ServiceMachine } from "../machine.ts";
 import type { Tables } from "./tables.ts";
 
 /** Runs queries on committed data, or within a transaction. */
 export type Reader = Kysely<Tables>;
+
+/** What a job of `Store.write` runs its queries in. */
+export type Transaction = KyselyTransaction<Tables>;
 
 /**
  * The store of the service. When `write` resolves, its changes are durable.
@@ -21,7 +24,7 @@ export interface Store extends AsyncDisposable {
    *
    * @throws StoreUnavailableError when the database or its disk fails, or too many writes wait.
    */
-  write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
+  write<T>(job: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
    * A version of the data that `reader` sees: while it is equal, nothing was committed by any process, and queries return the same rows.
    * Cheaper than most queries, so that their results can be cached by it.
@@ -50,6 +53,6 @@ export type StoreLocation =
 export type StoreMachine = Pick<ServiceMachine, "clock" | "files" | "log" | "random">;
 
 /** Runs queries on one snapshot: each sees the store as the first one saw it. */
-export function readSnapshot<T>(reader: Reader, read: (snapshot: Transaction<Tables>) => Promise<T>): Promise<T> {
+export function readSnapshot<T>(reader: Reader, read: (snapshot: Transaction) => Promise<T>): Promise<T> {
   return reader.transaction().setIsolationLevel("repeatable read").setAccessMode("read only").execute(read);
 }

@@ -2,16 +2,17 @@ import { HISTORY_SHOWN } from "../../../api/registrations.ts";
 import type { RegistrationSummary } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { PageQuery } from "../../../api/wire/pages.ts";
-import { answerJson } from "../../kernel/http/answers.ts";
+import { answerJson, answerValue } from "../../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../../kernel/lists/answer-list.ts";
+import { inRange } from "../../kernel/lists/page-range.ts";
+import type { PageRange } from "../../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../../kernel/operation.ts";
-import { currentContest } from "./contest.ts";
-import { readRobotHistory } from "./queries.ts";
-import { findRobot } from "../queries.ts";
-import { contestOf, readSources } from "./recent-changes.ts";
-import { findRegistration, listRegistrations } from "../registration-queries.ts";
-import type { RegistrationRow } from "../registration-queries.ts";
+import type { Reader } from "../../kernel/store/store.ts";
+import type { Tables } from "../../kernel/store/tables.ts";
+import { findRobot, liveRobots } from "../queries.ts";
 import { maySee, UNKNOWN_ROBOT } from "../views.ts";
+import { contestOf, currentContest, readSources } from "./contest.ts";
+import { readRobotHistory } from "./queries.ts";
 
 /** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
 export function getRobotHistory({ store }: OperationContext): Handler<null> {
@@ -21,7 +22,7 @@ export function getRobotHistory({ store }: OperationContext): Handler<null> {
     const items = await readRobotHistory(store.reader, organizationId, robot?.id ?? asked, HISTORY_SHOWN.maximum);
     // A robot that was removed keeps its history, which only its id finds.
     if (robot === undefined && items.length === 0) return UNKNOWN_ROBOT;
-    return answerJson(JSON.stringify({ items }));
+    return answerValue({ items });
   };
 }
 
@@ -74,4 +75,44 @@ function summary(row: RegistrationRow, nowMs: number): RegistrationSummary {
     registered_at: registeredAt,
     contested_since: contestedSince,
   };
+}
+
+/** A robot's last registration without its contract, which may be large. */
+export type RegistrationRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
+
+const COLUMNS = [
+  "id",
+  "name",
+  "configuration_digest",
+  "changed_at",
+  "updated_at",
+  "contested_since",
+  "contested_at",
+] as const;
+
+/** The last registrations of an organization's robots, oldest robot first. */
+export function listRegistrations(
+  reader: Reader,
+  organizationId: string,
+  range: PageRange,
+): Promise<RegistrationRow[]> {
+  return inRange(liveRobots(reader, organizationId).select(COLUMNS), "id", range).execute();
+}
+
+/** One robot's last registration; `labels` and `contract` are JSON texts. */
+export type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
+
+const MORE_COLUMNS = ["robot_type_id", "region", ...ROBOT_TEXT_NAMES, "labels", "contract", "recent_changes"] as const;
+
+export function findRegistration(
+  reader: Reader,
+  organizationId: string,
+  robotId: string,
+): Promise<WholeRegistrationRow | undefined> {
+  return reader
+    .selectFrom("robots")
+    .select([...COLUMNS, ...MORE_COLUMNS])
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", robotId)
+    .executeTakeFirst();
 }

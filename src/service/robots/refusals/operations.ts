@@ -1,5 +1,5 @@
 import type { RefusalQuery, RefusalView } from "../../../api/refusals.ts";
-import { answerJson } from "../../kernel/http/answers.ts";
+import { answerValue } from "../../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../../kernel/operation.ts";
 import { listRefusals, UNKNOWN_ROBOT } from "./queries.ts";
 import type { LabelledRefusal } from "./queries.ts";
@@ -8,7 +8,7 @@ import type { LabelledRefusal } from "./queries.ts";
 export function listOrganizationRefusals({ store }: OperationContext): Handler<null, RefusalQuery> {
   return async ({ principal, query }) => {
     const rows = await listRefusals(store.reader, principal.organizationId, query.robot);
-    return answerJson(JSON.stringify({ items: rows.map(viewRefusal) }));
+    return answerValue({ items: rows.map(viewRefusal) });
   };
 }
 

@@ -1,7 +1,5 @@
-import type { Transaction } from "kysely";
-
 import { REFUSALS_SHOWN } from "../../../api/refusals.ts";
-import type { Reader } from "../../kernel/store/store.ts";
+import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 
 export type RefusalRow = Tables["refusals"];
@@ -10,7 +8,7 @@ export type RefusalRow = Tables["refusals"];
 export const REFUSALS_OF_ROBOT_MAXIMUM = 100;
 
 /** Adds a refusal to the entry with the same key, or inserts one. */
-export async function noteRefusal(transaction: Transaction<Tables>, refusal: RefusalRow): Promise<void> {
+export async function noteRefusal(transaction: Transaction, refusal: RefusalRow): Promise<void> {
   await transaction
     .insertInto("refusals")
     .values(refusal)
@@ -26,7 +24,7 @@ export async function noteRefusal(transaction: Transaction<Tables>, refusal: Ref
 }
 
 /** Deletes all but the newest refusals of an organization and of each robot. */
-export async function boundRefusals(transaction: Transaction<Tables>, organizationId: string): Promise<void> {
+export async function boundRefusals(transaction: Transaction, organizationId: string): Promise<void> {
   const ranked = transaction
     .selectFrom("refusals")
     .select("id")
@@ -55,7 +53,7 @@ export async function boundRefusals(transaction: Transaction<Tables>, organizati
 }
 
 /** Deletes refusals that last happened before a time. @param before ISO 8601. */
-export async function pruneRefusals(transaction: Transaction<Tables>, before: string): Promise<void> {
+export async function pruneRefusals(transaction: Transaction, before: string): Promise<void> {
   await transaction.deleteFrom("refusals").where("last_at", "<", before).execute();
 }
 

@@ -1,26 +1,24 @@
 /** The transaction of a setup: the robot's row, its audit entry, and what follows for fleets and webhooks. */
-import type { Transaction } from "kysely";
-
 import type { IdentitySettings, Liveness } from "../../installations/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
-import { refuse } from "../../kernel/http/answers.ts";
+import { isAnswer, refuse } from "../../kernel/http/answers.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
 import { audit } from "../../kernel/store/audit.ts";
 import type { Authorship } from "../../kernel/store/audit.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
+import type { Transaction } from "../../kernel/store/store.ts";
 import { announce } from "../../webhooks/index.ts";
-import { requestFleetCheck } from "../fleet-checks.ts";
+import { requestFleetCheck } from "../selection.ts";
+import { writeChange } from "../history/contest.ts";
 import type { Contest } from "../history/contest.ts";
 import type { registrationDetails } from "../history/queries.ts";
 import { changedSince, registrationHash } from "../history/queries.ts";
-import { writeChange } from "../history/recent-changes.ts";
 import { findIdentifiedRobot } from "../identified-robots.ts";
 import type { IdentifiedRow } from "../identified-robots.ts";
 import { findContractBytes, upsertRobot } from "../queries.ts";
 import type { Registered, Registration } from "../queries.ts";
-import { hasAddedAll } from "../room/room.ts";
-import type { Full } from "../room/room.ts";
+import { hasAddedAll } from "../room.ts";
+import type { Full } from "../room.ts";
 import { takeOver } from "./take-over.ts";
 
 export interface RegisterContext extends Pick<OperationContext, "newId"> {
@@ -46,11 +44,8 @@ export interface Wish {
   readonly keepsEntry: boolean;
 }
 
-/** `refused` and `full` changed nothing. */
-export type Outcome =
-  | Entered
-  | { readonly state: "refused"; readonly answer: Answer }
-  | ({ readonly state: "full" } & Full);
+/** A refusal, and `full`, changed nothing. */
+export type Outcome = Entered | ({ readonly state: "full" } & Full) | Answer;
 
 export interface Entered {
   readonly state: "entered";
@@ -71,15 +66,11 @@ export function refuseName({ principal, registration }: Pick<Wish, "principal" |
   return principal.robot === null ? NOT_OF_KEY : refuseOther(principal.robot);
 }
 
-export async function register(
-  transaction: Transaction<Tables>,
-  context: RegisterContext,
-  wish: Wish,
-): Promise<Outcome> {
+export async function register(transaction: Transaction, context: RegisterContext, wish: Wish): Promise<Outcome> {
   const full = await findLimitMet(transaction, wish);
   if (full !== null) return { state: "full", ...full };
   const placed = await place(transaction, context, wish);
-  if (placed.state === "refused") return placed;
+  if (isAnswer(placed)) return placed;
   const { robot, replacedId } = placed;
   const contest = robot.hasChanged ? await noteContest(transaction, robot, wish) : null;
   await enter(transaction, wish, placed, contest !== null);
@@ -90,7 +81,7 @@ export async function register(
 
 /** A full organization or key gets no new robots, and where bytes are the limit no larger contracts. */
 async function findLimitMet(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { principal, registration: { name, contract }, full }: Wish,
 ): Promise<Full | null> {
   if (full === null && principal.robots.maximum === null) return null;
@@ -101,24 +92,17 @@ async function findLimitMet(
 }
 
 interface Placed {
-  readonly state: "placed";
   readonly robot: Registered;
   /** The installation that was revoked for it. */
   readonly replacedId: string | null;
 }
 
 /** Writes the robot's row. Where another computer speaks for the robot, whoever may revokes its installation first. */
-async function place(
-  transaction: Transaction<Tables>,
-  context: RegisterContext,
-  wish: Wish,
-): Promise<Placed | Extract<Outcome, { readonly state: "refused" }>> {
+async function place(transaction: Transaction, context: RegisterContext, wish: Wish): Promise<Placed | Answer> {
   const { principal, registration, isConfirmed, author } = wish;
   const { organizationId, robot: self } = principal;
   const { name } = registration;
-  if (self !== null && !(await isCalled(transaction, self, name))) {
-    return { state: "refused", answer: refuseOther(self) };
-  }
+  if (self !== null && !(await isCalled(transaction, self, name))) return refuseOther(self);
   const identity = {
     id: wish.id,
     now: author.at,
@@ -129,13 +113,13 @@ async function place(
   };
   const keepsEntry = wish.keepsEntry ? 1 : 0;
   const robot = await upsertRobot(transaction, organizationId, registration, { ...identity, keepsEntry });
-  if (robot !== null) return { state: "placed", robot, replacedId: null };
-  if (self !== null) return { state: "refused", answer: refuseOther(self) };
+  if (robot !== null) return { robot, replacedId: null };
+  if (self !== null) return refuseOther(self);
   const taken = await takeOver(transaction, { principal, name, isConfirmed, now: author.at }, context);
-  if (taken.state === "refused") return taken;
+  if (isAnswer(taken)) return taken;
   const replacing = await upsertRobot(transaction, organizationId, registration, { ...identity, keepsEntry: 0 });
   if (replacing === null) throw new Error(`The robot ${name} is locked, and yet enrolled again`);
-  return { state: "placed", robot: replacing, replacedId: taken.installationId };
+  return { robot: replacing, replacedId: taken.installationId };
 }
 
 function changeOf({ author, address, details }: Wish) {
@@ -143,13 +127,13 @@ function changeOf({ author, address, details }: Wish) {
 }
 
 /** Adds the change to the recent ones. @returns the contest that it shows. */
-async function noteContest(transaction: Transaction<Tables>, robot: Registered, wish: Wish): Promise<Contest | null> {
+async function noteContest(transaction: Transaction, robot: Registered, wish: Wish): Promise<Contest | null> {
   const { contest } = await writeChange(transaction, robot, changeOf(wish));
   return contest?.at === wish.author.at ? contest : null;
 }
 
 async function enter(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { author, details, address }: Wish,
   { robot, replacedId }: Placed,
   contested: boolean,
@@ -170,7 +154,7 @@ async function enter(
 
 /** Has fleets that follow their selectors look at the robot, and tells webhooks. */
 async function tell(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { newId }: RegisterContext,
   { principal: { organizationId }, registration, details, author }: Wish,
   { robot, replacedId }: Placed,
@@ -199,7 +183,7 @@ async function tell(
 
 /** Only a robot that is enrolled has what this query adds. */
 async function viewRegistered(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   registered: Registered,
 ): Promise<IdentifiedRow> {
@@ -210,7 +194,7 @@ async function viewRegistered(
 
 /** Whether the robot still has this name: a rename may have come between. Holds its row. */
 async function isCalled(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { id }: NonNullable<Principal["robot"]>,
   name: string,
 ): Promise<boolean> {

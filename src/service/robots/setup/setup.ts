@@ -2,7 +2,7 @@ import type { RobotSetupRequest } from "../../../api/robots.ts";
 import { presenceAt } from "../../installations/index.ts";
 import type { PrincipalWrite } from "../../kernel/auth/credentials.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
-import { answerJson, refuse } from "../../kernel/http/answers.ts";
+import { answerValue, isAnswer, refuse } from "../../kernel/http/answers.ts";
 import { authorship, logChange } from "../../kernel/operation.ts";
 import type { Handler, OperationContext } from "../../kernel/operation.ts";
 import type { StoredBytes } from "../../organizations/index.ts";
@@ -11,8 +11,8 @@ import { registrationDetails } from "../history/queries.ts";
 import { identifiedRobotView } from "../identified-robots.ts";
 import { registrationOf } from "../queries.ts";
 import type { Registered } from "../queries.ts";
-import { findFullLimit } from "../room/room.ts";
-import type { Full, Room } from "../room/room.ts";
+import { findFullLimit } from "../room.ts";
+import type { Full, Room } from "../room.ts";
 import { refuseName, register } from "./register.ts";
 import type { Entered, RegisterContext, Wish } from "./register.ts";
 
@@ -70,21 +70,17 @@ async function setUp(
   const registered = await write((transaction) =>
     register(transaction, context, { ...wish, full, keepsEntry: left.state === "little" }),
   );
-  switch (registered.state) {
-    case "refused":
-      return registered.answer;
-    case "full":
-      noteLimit(context, wish, registered.limit);
-      return refuse("Conflict", registered.detail);
-    case "entered": {
-      account(context, room, wish, registered);
-      // A new robot changes no fleet before its check, which has its own interval.
-      if (registered.robot.change === "refitted") context.nudge();
-      logRegistration(context, wish, registered);
-      const presence = presenceAt(Date.parse(author.at), context);
-      return answerJson(JSON.stringify({ robot: identifiedRobotView(registered.view, presence) }));
-    }
+  if (isAnswer(registered)) return registered;
+  if (registered.state === "full") {
+    noteLimit(context, wish, registered.limit);
+    return refuse("Conflict", registered.detail);
   }
+  account(context, room, wish, registered);
+  // A new robot changes no fleet before its check, which has its own interval.
+  if (registered.robot.change === "refitted") context.nudge();
+  logRegistration(context, wish, registered);
+  const presence = presenceAt(Date.parse(author.at), context);
+  return answerValue({ robot: identifiedRobotView(registered.view, presence) });
 }
 
 type MetLimit = Full["limit"] | Extract<HistoryLeft, { readonly state: "none" }>["limit"];

@@ -1,12 +1,10 @@
-import type { Transaction } from "kysely";
-
 import { isRobotOnline, presenceAt, revokeInstallationOf } from "../../installations/index.ts";
 import type { IdentitySettings, Liveness } from "../../installations/index.ts";
 import { isAllowed } from "../../kernel/auth/authenticate.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
 import { refuse } from "../../kernel/http/answers.ts";
-import type { Tables } from "../../kernel/store/tables.ts";
+import type { Transaction } from "../../kernel/store/store.ts";
 import { lockRobotNamed } from "../enrolled-robot.ts";
 
 /** A registration, by a key or a session, of a robot whose computer has a credential of its own. */
@@ -19,30 +17,23 @@ export interface TakeOver {
   readonly now: string;
 }
 
-export type TakenOver =
-  /** `installationId` is revoked; null if none was left. */
-  | { readonly state: "taken"; readonly installationId: string | null }
-  | { readonly state: "refused"; readonly answer: Answer };
-
-/** Revokes the installation of the robot with this name, so that whoever registers it speaks for it. */
+/**
+ * Revokes the installation of the robot with this name, so that whoever registers it speaks for it.
+ *
+ * @returns a refusal, or the id of the installation, which is null if none was left.
+ */
 export async function takeOver(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { principal, name, isConfirmed, now }: TakeOver,
   context: { readonly liveness: Pick<Liveness, "seen">; readonly identity: IdentitySettings },
-): Promise<TakenOver> {
+): Promise<Answer | { readonly installationId: string | null }> {
   const { organizationId } = principal;
   const robot = await lockRobotNamed(transaction, organizationId, name);
-  if (robot === undefined || robot.installation_id === null) return { state: "taken", installationId: null };
-  if (!isAllowed(principal, "robots:write")) return { state: "refused", answer: refuseEnrolled(name) };
+  if (robot === undefined || robot.installation_id === null) return { installationId: null };
+  if (!isAllowed(principal, "robots:write")) return refuseEnrolled(name);
   const presence = presenceAt(Date.parse(now), context);
-  const of = { organizationId, robotId: robot.id };
-  if (!isConfirmed && (await isRobotOnline(transaction, of, presence.onlineSince, presence))) {
-    return { state: "refused", answer: refuseOnline(name) };
-  }
-  return {
-    state: "taken",
-    installationId: await revokeInstallationOf(transaction, organizationId, robot.id, now),
-  };
+  if (!isConfirmed && (await isRobotOnline(transaction, robot, presence))) return refuseOnline(name);
+  return { installationId: await revokeInstallationOf(transaction, organizationId, robot.id, now) };
 }
 
 function refuseEnrolled(name: string): Answer {

@@ -14,9 +14,9 @@ import {
 } from "../../../../src/service/endpoints/preparations.ts";
 import { createHealthProbe } from "../../../../src/service/endpoints/probe.ts";
 import { createProber, PROBES_MAXIMUM } from "../../../../src/service/endpoints/prober.ts";
+import type { ReadinessTimes } from "../../../../src/service/endpoints/prober.ts";
 import { claimEndpoint, recordProbe, releaseEndpoint } from "../../../../src/service/endpoints/queries.ts";
 import type { Claim } from "../../../../src/service/endpoints/queries.ts";
-import type { ReadinessTimes } from "../../../../src/service/endpoints/times.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";

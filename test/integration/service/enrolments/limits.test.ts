@@ -2,8 +2,7 @@ import { expect, it } from "vitest";
 
 import type { EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { enrolmentListSchema } from "../../../../src/api/enrolments.ts";
-import { createUserCode } from "../../../../src/service/enrolments/codes.ts";
-import { GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/guesses.ts";
+import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/codes.ts";
 import { WAITING_MAXIMUM } from "../../../../src/service/enrolments/queries.ts";
 import { UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
 import { STARTS_PER_MINUTE } from "../../../../src/service/enrolments/start.ts";

@@ -8,7 +8,7 @@ import type { FleetView } from "../../../../src/api/fleets.ts";
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
 import { PREPARATION_MAXIMUM_S } from "../../../../src/service/endpoints/preparations.ts";
 import { FLEETS_MAXIMUM } from "../../../../src/service/fleets/changes.ts";
-import { getFleetDetails } from "../../../../src/service/fleets/details-operation.ts";
+import { getFleetDetails } from "../../../../src/service/fleets/details.ts";
 import { createFleet, getFleet, listFleets, updateFleetModel } from "../../../../src/service/fleets/operations.ts";
 import { lockFleet } from "../../../../src/service/fleets/queries.ts";
 import { createReconcileFleets } from "../../../../src/service/fleets/tasks.ts";

@@ -3,9 +3,10 @@ import { expect, it } from "vitest";
 
 import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
 import { changeMembership, makeFleet } from "../../../../src/service/fleets/changes.ts";
-import { findFleetDetails } from "../../../../src/service/fleets/details-query.ts";
+import { findFleetDetails } from "../../../../src/service/fleets/details.ts";
 import { lockFollowing } from "../../../../src/service/fleets/following/queries.ts";
 import { createFollowSelectors } from "../../../../src/service/fleets/following/task.ts";
+import { createReportFleets } from "../../../../src/service/fleets/report-states.ts";
 import { deriveDetails } from "../../../../src/service/fleets/readiness/derive-details.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
@@ -285,10 +286,38 @@ describeOnEachStore("fleets that follow their selectors", (newStore) => {
       const key = { id, organization_id: ORGANIZATION };
       return site.store.write((transaction) => changeMembership(transaction, key, membership, author));
     };
-    expect((await change(last, "snapshot")).state).toBe("changed");
-    expect((await change(last, "follow")).state).toBe("full-of-following");
+    expect(await change(last, "snapshot")).toMatchObject({ isChanged: true });
+    expect(await change(last, "follow")).toMatchObject({ status: 409 });
     await change(first, "snapshot");
-    expect((await change(last, "follow")).state).toBe("changed");
+    expect(await change(last, "follow")).toMatchObject({ isChanged: true });
+  });
+
+  it("the state of each fleet is reported to webhooks, however many fleets there are", async () => {
+    await using site = await openSite(newStore);
+    const fleetIds = await site.addFleets(250);
+    const webhook = {
+      id: "wh_1",
+      organization_id: ORGANIZATION,
+      url: "https://example.com/",
+      secret: "",
+      events: null,
+    };
+    const works = {
+      failing_since: null,
+      full_since: null,
+      dropped_events: 0,
+      disabled_at: null,
+      disabled_reason: null,
+    };
+    await site.store.write((transaction) =>
+      transaction
+        .insertInto("webhooks")
+        .values({ ...webhook, ...works, created_at: NOW, removed_at: null })
+        .execute(),
+    );
+    await createReportFleets({ store: site.store, machine: testMachine, newId }).run(NEVER);
+    const reported = await site.store.reader.selectFrom("reported_states").select("subject_id").execute();
+    expect(reported.map(({ subject_id: id }) => id).toSorted()).toEqual(fleetIds.toSorted());
   });
 
   it("where no fleet follows, checks vanish", async () => {

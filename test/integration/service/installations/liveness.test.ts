@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Heartbeat } from "../../../../src/api/installations.ts";
 import { draftCredential, install } from "../../../../src/service/installations/issue.ts";
 import { createLiveness } from "../../../../src/service/installations/liveness.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/settings.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import type { NewStore } from "../../../support/service/stores.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { createStoredBytes } from "../../../../src/service/organizations/stored-bytes.ts";
 import { createHistoryBudget } from "../../../../src/service/robots/history/budget.ts";
-import { createRoom } from "../../../../src/service/robots/room/room.ts";
+import { createRoom } from "../../../../src/service/robots/room.ts";
 import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { testMachine } from "../../../support/robot/machine.ts";

@@ -17,7 +17,7 @@ import { readRobotHistory } from "../../../../src/service/robots/history/queries
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
 import { createStoredBytes } from "../../../../src/service/organizations/stored-bytes.ts";
 import { createHistoryBudget } from "../../../../src/service/robots/history/budget.ts";
-import { createRoom } from "../../../../src/service/robots/room/room.ts";
+import { createRoom } from "../../../../src/service/robots/room.ts";
 import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
 import { anyCharacter } from "../../../support/any-character.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { FleetCreate } from "../../../../src/api/fleets.ts";
-import { loadDemands } from "../../../../src/service/endpoints/demands.ts";
+import { loadDemands } from "../../../../src/service/endpoints/expectation.ts";
 import { makeFleet } from "../../../../src/service/fleets/changes.ts";
 import { selectRobotIds } from "../../../../src/service/fleets/member-queries.ts";
 import { findFleetFacts } from "../../../../src/service/fleets/queries.ts";

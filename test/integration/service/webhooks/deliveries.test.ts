@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
-import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/settings.ts";
+import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/rules.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { startService } from "../../../support/service/service.ts";

@@ -4,7 +4,7 @@ import type { HttpAnswer, HttpRequest } from "../../../../src/client/transport/t
 import type { Log } from "../../../../src/platform/log/log.ts";
 import { assemble } from "../../../../src/service/assembly.ts";
 import type { HealthProbe } from "../../../../src/service/endpoints/probe.ts";
-import type { ReadinessTimes } from "../../../../src/service/endpoints/times.ts";
+import type { ReadinessTimes } from "../../../../src/service/endpoints/prober.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/index.ts";
 import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/index.ts";
 import type { ServiceMachine } from "../../../../src/service/kernel/machine.ts";

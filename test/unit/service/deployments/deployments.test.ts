@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import { deploymentViewSchema } from "../../../../src/api/deployments.ts";
-import type { Situation, Verdict } from "../../../../src/service/deployments/judge.ts";
-import { judge } from "../../../../src/service/deployments/judge.ts";
+import { judge } from "../../../../src/service/deployments/transition.ts";
+import type { Situation, Verdict } from "../../../../src/service/deployments/transition.ts";
 import { createDeployment, retireDeployment } from "../../../../src/service/deployments/operations.ts";
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
 import { bodyOf, changedBeforeWrites, openServiceParts } from "../../../support/service/service-parts.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-import type { Demand } from "../../../../src/service/endpoints/demands.ts";
 import { expectationOf } from "../../../../src/service/endpoints/expectation.ts";
+import type { Demand } from "../../../../src/service/endpoints/expectation.ts";
 import { believe } from "../../../../src/service/endpoints/health.ts";
-import { parseWindows, positionIn, printWindows } from "../../../../src/service/fleets/readiness/windows.ts";
+import { parseWindows, positionIn, printWindows } from "../../../../src/service/fleets/readiness/fleet-facts.ts";
 import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";
 
 describe("believe", () => {

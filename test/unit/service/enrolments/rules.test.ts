@@ -2,15 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { createUserCode, readUserCode, showUserCode } from "../../../../src/service/enrolments/codes.ts";
-import {
-  decide,
-  isFoundBy,
-  onlineSince,
-  regionOf,
-  shownOf,
-  stateAt,
-  UNDECIDED,
-} from "../../../../src/service/enrolments/rules.ts";
+import { decide, isFoundBy, regionOf, shownOf, stateAt, UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
+import { IDENTITY_SETTINGS, presenceAt } from "../../../../src/service/installations/index.ts";
 import { robotNameOf } from "../../../../src/service/robots/index.ts";
 import type { EnrolmentRow, EnrolmentState } from "../../../../src/service/enrolments/rules.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
@@ -169,7 +162,8 @@ it("a region is lower-case, and an empty one is none", () => {
 });
 
 it("a robot is online for so long after its last heartbeat", () => {
-  expect(onlineSince(END, { onlineWindowMs: 90_000 })).toBe("2026-03-01T12:08:30.000Z");
+  const context = { liveness: { seen: () => undefined }, identity: { ...IDENTITY_SETTINGS, onlineWindowMs: 90_000 } };
+  expect(presenceAt(Date.parse(END), context).onlineSince).toBe("2026-03-01T12:08:30.000Z");
 });
 
 it("logs show whose an enrolment is, and neither its code nor its token", () => {

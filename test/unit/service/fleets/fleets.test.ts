@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fleetCreateSchema, fleetViewSchema } from "../../../../src/api/fleets.ts";
 import type { PageQuery } from "../../../../src/api/wire/pages.ts";
 import { addPreparations, loadPreparations } from "../../../../src/service/endpoints/preparations.ts";
-import { getFleetDetails } from "../../../../src/service/fleets/details-operation.ts";
+import { getFleetDetails } from "../../../../src/service/fleets/details.ts";
 import {
   createFleet,
   getFleet,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { judgeRecovery, judgeRotation } from "../../../../src/service/installations/rules.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/settings.ts";
+import { IDENTITY_SETTINGS, judgeRecovery, judgeRotation } from "../../../../src/service/installations/rules.ts";
 
 describe("judgeRotation", () => {
   it.each([

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { summarize } from "../../../../src/manifest/catalog/axes.ts";
 import { CATALOG_ROWS } from "../../../../src/manifest/catalog/rows.ts";
 import { readCatalog } from "../../../../src/service/models/catalog.ts";
-import { incompatibility } from "../../../../src/service/models/compatibility.ts";
+import { incompatibility } from "../../../../src/service/models/obstacles.ts";
 import type { Requirements } from "../../../../src/service/models/requirements.ts";
 import { NO_REQUIREMENTS } from "../../../../src/service/models/requirements.ts";
 import { catalogEquipment, contractEquipment, parseEquipment } from "../../../../src/service/robots/equipment.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { USAGE_GROUPINGS } from "../../../../src/api/usage.ts";
-import { createSums } from "../../../../src/service/usage/sums.ts";
+import { createSums } from "../../../../src/service/usage/summary.ts";
 
 const at = (ms: number) => new Date(ms).toISOString();
 const period = (start: string, end: string | null, quantity: number, robotName = "r1", modelSlug = "m1") => ({

@@ -5,8 +5,7 @@ import { networkInterfaces } from "node:os";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { createReceivers } from "../../../../src/service/webhooks/receivers.ts";
-import { createSender } from "../../../../src/service/webhooks/sender.ts";
+import { createReceivers, createSender } from "../../../../src/service/webhooks/receivers.ts";
 
 const NOT_PUBLIC = "the address is not public, and the configuration of the service does not allow it";
 

@@ -1,11 +1,41 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
+import { presenceAt, presenceOf } from "../installations/index.ts";
 import type { LiveRow } from "../installations/index.ts";
+import { answerValue } from "../kernel/http/answers.ts";
+import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { readSnapshot } from "../kernel/store/store.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { findObstacles } from "../models/index.ts";
 import { deploymentOf, isRemoved } from "./fact-queries.ts";
 import { listMembershipChanges } from "./following/queries.ts";
+import { UNKNOWN_FLEET } from "./changes.ts";
+import { fleetId } from "./operations.ts";
 import { findFleetFacts } from "./queries.ts";
+import { deriveDetails } from "./readiness/derive-details.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
+
+/** `GET /v1/fleets/{fleet_id}/details`: members, generations, endpoints and windows, each with what keeps it from being ready. */
+export function getFleetDetails(
+  context: Pick<OperationContext, "store" | "machine"> & Parameters<typeof presenceAt>[1],
+): Handler<null> {
+  const { store, machine } = context;
+  return async ({ principal, path }) => {
+    const id = fleetId(path);
+    if (id === null) return UNKNOWN_FLEET;
+    const { organizationId } = principal;
+    const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organizationId, id));
+    if (facts === undefined) return UNKNOWN_FLEET;
+    const selection: object = JSON.parse(facts.selection);
+    const membership = facts.follows_since === null ? {} : { membership: "follow" };
+    const nowMs = machine.clock.wallMs();
+    const details = deriveDetails(facts, nowMs);
+    const presence = presenceAt(nowMs, context);
+    const installations = await listMemberInstallations(store.reader, id);
+    const statuses = new Map(installations.map((row) => [row.robot_id, presenceOf(row, presence).status]));
+    const members = details.members.map((member) => ({ ...member, status: statuses.get(member.robot_id) }));
+    return answerValue({ ...details, members, selection: { ...selection, ...membership } });
+  };
+}
 
 /** Reads what the details of a fleet are derived from; undefined if the organization has no such fleet. */
 export async function findFleetDetails(
