@@ -165,7 +165,7 @@ export function createAgent(options: AgentOptions): Agent {
     onGone: () => collector.invalidate(),
     onMode: reporter.mode,
   });
-  const rereading = createRereading({
+  const rereadIfDue = createRereading({
     machine,
     collector,
     signal,
@@ -286,7 +286,7 @@ export function createAgent(options: AgentOptions): Agent {
         if (woken === "due" && nowMs < stepDueMs) watched.renew();
         await reconcileWatched();
       }
-      rereading.beginIfDue();
+      rereadIfDue();
       resyncDueMs = clock.monotonicMs() + resyncPeriod();
     }
   }

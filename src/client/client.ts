@@ -15,9 +15,9 @@ import type { RobotSetup } from "../api/robots.ts";
 import { operationUrl } from "./address.ts";
 import type { CallResult } from "./call-result.ts";
 import type { Credential, CredentialProblem } from "./credential.ts";
-import type { HeldRegistration } from "./held-registration.ts";
-import { sendRequest, unreachable } from "./send-request.ts";
+import type { HeldRegistration } from "./robot-answers.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
+import { sendRequest, unreachable } from "./send-request.ts";
 import { loadLate } from "./transport/load-late.ts";
 
 /** The operations that a robot computer uses. They throw only for bugs. */
@@ -78,7 +78,7 @@ export function createClient(options: ClientOptions): ServiceClient {
         body: JSON.stringify(body),
         answerLimitBytes: RECORD_LIMIT_BYTES,
       } as const;
-      const loadSchema = async () => (await import("./kept-robot.ts")).keptRobotAnswerSchema;
+      const loadSchema = async () => (await import("./robot-answers.ts")).keptRobotAnswerSchema;
       return call(credential, request, loadSchema, signal);
     },
     async getRegistration(robot, signal) {
@@ -89,7 +89,7 @@ export function createClient(options: ClientOptions): ServiceClient {
         // A contract may be nearly as long as a request.
         answerLimitBytes: 2 * RECORD_LIMIT_BYTES,
       } as const;
-      const loadSchema = async () => (await import("./held-registration.ts")).heldRegistrationSchema;
+      const loadSchema = async () => (await import("./robot-answers.ts")).heldRegistrationSchema;
       return call(await options.credential(), request, loadSchema, signal);
     },
     async listRegions(signal) {

@@ -16,8 +16,7 @@ import type { OneShot } from "../one-shot.ts";
 import { collectSettled, openOneShot } from "../one-shot.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 export interface CheckOptions extends CommonOptions {
   /** Warnings fail too. */

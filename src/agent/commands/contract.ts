@@ -12,8 +12,7 @@ import { resolveFolders } from "../configuration/folders.ts";
 import { readConfigurationNow, readManifestNow, openState } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { showFindings, showProblem } from "./show.ts";
 
 export interface ContractOptions extends CommonOptions {
   readonly explain?: boolean;

@@ -12,8 +12,7 @@ import type { OneShot } from "../one-shot.ts";
 import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 export interface SetupOptions extends CommonOptions {
   /** Show what would be sent. Sends and writes nothing. */

@@ -14,9 +14,8 @@ import { exitCodeOf, statusProblem } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
 import { isStatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem } from "../control/daemon-problem.ts";
-import { askRunningAgent } from "../control/running-agent.ts";
-import { showProblem } from "./show-problem.ts";
+import { daemonProblem, askRunningAgent } from "../control/running-agent.ts";
+import { showProblem } from "./show.ts";
 
 export interface RebindOptions extends CommonOptions {
   /** Keep the identity: the same robot with a new main board. */

@@ -8,10 +8,8 @@ import { askDaemon } from "../control/client.ts";
 import { statusProblem } from "../states.ts";
 import { isStatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem } from "../control/daemon-problem.ts";
-import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
-import { showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { daemonProblem, askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
+import { showFindings, showProblem } from "./show.ts";
 
 const findingSchema = z.object({
   id: z.string(),

@@ -14,7 +14,7 @@ import { readConfigurationNow } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
-import { showProblem } from "./show-problem.ts";
+import { showProblem } from "./show.ts";
 
 export interface SetKeyOptions extends CommonOptions {
   /** Read the key from this file instead of stdin. */

@@ -1,6 +1,6 @@
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { findDenials, withoutRepeats } from "../access/check-access.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
@@ -8,7 +8,7 @@ import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
-import { describeOneShot, openOneShot } from "../one-shot.ts";
+import { describeOneShot, openOneShot, describeInvalid } from "../one-shot.ts";
 import { createReconciler } from "../reconciler.ts";
 import type { Connection } from "../registration/connect.ts";
 import { connect } from "../registration/connect.ts";
@@ -20,13 +20,10 @@ import { isStatusDocument } from "../status.ts";
 import type { Step } from "../step.ts";
 import { stateAfter } from "../step.ts";
 import type { Command, CommandContext } from "./context.ts";
-import { daemonProblem, NO_SOCKET } from "../control/daemon-problem.ts";
-import { describeInvalid } from "./invalid-status.ts";
+import { daemonProblem, NO_SOCKET, askRunningAgent } from "../control/running-agent.ts";
 import type { SetupOptions } from "./preview.ts";
 import { dryRun } from "./preview.ts";
-import { askRunningAgent } from "../control/running-agent.ts";
-import { hashProgress, showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 /** `--setup`: registers once and reports the result; through the daemon when one runs. */
 export const setup: Command<SetupOptions> = async (options, context) => {

@@ -88,19 +88,9 @@ export interface Limit {
 }
 
 /** Runs checks with a time limit each, and yields their results. */
-export interface Examination {
-  /**
-   * @param limit the time limit of the check, and the verdict when it is exceeded.
-   * @param check gets a signal that aborts when its time is up or a person interrupts.
-   * @returns the value for later checks.
-   * @throws the interrupt, and bugs.
-   */
-  run<T>(id: CheckId, limit: Limit, check: (signal: AbortSignal) => Promise<Examined<T>>): Promise<T | null>;
-  skip(id: CheckId, why: string): void;
-  result(id: CheckId): Promise<CheckResult>;
-}
+export type Examination = ReturnType<typeof startExamination>;
 
-export function startExamination(clock: Clock, interrupt: AbortSignal): Examination {
+export function startExamination(clock: Clock, interrupt: AbortSignal) {
   const results = new Map(CHECK_IDS.map((id) => [id, Promise.withResolvers<CheckResult>()]));
 
   function conclude(id: CheckId, verdict: Verdict, durationMs: number): void {
@@ -108,14 +98,20 @@ export function startExamination(clock: Clock, interrupt: AbortSignal): Examinat
   }
 
   return {
-    async run(id, limit, check) {
+    /**
+     * @param limit the time limit of the check, and the verdict when it is exceeded.
+     * @param check gets a signal that aborts when its time is up or a person interrupts.
+     * @returns the value for later checks.
+     * @throws the interrupt, and bugs.
+     */
+    async run<T>(id: CheckId, limit: Limit, check: (signal: AbortSignal) => Promise<Examined<T>>): Promise<T | null> {
       const startedAtMs = clock.monotonicMs();
       const { verdict, value } = await examineWithin(limit, clock, interrupt, check);
       conclude(id, verdict, clock.monotonicMs() - startedAtMs);
       return value;
     },
-    skip: (id, why) => conclude(id, skip(why), 0),
-    result(id) {
+    skip: (id: CheckId, why: string) => conclude(id, skip(why), 0),
+    result(id: CheckId): Promise<CheckResult> {
       const result = results.get(id);
       if (result === undefined) throw new Error(`there is no check ${id}`);
       return result.promise;

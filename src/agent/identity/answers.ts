@@ -1,7 +1,7 @@
 /** What the service's answers about an identity mean: pure functions. */
 import type { CallResult } from "../../client/call-result.ts";
+import { refusalText } from "../../client/call-result.ts";
 import type { NamedRobot, Polled, RenewedCredential, Started, Terms } from "../../client/identity-client.ts";
-import { refusalText } from "../../client/refusal-text.ts";
 
 /** States in which the credential must not be used; a person has to act. */
 export type RefusedState = "unenrolled" | "frozen" | "lapsed";

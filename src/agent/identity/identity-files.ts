@@ -34,22 +34,7 @@ export interface StoredIdentity {
   readonly setAside: readonly string[];
 }
 
-export interface IdentityFiles {
-  /** @param mend moves unusable files aside. @throws Node system errors other than ENOENT. */
-  load(mend: boolean): Promise<StoredIdentity>;
-  /** Writes the first key; false when there is one already. */
-  createKey(key: KeyRecord): Promise<boolean>;
-  replaceKey(key: KeyRecord): Promise<void>;
-  /** False only when the key file is known to be missing. */
-  hasKey(): Promise<boolean>;
-  saveEnrolment(enrolment: EnrolmentRecord): Promise<void>;
-  saveCredential(credential: CredentialRecord): Promise<void>;
-  forgetEnrolment(): Promise<void>;
-  /** Keeps a key that the service does not accept any more for a person to inspect; it is not used. */
-  moveKeyAway(): Promise<void>;
-  /** Keeps the files of another computer for a person to inspect; they are not used. */
-  setAsideForeign(): Promise<void>;
-}
+export type IdentityFiles = ReturnType<typeof createIdentityFiles>;
 
 /** The file whose presence says that this robot has an identity of its own, or is getting one. */
 export function identityKeyPath(stateDirectory: string): string {
@@ -60,7 +45,7 @@ export function identityCredentialPath(stateDirectory: string): string {
   return join(stateDirectory, NAMES.credential);
 }
 
-export function createIdentityFiles(files: Files, stateDirectory: string): IdentityFiles {
+export function createIdentityFiles(files: Files, stateDirectory: string) {
   const pathOf = (name: FileName) => join(stateDirectory, NAMES[name]);
 
   async function save(name: FileName, content: unknown): Promise<void> {
@@ -87,7 +72,8 @@ export function createIdentityFiles(files: Files, stateDirectory: string): Ident
   }
 
   return {
-    async load(mend) {
+    /** @param mend moves unusable files aside. @throws Node system errors other than ENOENT. */
+    async load(mend: boolean): Promise<StoredIdentity> {
       const key = await read("key", isKeyRecord, mend);
       const enrolment = await read("enrolment", isEnrolmentRecord, mend);
       const credential = await read("credential", isCredentialRecord, mend);
@@ -98,7 +84,8 @@ export function createIdentityFiles(files: Files, stateDirectory: string): Ident
         setAside: [...key.setAside, ...enrolment.setAside, ...credential.setAside],
       };
     },
-    async createKey(key) {
+    /** Writes the first key; false when there is one already. */
+    async createKey(key: KeyRecord): Promise<boolean> {
       const owner = await ownerOf(files, stateDirectory);
       try {
         const file = await files.createExclusive(pathOf("key"), FILE_MODE, owner);
@@ -115,17 +102,20 @@ export function createIdentityFiles(files: Files, stateDirectory: string): Ident
       await files.syncDirectory(stateDirectory);
       return true;
     },
-    replaceKey: (key) => save("key", key),
+    replaceKey: (key: KeyRecord) => save("key", key),
+    /** False only when the key file is known to be missing. */
     hasKey: () => exists(files, pathOf("key")),
-    saveEnrolment: (enrolment) => save("enrolment", enrolment),
-    saveCredential: (credential) => save("credential", credential),
+    saveEnrolment: (enrolment: EnrolmentRecord) => save("enrolment", enrolment),
+    saveCredential: (credential: CredentialRecord) => save("credential", credential),
     forgetEnrolment: () => removeIfPresent(files, pathOf("enrolment")),
+    /** Keeps a key that the service does not accept any more for a person to inspect; it is not used. */
     async moveKeyAway() {
       await files.rename(pathOf("key"), `${pathOf("key")}.old`).catch((error: unknown) => {
         if (errorCode(error) !== "ENOENT") throw error;
       });
       await files.syncDirectory(stateDirectory);
     },
+    /** Keeps the files of another computer for a person to inspect; they are not used. */
     async setAsideForeign() {
       // The credential first: without its key it is of no use.
       for (const name of ["credential", "enrolment", "key"] as const) {

@@ -15,7 +15,7 @@ import { NAME, SERVICE_UNIT } from "../layout.ts";
 import { tryNode } from "../node-runtime.ts";
 import type { OpenSite } from "../open-site.ts";
 import { openSite } from "../open-site.ts";
-import { observeProvisioning } from "../plan/observe-machine.ts";
+import { observeProvisioning } from "../plan/observation.ts";
 import type { Installation, InstallWishes } from "../plan/prepare.ts";
 import { prepareInstallation } from "../plan/prepare.ts";
 import type { Step } from "../plan/step.ts";

@@ -11,7 +11,7 @@ import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { GrantMachine } from "./machine.ts";
+import type { GrantMachine } from "./record.ts";
 
 /** A drop-in of the unit that changes the agent's user or groups. */
 export interface DropIn {
