@@ -2,6 +2,7 @@ import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
+import { isPassing } from "../client/call-result.ts";
 import type { CredentialProblem } from "../client/credential.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
@@ -98,12 +99,8 @@ function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>,
       return retryLater(context, "misconfigured", reason, result.detail, PERSON_RETRY_MS);
     case 409:
       return retryLater(context, "conflict", reason, result.detail, REFUSED_RETRY_MS);
-    case 408:
-    case 425:
-    case 429:
-      return retrySoon(context, reason, result.detail, result.retryAfterMs);
   }
-  if (result.status >= 500) return retrySoon(context, reason, result.detail, result.retryAfterMs);
+  if (isPassing(result.status)) return retrySoon(context, reason, result.detail, result.retryAfterMs);
   return retryLater(context, "rejected", reason, result.detail, REFUSED_RETRY_MS, result.validation ?? []);
 }
 

@@ -8,7 +8,8 @@ import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import { hasForeignIdentity } from "../identity/identity-files.ts";
 import type { Registration } from "../registration/record.ts";
-import { isOtherMachine, registrationPath } from "../registration/registration.ts";
+import { registrationPath } from "../registration/registration.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
@@ -157,7 +158,6 @@ async function besideAgent(
     if (moved !== null && typeof moved !== "string") return refuse(moved, EXIT.failed, kept);
     kept = moved ?? kept;
     const answer = await askDaemon(path, "POST", "/rebind", context.signal);
-    context.signal.throwIfAborted();
     // The agent ended meanwhile: its next start finds no registration.
     if (answer.kind === "not-running") return conclude({ kept, was, status: null }, options, context);
     if (answer.kind === "answer" && isStatusDocument(answer.body))

@@ -31,7 +31,6 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   if ("fix" in running && running.code === OTHER_AGENT)
     return showProblem(running, { reloaded: false, findings: [] }, options, terminal);
   const answer = await askDaemon(path, "POST", "/reload", context.signal);
-  context.signal.throwIfAborted();
   if (answer.kind === "denied" || (answer.kind === "answer" && answer.status === 429))
     return showProblem(daemonProblem(answer, path), { reloaded: false, findings: [] }, options, terminal);
   if (answer.kind !== "answer") {
@@ -75,7 +74,6 @@ export const reload: Command<CommonOptions> = async (options, context) => {
 /** The problem when a valid edit changes the robot's identity. */
 async function askForRefusal(path: string, { signal }: CommandContext): Promise<Problem | null> {
   const answer = await askDaemon(path, "GET", "/status", signal);
-  signal.throwIfAborted();
   if (answer.kind !== "answer" || !isStatusDocument(answer.body)) return null;
   const { state } = answer.body;
   return state === "other-name" || state === "other-machine" ? statusProblem(answer.body) : null;

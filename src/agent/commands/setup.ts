@@ -37,7 +37,6 @@ export const setup: Command<SetupOptions> = async (options, context) => {
     case "denied":
     case "held": {
       const answer = await throughDaemon(folders, options, context);
-      context.signal.throwIfAborted();
       if ("fix" in answer) {
         const isNobodyThere = taken.kind === "denied" && answer.code === NO_SOCKET;
         return showProblem(isNobodyThere ? taken.problem : answer, {}, options, context.terminal);

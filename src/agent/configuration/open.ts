@@ -8,7 +8,8 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { Registration } from "../registration/record.ts";
-import { loadRegistration, setAside } from "../registration/registration.ts";
+import { loadRegistration, registrationPath } from "../registration/registration.ts";
+import { setAside } from "../registration/state-file.ts";
 import type { AgentConfiguration } from "./configuration.ts";
 import { readConfiguration } from "./configuration.ts";
 import type { DocumentInput } from "./document-input.ts";
@@ -84,6 +85,7 @@ export type OpenedState =
  * again is safe, using a damaged file is not.
  */
 export async function openState(machine: Machine, stateDirectory: string, mend: boolean): Promise<OpenedState> {
+  const path = registrationPath(stateDirectory);
   try {
     const loaded = await loadRegistration(machine.files, stateDirectory);
     switch (loaded.kind) {
@@ -91,16 +93,13 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
         return { kind: "state", registration: null, setAside: null };
       case "registration":
         return { kind: "state", registration: loaded.registration, setAside: null };
-      case "damaged": {
-        // On a read-only disk the damaged file stays, but is not used either.
-        const keptAt = mend ? await setAside(machine.files, loaded.path).catch(() => loaded.path) : loaded.path;
-        return { kind: "state", registration: null, setAside: keptAt };
-      }
+      case "damaged":
+        return { kind: "state", registration: null, setAside: mend ? await setAside(machine.files, path) : path };
       case "newer":
         return problem(
           "state-newer",
           `the state is of version ${loaded.version}, written by a newer agent`,
-          loaded.path,
+          path,
           "install that agent again; the state was not changed",
         );
     }

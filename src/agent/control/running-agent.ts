@@ -17,7 +17,6 @@ export async function askRunningAgent(
   { machine, signal }: Pick<CommandContext, "machine" | "signal">,
 ): Promise<StatusDocument | Problem> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", signal);
-  signal.throwIfAborted();
   return readRunningAgent(answer, folders, machine.files);
 }
 
@@ -73,42 +72,30 @@ export const NO_SOCKET = "already-running";
 
 /** The problem for a daemon that cannot be asked or gives an unexpected answer. */
 export function daemonProblem(answer: ControlAnswer, path: string): Problem {
+  const problem = (code: string, what: string, fix: string): Problem => ({ code, what, where: path, fix });
   switch (answer.kind) {
     case "denied":
-      return {
-        code: "daemon-denied",
-        what: "a daemon runs, but this user may not use its control socket",
-        where: path,
-        fix: "run it as root, or permanently: sudo usermod -aG robot-policy-agent USER, and log in again",
-      };
+      return problem(
+        "daemon-denied",
+        "a daemon runs, but this user may not use its control socket",
+        "run it as root, or permanently: sudo usermod -aG robot-policy-agent USER, and log in again",
+      );
     case "not-running":
-      return {
-        code: NO_SOCKET,
-        what: "another agent uses this state directory, with its control socket elsewhere",
-        where: path,
-        fix: "give its --runtime-dir, or stop it first",
-      };
+      return problem(
+        NO_SOCKET,
+        "another agent uses this state directory, with its control socket elsewhere",
+        "give its --runtime-dir, or stop it first",
+      );
     case "failed":
-      return {
-        code: "daemon-failed",
-        what: answer.detail,
-        where: path,
-        fix: "look at its log: journalctl -u robot-policy-agent",
-      };
-    case "answer":
-      if (answer.status === 429) {
-        return {
-          code: "asked-too-often",
-          what: "the agent limits how often it can be asked to register",
-          where: path,
-          fix: "try again in some seconds",
-        };
+      return problem("daemon-failed", answer.detail, "look at its log: journalctl -u robot-policy-agent");
+    case "answer": {
+      const { status } = answer;
+      if (status === 429) {
+        const what = "the agent limits how often it can be asked to register";
+        return problem("asked-too-often", what, "try again in some seconds");
       }
-      return {
-        code: "daemon-failed",
-        what: `unexpected answer ${answer.status} of the daemon`,
-        where: path,
-        fix: "restart it, so that it runs the same version",
-      };
+      const what = `unexpected answer ${status} of the daemon`;
+      return problem("daemon-failed", what, "restart it, so that it runs the same version");
+    }
   }
 }

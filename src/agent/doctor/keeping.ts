@@ -11,7 +11,7 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { openState } from "../configuration/open.ts";
 import type { Registration } from "../registration/record.ts";
-import { isOtherMachine } from "../registration/registration.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
 import type { Examined, Verdict } from "./check.ts";
@@ -157,32 +157,20 @@ async function checkAncestor(directory: string, ancestor: string): Promise<Verdi
 function unwritable(directory: string, error: unknown): Verdict {
   const code = errorCode(error);
   if (code === undefined) throw error;
+  const failed = (what: string, remedy: string) => fail(EXIT.failed, directory + what, remedy);
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
-      return fail(
-        EXIT.failed,
-        `${directory}: the disk is full (${code})`,
-        `make room: df -h ${directory}; df -i ${directory}`,
-      );
+      return failed(`: the disk is full (${code})`, `make room: df -h ${directory}; df -i ${directory}`);
     case "EROFS":
-      return fail(
-        EXIT.failed,
-        `${directory} is on a read-only filesystem; each start registers again`,
+      return failed(
+        " is on a read-only filesystem; each start registers again",
         "put the state on a writable one: --state-dir DIR, or StateDirectory= in the unit",
       );
     case "EACCES":
     case "EPERM":
-      return fail(
-        EXIT.failed,
-        `${directory} may not be written by this user`,
-        `run it as the agent's user: ls -ld ${directory}`,
-      );
+      return failed(" may not be written by this user", `run it as the agent's user: ls -ld ${directory}`);
     default:
-      return fail(
-        EXIT.failed,
-        `${directory} cannot be written (${code})`,
-        `look at the disk: dmesg, df -h ${directory}`,
-      );
+      return failed(` cannot be written (${code})`, `look at the disk: dmesg, df -h ${directory}`);
   }
 }

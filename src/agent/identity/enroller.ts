@@ -29,7 +29,6 @@ export function enrollerThroughDaemon(folders: Folders, { machine, signal }: Com
 
   async function ask(method: "GET" | "POST", route: string): Promise<IdentityStatus | Problem> {
     const answer = await askDaemon(path, method, route, signal);
-    signal.throwIfAborted();
     const status = await readRunningAgent(answer, folders, machine.files);
     if ("fix" in status) return status;
     return status.identity ?? daemonProblem({ kind: "failed", detail: "the agent has no identity" }, path);

@@ -5,30 +5,21 @@
 import { loadLate } from "../../client/transport/load-late.ts";
 import { TransportError } from "../../client/transport/transport.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { Log } from "../../platform/log/log.ts";
-import type { Machine } from "../../platform/machine.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Connection } from "../registration/connect.ts";
 import type { IdentityStatus } from "../status.ts";
-import type { EnrolmentRequest } from "./enrolment-request.ts";
-import type { Readiness } from "./heartbeats.ts";
+import type { IdentityOptions } from "./course.ts";
 import type { Identity } from "./identity.ts";
 import { createIdentityFiles } from "./identity-files.ts";
 
-export interface IdentityPartOptions {
-  readonly machine: Machine;
-  readonly log: Log;
-  readonly version: string;
+export interface IdentityPartOptions extends Pick<
+  IdentityOptions,
+  "machine" | "log" | "version" | "describeRobot" | "readiness" | "onChange" | "onReturn"
+> {
   readonly stateDirectory: string;
   /** Of the configuration in force. */
   configuration(): AgentConfiguration;
   connection(): Connection;
-  describeRobot(): Promise<EnrolmentRequest>;
-  readiness(): Readiness;
-  /** Called when the credential or the state of the identity changed. */
-  onChange(): void;
-  /** Called when the service accepts heartbeats again. */
-  onReturn(): void;
 }
 
 export type IdentityPart = ReturnType<typeof createIdentityPart>;

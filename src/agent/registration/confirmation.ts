@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { isPathParameter } from "../../client/address.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import { refusalText } from "../../client/call-result.ts";
+import { isPassing, refusalText } from "../../client/call-result.ts";
 import type { ServiceClient } from "../../client/client.ts";
 import type { HeldRegistration } from "../../client/robot-answers.ts";
 import type { Machine } from "../../platform/machine.ts";
@@ -59,10 +59,6 @@ export function judgeHeld(result: CallResult<HeldRegistration>, registration: Re
         : { kind: "unknown", detail };
     }
   }
-}
-
-function isPassing(status: number): boolean {
-  return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
 function compare(view: HeldRegistration, { request, robot, registered_at: registeredAt }: Registration): Verdict {

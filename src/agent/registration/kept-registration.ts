@@ -1,7 +1,8 @@
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Registration } from "./record.ts";
-import { isSaved, saveRegistration } from "./registration.ts";
+import { registrationPath, saveRegistration } from "./registration.ts";
+import { isSaved } from "./state-file.ts";
 
 /** The registration, in memory and on a disk that may refuse a write: a full or read-only disk does not prevent registering. */
 export function keepRegistration(files: Files, stateDirectory: string, loaded: Registration | null) {
@@ -62,7 +63,7 @@ export function keepRegistration(files: Files, stateDirectory: string, loaded: R
     },
     /** Forgets the registration if its file was moved away; false when the file is there. */
     async forgetMoved(): Promise<boolean> {
-      if (await isSaved(files, stateDirectory)) return false;
+      if (await isSaved(files, registrationPath(stateDirectory))) return false;
       current = null;
       isUnsaved = false;
       isDoubtSaved = false;

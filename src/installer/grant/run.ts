@@ -45,11 +45,6 @@ export async function stillUnreadable(
     .map(([path]) => path);
 }
 
-export interface GrantShown {
-  readonly options: { readonly dryRun?: boolean; readonly json?: boolean };
-  readonly terminal: Terminal;
-}
-
 /** Of `grant --json`. */
 export const SCHEMA_VERSION = 1;
 
@@ -64,7 +59,7 @@ export interface GrantResult {
   readonly notes?: readonly string[];
 }
 
-export function showGrant({ options, terminal }: GrantShown, result: GrantResult): ExitCode {
+export function showGrant({ options, terminal }: GrantRun, result: GrantResult): ExitCode {
   const { account, paths, changes, applied, unreadable, problems = [], notes = [] } = result;
   if (options.json === true) {
     const user = { name: account.name, user_id: account.userId };
@@ -99,7 +94,7 @@ export function showGrant({ options, terminal }: GrantShown, result: GrantResult
   return problems.length === 0 && unreadable.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
-export function showRefusal({ options, terminal }: GrantShown, problem: Problem): ExitCode {
+export function showRefusal({ options, terminal }: GrantRun, problem: Problem): ExitCode {
   if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, applied: false, problem });
   terminal.problem(problem);
   return EXIT.failed;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { checksum } from "../../../../src/agent/registration/registration.ts";
+import { checksum } from "../../../../src/agent/registration/state-file.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
