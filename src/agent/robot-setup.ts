@@ -67,25 +67,12 @@ export function checkName(configuration: AgentConfiguration, parts: NameParts): 
 }
 
 /** Default hostnames of images, shared by all computers that were not renamed. */
-const IMAGE_HOSTNAMES = new Set([
-  "debian",
-  "jetson",
-  "jetson-desktop",
-  "localhost",
-  "localhost.localdomain",
-  "nvidia",
-  "nvidia-desktop",
-  "orangepi",
-  "radxa",
-  "raspberrypi",
-  "rock",
-  "tegra-ubuntu",
-  "ubuntu",
-]);
+const IMAGE_HOSTNAME =
+  /^(?:debian|localhost(?:\.localdomain)?|(?:jetson|nvidia)(?:-desktop)?|orangepi|radxa|raspberrypi|rock|(?:tegra-)?ubuntu)$/i;
 
 /** Two computers with one name are one robot for the service: each replaces the registration of the other. */
 export function checkCommonName({ robot }: AgentConfiguration, hostname: string): PlainFinding | null {
-  if (robot.name !== "{hostname}" || !IMAGE_HOSTNAMES.has(hostname.toLowerCase())) return null;
+  if (robot.name !== "{hostname}" || !IMAGE_HOSTNAME.test(hostname)) return null;
   return {
     id: "name_common",
     loc: "/robot/name",

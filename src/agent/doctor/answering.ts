@@ -62,7 +62,7 @@ export async function checkService(
   signal.throwIfAborted();
   if (sent.kind === "unreachable") {
     const remedy = "check the log of the service, and proxies in between";
-    return { verdict: fail(EXIT.unreachable, sent.detail, remedy), value: null };
+    return fail(EXIT.unreachable, sent.detail, remedy);
   }
   const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
   const { answer, wallMs: hereMs } = sent;

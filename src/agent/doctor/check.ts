@@ -59,11 +59,8 @@ export interface CheckResult {
   readonly durationMs: number;
 }
 
-/** A verdict, and a value for later checks; null when those cannot run. */
-export interface Examined<T> {
-  readonly verdict: Verdict;
-  readonly value: T | null;
-}
+/** A verdict, and a value for later checks; without one those cannot run. */
+export type Examined<T> = Verdict | { readonly verdict: Verdict; readonly value: T | null };
 
 export function ok(what: string): Verdict {
   return { status: "ok", what };
@@ -80,6 +77,9 @@ export function warn(what: string, remedy: string): Extract<Verdict, { status: "
 export function fail(exitCode: FailureCode, what: string, remedy: string): Extract<Verdict, { status: "fail" }> {
   return { status: "fail", what, remedy, exitCode };
 }
+
+/** @param signal aborts when the time of the check is up or a person interrupts. */
+export type Check<T> = (signal: AbortSignal) => Examined<T> | Promise<Examined<T>>;
 
 export interface Limit {
   readonly limitMs: number;
@@ -100,13 +100,13 @@ export function startExamination(clock: Clock, interrupt: AbortSignal) {
   return {
     /**
      * @param limit the time limit of the check, and the verdict when it is exceeded.
-     * @param check gets a signal that aborts when its time is up or a person interrupts.
      * @returns the value for later checks.
      * @throws the interrupt, and bugs.
      */
-    async run<T>(id: CheckId, limit: Limit, check: (signal: AbortSignal) => Promise<Examined<T>>): Promise<T | null> {
+    async run<T>(id: CheckId, limit: Limit, check: Check<T>): Promise<T | null> {
       const startedAtMs = clock.monotonicMs();
-      const { verdict, value } = await examineWithin(limit, clock, interrupt, check);
+      const examined = await examineWithin(limit, clock, interrupt, check);
+      const { verdict, value } = "verdict" in examined ? examined : { verdict: examined, value: null };
       conclude(id, verdict, clock.monotonicMs() - startedAtMs);
       return value;
     },
@@ -124,17 +124,18 @@ async function examineWithin<T>(
   { limitMs, late }: Limit,
   clock: Clock,
   interrupt: AbortSignal,
-  check: (signal: AbortSignal) => Promise<Examined<T>>,
+  check: Check<T>,
 ): Promise<Examined<T>> {
   const limit = new AbortController();
   try {
-    const examined = await within(check(AbortSignal.any([interrupt, limit.signal])), limitMs, clock, interrupt);
+    const work = Promise.resolve(check(AbortSignal.any([interrupt, limit.signal])));
+    const examined = await within(work, limitMs, clock, interrupt);
     if (examined !== null) return examined;
     limit.abort(new Error("out of time"));
-    return { verdict: late, value: null };
+    return late;
   } catch (error) {
     if (interrupt.aborted) throw interrupt.reason;
-    return { verdict: systemFailure(error), value: null };
+    return systemFailure(error);
   }
 }
 

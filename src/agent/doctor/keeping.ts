@@ -36,16 +36,16 @@ export async function checkState(
   const state = await openState(machine, stateDirectory, false);
   if (state.kind === "problem") {
     if (relation === "other" && state.problem.code === "state-unreadable")
-      return { verdict: skip(`this user may not read ${stateDirectory}`), value: null };
+      return skip(`this user may not read ${stateDirectory}`);
     const { what, where, fix } = state.problem;
-    return { verdict: fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix), value: null };
+    return fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix);
   }
   const { registration, setAside } = state;
   if (setAside !== null) {
     const what = `${setAside} is damaged and not used`;
-    return { verdict: warn(what, "nothing: the agent moves it aside and registers again"), value: null };
+    return warn(what, "nothing: the agent moves it aside and registers again");
   }
-  if (registration === null) return { verdict: ok("nothing is registered yet"), value: null };
+  if (registration === null) return ok("nothing is registered yet");
   const verdict = judgeRegistration(
     registration,
     machine.identity.hostname(),

@@ -4,7 +4,7 @@ import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";
 import type { StatusDocument } from "../status.ts";
-import type { CheckId, Examination, Examined, Limit, Verdict } from "./check.ts";
+import type { Check, CheckId, Examination } from "./check.ts";
 import { fail } from "./check.ts";
 
 /** What all checks of one diagnosis share. */
@@ -30,32 +30,13 @@ const LEAST_LIMIT_MS = 1000;
 export function examineHere<T>(
   { examination, context, startedAtMs }: Subject,
   id: CheckId,
-  check: (signal: AbortSignal) => Promise<Examined<T>>,
+  check: Check<T>,
 ): Promise<T | null> {
   const leftMs = startedAtMs + LOCAL_LIMIT_MS - context.machine.clock.monotonicMs();
   const limitMs = Math.max(LEAST_LIMIT_MS, leftMs);
   const what = `no result within ${Math.ceil(limitMs / 1000)} s`;
   const late = fail(EXIT.failed, what, "check for a hanging disk or network drive: dmesg");
   return examination.run(id, { limitMs, late }, check);
-}
-
-/** Runs a check of this machine that has no value for later checks. */
-export async function judgeHere(
-  subject: Subject,
-  id: CheckId,
-  judge: (signal: AbortSignal) => Verdict | Promise<Verdict>,
-): Promise<void> {
-  await examineHere(subject, id, async (signal) => ({ verdict: await judge(signal), value: null }));
-}
-
-/** Runs a check of the service that has no value for later checks. */
-export async function judgeService(
-  { examination }: Subject,
-  id: CheckId,
-  limit: Limit,
-  judge: (signal: AbortSignal) => Promise<Verdict>,
-): Promise<void> {
-  await examination.run(id, limit, async (signal) => ({ verdict: await judge(signal), value: null }));
 }
 
 /** Skips checks that need the result of another one. */

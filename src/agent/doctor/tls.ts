@@ -86,7 +86,7 @@ export async function examineTls(
   }
   const { error } = attempt;
   const refused = error.reason === "tls" && !isOwnMistake(error) ? await lookAtCertificate(route, signal) : null;
-  return { verdict: explainRefusal(route, error, refused, clock), value: null };
+  return explainRefusal(route, error, refused, clock);
 }
 
 function judgeCertificate(socket: Socket, clock: Clock): Verdict {

@@ -143,14 +143,9 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
           if (clock.monotonicMs() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
           return;
         case "replaced": {
-          const { at, configuration_digest: configurationDigest } = verdict;
+          const { kind: _kind, ...replaced } = verdict;
           replacedAtMs = clock.monotonicMs();
-          current = {
-            ...current,
-            problem: null,
-            replaced: { at, configuration_digest: configurationDigest },
-            dueMs: nextDayMs(),
-          };
+          current = { ...current, problem: null, replaced, dueMs: nextDayMs() };
           return;
         }
         case "lost":

@@ -1,17 +1,11 @@
-import type { FileEvents } from "../../platform/files/file-events.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { EMPTY_PLAN, isLocal, isPlanCurrent, planWatches } from "./watch-plan.ts";
-import type { WatchMode } from "./watcher.ts";
+import type { WatcherOptions, WatchMode } from "./watcher.ts";
 import { createWatcher } from "./watcher.ts";
 
-export interface WatchedFilesOptions {
+export interface WatchedFilesOptions extends Pick<WatcherOptions, "events" | "onChange" | "onGone"> {
   readonly files: Files;
-  readonly events: FileEvents;
   paths(): readonly string[];
-  /** Something may have changed. */
-  onChange(): void;
-  /** A folder itself was unmounted, removed or moved. Its replacement may be another disk with equal timestamps. */
-  onGone(): void;
   onMode(mode: WatchMode): void;
 }
 

@@ -33,22 +33,9 @@ export type PlannedDropIn =
 const DROP_IN = `${DROP_IN_DIRECTORY}/50-grant.conf`;
 
 /** Groups that are equivalent to root, or give access to much more than calibration files. */
-const POWERFUL_GROUPS: ReadonlySet<string> = new Set([
-  "root",
-  "sudo",
-  "wheel",
-  "admin",
-  "adm",
-  "shadow",
-  "disk",
-  "docker",
-  "lxd",
-  "libvirt",
-  "kvm",
-  "kmem",
-  "mem",
-  "systemd-journal",
-]);
+const POWERFUL_GROUPS: ReadonlySet<string> = new Set(
+  "root sudo wheel admin adm shadow disk docker lxd libvirt kvm kmem mem systemd-journal".split(" "),
+);
 
 /** The agent joins the groups that may read the files. The files stay unchanged. */
 export async function planGroups(
