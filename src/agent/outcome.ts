@@ -3,7 +3,6 @@ import type { RobotSetup } from "../api/robots.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
 import { isPassing } from "../client/call-result.ts";
-import type { CredentialProblem } from "../client/credential.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
 import type { Backoff } from "../platform/retry.ts";
@@ -71,21 +70,20 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
     case "unreachable":
       if (result.reason === "tls" && context.wallMs < RELEASED_AT_MS)
         return retrySoon(context, "clock", describeClock(context.wallMs));
-      return retrySoon(context, result.reason, `${result.detail}${authorityHint(result.code)}`);
-    case "no-credential":
-      return retryLater(context, "unauthorized", "no-credential", describeProblem(result.problem), PERSON_RETRY_MS);
+      return retrySoon(
+        context,
+        result.reason,
+        isUnknownIssuer(result.code)
+          ? `${result.detail}; for a private certificate authority set service.ca_file`
+          : result.detail,
+      );
+    case "no-credential": {
+      const { where, what, fix } = result.problem;
+      return retryLater(context, "unauthorized", "no-credential", `${where}: ${what}; ${fix}`, PERSON_RETRY_MS);
+    }
     case "refused":
       return judgeRefusal(result, context);
   }
-}
-
-function authorityHint(code: string | null): string {
-  return isUnknownIssuer(code) ? "; for a private certificate authority set service.ca_file" : "";
-}
-
-/** Names the file and the remedy, for readers of the log and the status. */
-function describeProblem({ where, what, fix }: CredentialProblem): string {
-  return `${where}: ${what}; ${fix}`;
 }
 
 function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>, context: AttemptContext): Attempt {

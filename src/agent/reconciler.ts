@@ -6,6 +6,7 @@ import { createBackoff } from "../platform/retry.ts";
 import type { Collector } from "./collector.ts";
 import type { HeldBack } from "./decide.ts";
 import { decide } from "./decide.ts";
+import type { LocatedFinding } from "./findings.ts";
 import { disputeFindings, rejectionFindings } from "./findings.ts";
 import type { Outcome } from "./outcome.ts";
 import { judge } from "./outcome.ts";
@@ -211,7 +212,7 @@ export function createReconciler(options: ReconcilerOptions) {
     get stateProblem() {
       return kept.problem;
     },
-    get findings() {
+    get findings(): readonly LocatedFinding[] {
       const { configuration, manifest } = collector.documents;
       const validation = isRefusalInForce ? (failure?.validation ?? []) : [];
       const rejections = rejectionFindings(validation, configuration, manifest);

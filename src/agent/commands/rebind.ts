@@ -3,7 +3,7 @@ import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
-import { readConfigurationNow, openState } from "../configuration/open.ts";
+import { invalidConfiguration, openState, readConfigurationNow } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import { hasForeignIdentity } from "../identity/identity-files.ts";
@@ -86,8 +86,7 @@ async function findRefusal(
   const current = configuration.reading.value;
   if (current === null) {
     const what = "the configuration is invalid, so the name that this machine would register is unknown";
-    const fix = "correct it, with the help of: robot-policy-agent check";
-    return { code: "configuration-invalid", what, where: configPath, fix };
+    return { ...invalidConfiguration(configuration), what };
   }
   const was = registration.request.name;
   const name = robotName(current, { hostname: machine.identity.hostname(), machine: own });

@@ -69,6 +69,13 @@ export async function readConfigurationNow(machine: Machine, path: string): Prom
   return document;
 }
 
+/** Why a command does nothing while the configuration is invalid. */
+export function invalidConfiguration({ path, reading }: DocumentInput<AgentConfiguration>): Problem {
+  const what = reading.findings[0]?.message ?? "the configuration cannot be read";
+  const fix = "correct it, with the help of: robot-policy-agent check";
+  return { code: "configuration-invalid", what, where: path, fix };
+}
+
 /** As `readConfigurationNow`, for a manifest. */
 export async function readManifestNow(machine: Machine, path: string): Promise<DocumentInput<RobotManifest>> {
   const document = openManifest(machine, path, () => 0);

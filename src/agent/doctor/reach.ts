@@ -1,13 +1,11 @@
-import { chooseProxy } from "../../client/transport/proxy.ts";
 import type { Environment, ProxyProblem } from "../../client/transport/proxy.ts";
+import { chooseProxy } from "../../client/transport/proxy.ts";
 import { isLoopback } from "../../client/transport/service-url.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { CheckId, Verdict } from "./check.ts";
-import { fail, ok, skip, warn } from "./check.ts";
+import type { CheckId, Verdict, Subject } from "./check.ts";
+import { fail, ok, skip, warn, examineHere, skipAll } from "./check.ts";
 import { checkDns, checkTcp, dnsLimit, firstHop, tcpLimit } from "./network.ts";
-import type { Subject } from "./subject.ts";
-import { examineHere, skipAll } from "./subject.ts";
 import type { Attempt, Route } from "./tls.ts";
 import { attemptConnection, connectionLimit, examineTls, judgeProxy } from "./tls.ts";
 

@@ -6,9 +6,8 @@ import type { CommandContext } from "../commands/context.ts";
 import { daemonProblem, readRunningAgent } from "../control/running-agent.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath } from "../configuration/folders.ts";
-import { openManifest, readConfigurationNow } from "../configuration/open.ts";
+import { invalidConfiguration, openManifest, readConfigurationNow } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
-import { documentFindings } from "../findings.ts";
 import { connect } from "../registration/connect.ts";
 import type { IdentityStatus } from "../status.ts";
 import { enrolmentRequest } from "./enrolment-request.ts";
@@ -56,11 +55,7 @@ export async function enrollerAlone(
   const { machine } = context;
   const configuration = await readConfigurationNow(machine, folders.configPath);
   const current = configuration.reading.value;
-  if (current === null) {
-    const what = documentFindings(configuration)[0]?.message ?? "the configuration cannot be read";
-    const fix = "correct it, with the help of: robot-policy-agent check";
-    return { code: "configuration-invalid", what, where: folders.configPath, fix };
-  }
+  if (current === null) return invalidConfiguration(configuration);
   const connection = connect(current, { ...context, folders }, () => null);
   const collector = createCollector({
     machine,
