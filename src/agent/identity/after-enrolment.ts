@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+
 import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
@@ -16,7 +18,10 @@ export interface DiscardedKey {
 }
 
 /** Removes the key file of the configuration. A key that systemd hands over, or that the environment has, is only named. */
-export async function discardApiKey(folders: Folders, context: CommandContext): Promise<DiscardedKey> {
+export async function discardApiKey(
+  folders: Pick<Folders, "configPath" | "credentialsDirectory">,
+  context: Pick<CommandContext, "machine" | "environment" | "userId">,
+): Promise<DiscardedKey> {
   const { machine, environment, userId } = context;
   const configuration = (await readConfigurationNow(machine, folders.configPath)).reading.value;
   const found = await loadCredential(
@@ -36,6 +41,8 @@ export async function discardApiKey(folders: Folders, context: CommandContext): 
   if (found.source !== "key-file") return { key: { ...named, isRemoved: false } };
   try {
     await machine.files.remove(found.where);
+    // A power cut must not bring back a key that is said to be removed.
+    await machine.files.syncDirectory(dirname(found.where));
     return { key: { ...named, isRemoved: true } };
   } catch (error) {
     const code = errorCode(error);
