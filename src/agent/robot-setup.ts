@@ -6,6 +6,7 @@ import type { ConfigurationFile } from "../fingerprint/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { expandName } from "./configuration/configuration.ts";
+import { NAME_LIMIT } from "./configuration/readers.ts";
 import type { PlainFinding } from "./findings.ts";
 
 /** The values for the name template. */
@@ -17,8 +18,6 @@ export interface NameParts {
 
 /** Hex characters of the machine's identifier in `{machine_id}`. */
 const MACHINE_ID_CHARACTERS = 12;
-/** Spec section 8, in code points. */
-const NAME_LIMIT = 64;
 
 /** The body of `POST /v1/robots/setup`: who the robot is from its configuration, what it is from its manifest. */
 export function buildRobotSetup(

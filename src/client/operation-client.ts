@@ -35,12 +35,7 @@ export interface Answered<T> {
 /** An operation whose answer is parsed as `T`. */
 export type OperationOf<T> = Omit<Operation, "response"> & { readonly response: z.ZodType<T> };
 
-export interface OperationClient {
-  /** Sends one request, without retries. Throws only bugs, such as a RangeError for a parameter that no path can have (`isPathParameter`). */
-  call<T>(row: OperationOf<T>, input: OperationInput, signal: AbortSignal): Promise<CallResult<Answered<T>>>;
-  /** Sends any request below the service's address, and returns the answer unchanged. Throws only bugs. */
-  send(request: ServiceRequest, signal: AbortSignal): Promise<RawResult>;
-}
+export type OperationClient = ReturnType<typeof createOperationClient>;
 
 /** `result` is read without a schema; `answer` is null where there is none. */
 export interface RawResult {
@@ -56,9 +51,10 @@ export interface OperationClientOptions extends ServiceAccess {
 /** For public operations. */
 const NO_SECRET = new Secret("");
 
-export function createOperationClient(options: OperationClientOptions): OperationClient {
+export function createOperationClient(options: OperationClientOptions) {
   return {
-    async call(row, input, signal) {
+    /** Sends one request, without retries. Throws only bugs, such as a RangeError for a parameter that no path can have (`isPathParameter`). */
+    async call<T>(row: OperationOf<T>, input: OperationInput, signal: AbortSignal): Promise<CallResult<Answered<T>>> {
       const credential = row.scopes === "public" ? null : await options.credential();
       if (credential?.kind === "credential-problem") return { kind: "no-credential", problem: credential };
       const secret = credential?.secret ?? null;
@@ -78,7 +74,8 @@ export function createOperationClient(options: OperationClientOptions): Operatio
       const nextCursor = readNextCursor(answer.headers["link"]);
       return { ...result, value: { value: result.value, document, nextCursor } };
     },
-    async send(request, signal) {
+    /** Sends any request below the service's address, and returns the answer unchanged. Throws only bugs. */
+    async send(request: ServiceRequest, signal: AbortSignal): Promise<RawResult> {
       const credential = await options.credential();
       if (credential.kind === "credential-problem") {
         return { result: { kind: "no-credential", problem: credential }, answer: null };
