@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chmod, lstat, lutimes, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 
-import { SCHEMA_VERSION } from "../../src/agent/registration/registration.ts";
+import { SCHEMA_VERSION } from "../../src/agent/registration/state-file.ts";
 import { removeWithScript } from "../support/end-of-script.ts";
 import { runProgram } from "../support/run-program.ts";
 import type { Release } from "./changelog.ts";

@@ -42,26 +42,10 @@ export type FoundUnit =
   | { readonly kind: "silent"; readonly detail: string };
 
 const PROPERTIES = [
-  "LoadState",
-  "ActiveState",
-  "SubState",
-  "UnitFileState",
-  "Result",
-  "ExecMainStatus",
-  "NRestarts",
-  "StatusText",
-  "NeedDaemonReload",
-  "ConditionResult",
-  "ConditionTimestampMonotonic",
-  "DropInPaths",
-  "User",
-  "SupplementaryGroups",
-  "LoadCredential",
-  "LoadCredentialEncrypted",
-  "ProtectHome",
-  "PrivateTmp",
-  "InaccessiblePaths",
-];
+  "LoadState,ActiveState,SubState,UnitFileState,Result,ExecMainStatus,NRestarts,StatusText,NeedDaemonReload",
+  "ConditionResult,ConditionTimestampMonotonic,DropInPaths,User,SupplementaryGroups",
+  "LoadCredential,LoadCredentialEncrypted,ProtectHome,PrivateTmp,InaccessiblePaths",
+].join(",");
 
 /** sd_booted(3). */
 const BOOTED = "/run/systemd/system";
@@ -70,7 +54,7 @@ const ASK_LIMIT_MS = 4000;
 /** Asks systemd for the agent's unit. Needs no privileges. */
 export async function readServiceUnit(files: Files, runProgram: RunProgram): Promise<FoundUnit> {
   if (!(await exists(files, BOOTED))) return { kind: "no-systemd" };
-  const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES.join(",")}`];
+  const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES}`];
   const result = await runProgram(words, { limitMs: ASK_LIMIT_MS });
   switch (result.kind) {
     case "ended":

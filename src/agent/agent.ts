@@ -5,13 +5,11 @@
  * without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync period. All access to the
  * operating system goes through `Machine`, so the same code runs under test/simulation.
  */
-import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Log } from "../platform/log/log.ts";
-import type { Machine } from "../platform/machine.ts";
 import { createAlarm } from "./alarm.ts";
+import type { CollectorOptions } from "./collector.ts";
 import { createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
-import type { DocumentInput } from "./configuration/document-input.ts";
 import { describeAgent } from "./describe-agent.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { enrolmentRequest } from "./identity/enrolment-request.ts";
@@ -20,7 +18,6 @@ import { documentFindings } from "./findings.ts";
 import type { Reconciler, ReconcilerOptions } from "./reconciler.ts";
 import { createReconciler } from "./reconciler.ts";
 import type { Connection, OwnCredential } from "./registration/connect.ts";
-import type { Registration } from "./registration/record.ts";
 import { createReporter } from "./reporter.ts";
 import type { Requested } from "./requests.ts";
 import { createRequests } from "./requests.ts";
@@ -32,50 +29,23 @@ import type { PendingFiles } from "./watching/pending-files.ts";
 import { createWatchedFiles } from "./watching/watched-files.ts";
 import { isError } from "../manifest/finding.ts";
 
-export interface Agent {
-  /** Plans what to watch, after which the agent is ready. No network. */
-  prepare(): Promise<void>;
-  /** Watches and reconciles until stopped. Rejects only for a bug. */
-  run(): Promise<void>;
-  /** Stops promptly, even during a request: the next start repeats it, which is safe because setup is an upsert. */
-  stop(): void;
-  status(): StatusDocument;
-  /** Reads everything again. */
-  trigger(): void;
-  /** Registers now, changed or not, and resolves with the new status. */
-  register(): Promise<StatusDocument>;
-  /** Reads everything again and, if nothing changed, asks the service whether it still has the registration. */
-  confirm(): Promise<StatusDocument>;
-  /**
-   * Forgets the registration whose file was moved out of the state directory, and registers again.
-   *
-   * @returns null when the file is still there; the registration is then kept.
-   */
-  rebind(): Promise<StatusDocument | null>;
-  /** Begins an enrolment, unless the robot has a credential that is good or waits for approval; resolves with the new status. */
-  enrol(): Promise<StatusDocument>;
-  /** Reads everything again; tells whether the configuration and manifest on disk are in force, with all findings. */
-  reload(): Promise<Reload>;
-}
+export type Agent = ReturnType<typeof createAgent>;
 
 export interface Reload {
   readonly reloaded: boolean;
   readonly findings: readonly LocatedFinding[];
 }
 
-export interface AgentOptions {
-  /** With the tracked files of `pending`. */
-  readonly machine: Machine;
+/** `machine` has the tracked files of `pending`. */
+export interface AgentOptions extends Pick<
+  CollectorOptions,
+  "machine" | "configuration" | "initial" | "registration" | "openManifest"
+> {
   readonly pending: Pick<PendingFiles, "hanging">;
   readonly log: Log;
   readonly version: string;
   readonly processId: number;
   readonly stateDirectory: string;
-  readonly configuration: DocumentInput<AgentConfiguration>;
-  /** The valid configuration to start with. */
-  readonly initial: AgentConfiguration;
-  readonly registration: Registration | null;
-  openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
   connect(configuration: AgentConfiguration, ownCredential: OwnCredential): Connection;
   /** Called when a valid edit of the configuration takes effect. */
   onConfiguration?(configuration: AgentConfiguration): void;
@@ -88,7 +58,7 @@ const HANGING_MS = 5000;
 /** READY=1 is sent after this time even when the disk hangs: a boot must not wait for a network drive. */
 const PREPARE_LIMIT_MS = 2000;
 
-export function createAgent(options: AgentOptions): Agent {
+export function createAgent(options: AgentOptions) {
   const { machine, log } = options;
   const { clock, files } = machine;
   const stopping = createStopping(clock);
@@ -165,7 +135,7 @@ export function createAgent(options: AgentOptions): Agent {
     onGone: () => collector.invalidate(),
     onMode: reporter.mode,
   });
-  const rereading = createRereading({
+  const rereadIfDue = createRereading({
     machine,
     collector,
     signal,
@@ -286,7 +256,7 @@ export function createAgent(options: AgentOptions): Agent {
         if (woken === "due" && nowMs < stepDueMs) watched.renew();
         await reconcileWatched();
       }
-      rereading.beginIfDue();
+      rereadIfDue();
       resyncDueMs = clock.monotonicMs() + resyncPeriod();
     }
   }
@@ -297,6 +267,7 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   return {
+    /** Plans what to watch, after which the agent is ready. No network. */
     async prepare() {
       preparing = prepareNow();
       const prepared = new AbortController();
@@ -304,6 +275,7 @@ export function createAgent(options: AgentOptions): Agent {
       await Promise.race([preparing, limit]);
       prepared.abort();
     },
+    /** Watches and reconciles until stopped. Rejects only for a bug. */
     async run() {
       try {
         await Promise.race([loop(), identity.failure]);
@@ -316,29 +288,40 @@ export function createAgent(options: AgentOptions): Agent {
         await connection.close();
       }
     },
+    /** Stops promptly, even during a request: the next start repeats it, which is safe because setup is an upsert. */
     stop: stopping.stop,
     status,
+    /** Reads everything again. */
     trigger() {
       requests.askReread();
       lookAgain();
     },
-    async register() {
+    /** Registers now, changed or not, and resolves with the new status. */
+    async register(): Promise<StatusDocument> {
       await ask({ forced: true });
       return status();
     },
-    async confirm() {
+    /** Reads everything again and, if nothing changed, asks the service whether it still has the registration. */
+    async confirm(): Promise<StatusDocument> {
       await ask({ confirm: true });
       return status();
     },
-    async rebind() {
+    /**
+     * Forgets the registration whose file was moved out of the state directory, and registers again.
+     *
+     * @returns null when the file is still there; the registration is then kept.
+     */
+    async rebind(): Promise<StatusDocument | null> {
       await ask({ rebind: true });
       return isRebound ? status() : null;
     },
-    async enrol() {
+    /** Begins an enrolment, unless the robot has a credential that is good or waits for approval; resolves with the new status. */
+    async enrol(): Promise<StatusDocument> {
       await identity.enrol();
       return status();
     },
-    async reload() {
+    /** Reads everything again; tells whether the configuration and manifest on disk are in force, with all findings. */
+    async reload(): Promise<Reload> {
       await ask();
       const { configuration, manifest } = collector.documents;
       const edits = [...documentFindings(configuration), ...documentFindings(manifest)];

@@ -1,16 +1,10 @@
 import type { Clock } from "../platform/clock.ts";
 
-/** Wakes the agent's loop: `ring` is called, or the time is up. Rings while nobody waits are kept and coalesce into one. */
-export interface Alarm {
-  ring(): void;
-  /** @param dueMs monotonic milliseconds; @throws `signal.reason` when the signal aborts. */
-  wait(dueMs: number, signal: AbortSignal): Promise<"rung" | "due">;
-}
-
 /** Keeps timers in range (setTimeout takes at most 2^31 - 1 ms). */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-export function createAlarm(clock: Clock): Alarm {
+/** Wakes the agent's loop: `ring` is called, or the time is up. Rings while nobody waits are kept and coalesce into one. */
+export function createAlarm(clock: Clock) {
   let rung = false;
   let waker: AbortController | null = null;
   return {
@@ -18,7 +12,8 @@ export function createAlarm(clock: Clock): Alarm {
       rung = true;
       waker?.abort();
     },
-    async wait(dueMs, signal) {
+    /** @param dueMs monotonic milliseconds; @throws `signal.reason` when the signal aborts. */
+    async wait(dueMs: number, signal: AbortSignal): Promise<"rung" | "due"> {
       for (;;) {
         signal.throwIfAborted();
         if (rung) {

@@ -24,32 +24,7 @@ export interface Collection {
 }
 
 /** The first half of a run: turns configuration, manifest and configuration files into the body to register, or findings. */
-export interface Collector {
-  /** @param settle false to read the files now, without waiting for writers to finish. */
-  collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled>;
-  /** True when no collected file has changed since. Synchronous stats only, so for local filesystems only. */
-  isUnchanged(): boolean;
-  /** Discards all that was read: a collect under way gives no body, and the next one reads everything. */
-  invalidate(): void;
-  /** As `Fingerprinter.reread`; with `all`, the next collect also reads configuration and manifest again. */
-  reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]>;
-  /** The files to watch: configuration, manifest and the listed files. */
-  paths(): readonly string[];
-  /** The configuration in force: the last valid one. */
-  readonly configuration: AgentConfiguration;
-  /** null while the manifest has an error. */
-  readonly manifest: RobotManifest | null;
-  readonly documents: {
-    readonly configuration: DocumentInput<AgentConfiguration>;
-    readonly manifest: DocumentInput<RobotManifest>;
-  };
-  readonly findings: readonly LocatedFinding[];
-  /** The last snapshot. */
-  readonly snapshot: Snapshot | null;
-  readonly robotName: string;
-  /** True when the name is the one that an operator approved, and not the configured one. */
-  readonly isNameApproved: boolean;
-}
+export type Collector = ReturnType<typeof createCollector>;
 
 export interface CollectorOptions {
   readonly machine: Machine;
@@ -70,7 +45,7 @@ export interface CollectorOptions {
 /** How long a program may take to write a file in place. */
 const GRACE_MS = 10_000;
 
-export function createCollector(options: CollectorOptions): Collector {
+export function createCollector(options: CollectorOptions) {
   const { machine, configuration } = options;
   const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress };
   let current = options.initial;
@@ -170,7 +145,8 @@ export function createCollector(options: CollectorOptions): Collector {
   }
 
   return {
-    async collect(settle, signal) {
+    /** @param settle false to read the files now, without waiting for writers to finish. */
+    async collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled> {
       if (isInvalidated) {
         isInvalidated = false;
         invalidateDocuments();
@@ -188,19 +164,25 @@ export function createCollector(options: CollectorOptions): Collector {
       }
       return { kind: "collected", wanted, machineId: await identified };
     },
+    /** True when no collected file has changed since. Synchronous stats only, so for local filesystems only. */
     isUnchanged: () =>
       !isInvalidated && configuration.isUnchanged() && manifest.isUnchanged() && fingerprinter.isUnchanged(files()),
+    /** Discards all that was read: a collect under way gives no body, and the next one reads everything. */
     invalidate() {
       isInvalidated = true;
     },
-    reread(scope, signal) {
+    /** As `Fingerprinter.reread`; with `all`, the next collect also reads configuration and manifest again. */
+    reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]> {
       if (scope === "all") invalidateDocuments();
       return fingerprinter.reread(scope, signal);
     },
+    /** The files to watch: configuration, manifest and the listed files. */
     paths: () => [configuration.path, manifest.path, ...files().map(({ path }) => path)],
+    /** The configuration in force: the last valid one. */
     get configuration() {
       return current;
     },
+    /** null while the manifest has an error. */
     get manifest() {
       return manifest.reading.value;
     },
@@ -210,12 +192,14 @@ export function createCollector(options: CollectorOptions): Collector {
     get findings() {
       return [...documentFindings(configuration), ...documentFindings(manifest), ...ofFiles];
     },
+    /** The last snapshot. */
     get snapshot() {
       return snapshot;
     },
     get robotName() {
       return currentName;
     },
+    /** True when the name is the one that an operator approved, and not the configured one. */
     get isNameApproved() {
       return isNameApproved;
     },

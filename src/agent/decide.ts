@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RobotSetup } from "../api/robots.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Registration } from "./registration/record.ts";
-import { isOtherMachine } from "./registration/registration.ts";
+import { isOtherMachine } from "./registration/state-file.ts";
 
 /** All inputs of the decision. Times are monotonic milliseconds. */
 export interface Situation {

@@ -8,11 +8,14 @@ import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Folders } from "./configuration/folders.ts";
 import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
 import type { AgentFacts } from "./describe-agent.ts";
-import { describeAgent } from "./describe-agent.ts";
+import { describeAgent, describeRegistration } from "./describe-agent.ts";
 import { readRobotCredential } from "./identity/identity-files.ts";
 import type { ApprovedRobot } from "./identity/records.ts";
 import type { Registration } from "./registration/record.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
+import { documentFindings } from "./findings.ts";
+import { STATES } from "./states.ts";
+import type { CommandContext } from "./commands/context.ts";
 
 /** Configuration, manifest, files and state as a command reads them, without the daemon. */
 export interface OneShot {
@@ -103,4 +106,37 @@ export function describeOneShot(
     hanging: null,
     identity: null,
   });
+}
+
+/** The status document when the configuration is invalid: shows the last registration. */
+export async function describeInvalid(
+  configuration: DocumentInput<unknown>,
+  folders: Folders,
+  { machine }: CommandContext,
+): Promise<StatusDocument> {
+  const state = await openState(machine, folders.stateDirectory, false);
+  const registration = state.kind === "state" ? state.registration : null;
+  const robotName = registration?.request.name ?? "";
+  const findings = documentFindings(configuration);
+  return {
+    schema_version: 1,
+    state: "invalid",
+    healthy: false,
+    summary: STATES.invalid.summary({ robotName, findings, detail: null, identity: null }),
+    robot: {
+      name: robotName,
+      robot_type_id: registration?.request.robot_type_id ?? null,
+      view: registration?.robot ?? null,
+    },
+    service: { url: registration?.service_url ?? null },
+    registration: registration === null ? null : describeRegistration(registration),
+    configuration_digest: null,
+    failure: null,
+    findings,
+    watching: null,
+    confirmation: null,
+    state_problem: null,
+    daemon: null,
+    identity: null,
+  };
 }

@@ -2,7 +2,7 @@ import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
-import type { CredentialProblem } from "../client/credential.ts";
+import { isPassing } from "../client/call-result.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
 import type { Backoff } from "../platform/retry.ts";
@@ -70,21 +70,20 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
     case "unreachable":
       if (result.reason === "tls" && context.wallMs < RELEASED_AT_MS)
         return retrySoon(context, "clock", describeClock(context.wallMs));
-      return retrySoon(context, result.reason, `${result.detail}${authorityHint(result.code)}`);
-    case "no-credential":
-      return retryLater(context, "unauthorized", "no-credential", describeProblem(result.problem), PERSON_RETRY_MS);
+      return retrySoon(
+        context,
+        result.reason,
+        isUnknownIssuer(result.code)
+          ? `${result.detail}; for a private certificate authority set service.ca_file`
+          : result.detail,
+      );
+    case "no-credential": {
+      const { where, what, fix } = result.problem;
+      return retryLater(context, "unauthorized", "no-credential", `${where}: ${what}; ${fix}`, PERSON_RETRY_MS);
+    }
     case "refused":
       return judgeRefusal(result, context);
   }
-}
-
-function authorityHint(code: string | null): string {
-  return isUnknownIssuer(code) ? "; for a private certificate authority set service.ca_file" : "";
-}
-
-/** Names the file and the remedy, for readers of the log and the status. */
-function describeProblem({ where, what, fix }: CredentialProblem): string {
-  return `${where}: ${what}; ${fix}`;
 }
 
 function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>, context: AttemptContext): Attempt {
@@ -98,12 +97,8 @@ function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>,
       return retryLater(context, "misconfigured", reason, result.detail, PERSON_RETRY_MS);
     case 409:
       return retryLater(context, "conflict", reason, result.detail, REFUSED_RETRY_MS);
-    case 408:
-    case 425:
-    case 429:
-      return retrySoon(context, reason, result.detail, result.retryAfterMs);
   }
-  if (result.status >= 500) return retrySoon(context, reason, result.detail, result.retryAfterMs);
+  if (isPassing(result.status)) return retrySoon(context, reason, result.detail, result.retryAfterMs);
   return retryLater(context, "rejected", reason, result.detail, REFUSED_RETRY_MS, result.validation ?? []);
 }
 

@@ -10,7 +10,7 @@ import type { LocatedFinding } from "./findings.ts";
 import { disputeFindings, rejectionFindings } from "./findings.ts";
 import type { Outcome } from "./outcome.ts";
 import { judge } from "./outcome.ts";
-import type { Confirmation, Verdict } from "./registration/confirmation.ts";
+import type { Verdict } from "./registration/confirmation.ts";
 import { askWhetherHeld, createConfirmations } from "./registration/confirmation.ts";
 import type { Connection } from "./registration/connect.ts";
 import { createCredentialVersions } from "./registration/credential-version.ts";
@@ -20,23 +20,7 @@ import type { Registration } from "./registration/record.ts";
 import type { Step } from "./step.ts";
 
 /** One run of the agent: collect, decide, act, record; and the state kept between runs. */
-export interface Reconciler {
-  /** Runs once. Do not call it again before it resolves. @throws `signal.reason` when the signal aborts. */
-  reconcile(request: ReconcileRequest): Promise<Step>;
-  /** The service answers again: a registration that waits for it is sent soon. */
-  hurry(): void;
-  /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
-  forgetMoved(): Promise<boolean>;
-  /** True when no run is needed. Synchronous stats only, so for local filesystems only. */
-  isUnchanged(): boolean;
-  readonly registration: Registration | null;
-  readonly failure: Outcome | null;
-  /** Why the last registration could not be written to disk; null when it was. */
-  readonly stateProblem: string | null;
-  readonly findings: readonly LocatedFinding[];
-  /** Whether the service still has the registration, as far as known. */
-  readonly confirmation: Confirmation;
-}
+export type Reconciler = ReturnType<typeof createReconciler>;
 
 export interface ReconcileRequest {
   /** Requested by a person: register even when nothing changed, and skip waits. */
@@ -74,7 +58,7 @@ export const REGISTRATION_BACKOFF = { firstMs: 1000, capMs: 5 * 60_000 } as cons
 /** After an outage, registrations are sent within this time. A whole fleet hears at about the same moment that it is over. */
 export const RETURN_SPREAD_MS = 30_000;
 
-export function createReconciler(options: ReconcilerOptions): Reconciler {
+export function createReconciler(options: ReconcilerOptions) {
   const { machine, collector } = options;
   const { clock, files } = machine;
   const backoff = createBackoff({ ...REGISTRATION_BACKOFF, random: machine.random });
@@ -200,18 +184,22 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   return {
-    async reconcile(request) {
+    /** Runs once. Do not call it again before it resolves. @throws `signal.reason` when the signal aborts. */
+    async reconcile(request: ReconcileRequest): Promise<Step> {
       for (;;) {
         const step = await look(request);
         // The request took time, so collect again before registering.
         if (step !== "doubtful") return step;
       }
     },
+    /** The service answers again: a registration that waits for it is sent soon. */
     hurry() {
       returnedMs = clock.monotonicMs();
       if (failure !== null) failure = hurried(failure);
     },
+    /** Forgets the registration if its file was moved away; false when the file is there. Do not call it during a run. */
     forgetMoved: kept.forgetMoved,
+    /** True when no run is needed. Synchronous stats only, so for local filesystems only. */
     isUnchanged: () =>
       !kept.isUnsaved && credentials.isUnchanged(options.connection().credentialPaths) && collector.isUnchanged(),
     get registration() {
@@ -220,15 +208,17 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     get failure() {
       return failure;
     },
+    /** Why the last registration could not be written to disk; null when it was. */
     get stateProblem() {
       return kept.problem;
     },
-    get findings() {
+    get findings(): readonly LocatedFinding[] {
       const { configuration, manifest } = collector.documents;
       const validation = isRefusalInForce ? (failure?.validation ?? []) : [];
       const rejections = rejectionFindings(validation, configuration, manifest);
       return [...collector.findings, ...rejections, ...disputeFindings(confirmations.current, configuration)];
     },
+    /** Whether the service still has the registration, as far as known. */
     get confirmation() {
       return confirmations.current;
     },

@@ -6,14 +6,7 @@ import type { StatusDocument } from "./status.ts";
 import type { WatchMode } from "./watching/watcher.ts";
 
 /** Reports changes to the log and to systemd, each once: a day without network is a handful of lines. */
-export interface Reporter {
-  status(document: StatusDocument): void;
-  mode(mode: WatchMode): void;
-  /** @param path the path on which the disk hangs; null when it answers. */
-  hanging(path: string | null, document: StatusDocument): void;
-}
-
-export function createReporter(options: { readonly log: Log; readonly notify: Notify }): Reporter {
+export function createReporter(options: { readonly log: Log; readonly notify: Notify }) {
   const { log, notify } = options;
   let reportedState = "";
   let reportedFindings = "";
@@ -69,7 +62,7 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
   }
 
   return {
-    status(document) {
+    status(document: StatusDocument) {
       reportState(document);
       if (STATES[document.state].level !== null) reportFindings(document.findings);
       reportStateProblem(document.state_problem);
@@ -77,14 +70,15 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
       // Not for transient states: each new STATUS= starts a process (systemd-notify), which every retry would do.
       if (STATES[document.state].level !== null) reportSummary(document);
     },
-    hanging(path, document) {
+    /** @param path the path on which the disk hangs; null when it answers. */
+    hanging(path: string | null, document: StatusDocument) {
       if (path === reportedHanging) return;
       if (path === null) log.info("disk-answers-again", { path: reportedHanging });
       else log.warn("disk-hangs", { path });
       reportedHanging = path;
       reportSummary(document);
     },
-    mode(mode) {
+    mode(mode: WatchMode) {
       if (mode.mode === reportedMode) return;
       reportedMode = mode.mode;
       if (mode.mode === "polling") log.warn("watching-by-polling", { reason: mode.reason });

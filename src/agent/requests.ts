@@ -18,21 +18,10 @@ export interface RunRequests extends Requested {
   postpone(still: Pick<Requested, "forced">): void;
 }
 
-/** Requests of people between two runs. Those that arrive during a run are answered by the next one, which reads everything. */
-export interface Requests {
-  /** Has every file read again. Resolves after the run that answers, or when the agent stops. */
-  ask(what: Partial<Requested>): Promise<void>;
-  /** As `ask`, without a caller that waits. */
-  askReread(): void;
-  /** Takes what was asked so far. */
-  take(): RunRequests;
-  /** Releases all callers, as the agent stops. */
-  end(): void;
-}
-
 const NOTHING = { forced: false, confirm: false, rebind: false, rereadAll: false };
 
-export function createRequests(): Requests {
+/** Requests of people between two runs. Those that arrive during a run are answered by the next one, which reads everything. */
+export function createRequests() {
   let asked: Requested & { readonly rereadAll: boolean } = NOTHING;
   /** Callers of the next run, and all that wait. */
   let next: (() => void)[] = [];
@@ -46,17 +35,20 @@ export function createRequests(): Requests {
   }
 
   return {
-    ask(what) {
+    /** Has every file read again. Resolves after the run that answers, or when the agent stops. */
+    ask(what: Partial<Requested>) {
       asked = { ...asked, ...what, rereadAll: true };
       const { promise, resolve } = Promise.withResolvers<void>();
       next.push(resolve);
       waiting.add(resolve);
       return promise;
     },
+    /** As `ask`, without a caller that waits. */
     askReread() {
       asked = { ...asked, rereadAll: true };
     },
-    take() {
+    /** Takes what was asked so far. */
+    take(): RunRequests {
       const [taken, answering] = [asked, next];
       asked = NOTHING;
       next = [];
@@ -69,6 +61,7 @@ export function createRequests(): Requests {
         },
       };
     },
+    /** Releases all callers, as the agent stops. */
     end: () => release(waiting),
   };
 }

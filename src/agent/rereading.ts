@@ -2,12 +2,6 @@ import type { RereadScope } from "../fingerprint/fingerprint.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Collector } from "./collector.ts";
 
-/** Reads files again although their stats did not change: a swapped disk image, or stores through a memory mapping, move no timestamp. */
-export interface Rereading {
-  /** Begins a reread when one is due. It runs beside the loop. */
-  beginIfDue(): void;
-}
-
 export interface RereadingOptions {
   readonly machine: Pick<Machine, "clock" | "random">;
   readonly collector: Pick<Collector, "reread">;
@@ -19,8 +13,14 @@ export interface RereadingOptions {
 /** How often all files are read; ± 10 %, so that a fleet does not do it at the same time. */
 const REREAD_MS = 24 * 60 * 60_000;
 
-/** The first reread, right after the start, concerns the files whose hashes were inherited from an earlier process. */
-export function createRereading({ machine, collector, signal, onChanged }: RereadingOptions): Rereading {
+/**
+ * Reads files again although their stats did not change: a swapped disk image, or stores through a memory mapping, move no timestamp.
+ *
+ * The first reread, right after the start, concerns the files whose hashes were inherited from an earlier process.
+ *
+ * @returns a function that begins a reread when one is due. It runs beside the loop.
+ */
+export function createRereading({ machine, collector, signal, onChanged }: RereadingOptions) {
   const { clock, random } = machine;
   let dueMs = 0;
   let scope: RereadScope = "inherited";
@@ -39,9 +39,7 @@ export function createRereading({ machine, collector, signal, onChanged }: Rerea
     }
   }
 
-  return {
-    beginIfDue() {
-      if (clock.monotonicMs() >= dueMs) void reread();
-    },
+  return () => {
+    if (clock.monotonicMs() >= dueMs) void reread();
   };
 }

@@ -6,6 +6,7 @@ import type { ConfigurationFile } from "../fingerprint/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { expandName } from "./configuration/configuration.ts";
+import { NAME_LIMIT } from "./configuration/readers.ts";
 import type { PlainFinding } from "./findings.ts";
 
 /** The values for the name template. */
@@ -17,8 +18,6 @@ export interface NameParts {
 
 /** Hex characters of the machine's identifier in `{machine_id}`. */
 const MACHINE_ID_CHARACTERS = 12;
-/** Spec section 8, in code points. */
-const NAME_LIMIT = 64;
 
 /** The body of `POST /v1/robots/setup`: who the robot is from its configuration, what it is from its manifest. */
 export function buildRobotSetup(
@@ -67,25 +66,12 @@ export function checkName(configuration: AgentConfiguration, parts: NameParts): 
 }
 
 /** Default hostnames of images, shared by all computers that were not renamed. */
-const IMAGE_HOSTNAMES = new Set([
-  "debian",
-  "jetson",
-  "jetson-desktop",
-  "localhost",
-  "localhost.localdomain",
-  "nvidia",
-  "nvidia-desktop",
-  "orangepi",
-  "radxa",
-  "raspberrypi",
-  "rock",
-  "tegra-ubuntu",
-  "ubuntu",
-]);
+const IMAGE_HOSTNAME =
+  /^(?:debian|localhost(?:\.localdomain)?|(?:jetson|nvidia)(?:-desktop)?|orangepi|radxa|raspberrypi|rock|(?:tegra-)?ubuntu)$/i;
 
 /** Two computers with one name are one robot for the service: each replaces the registration of the other. */
 export function checkCommonName({ robot }: AgentConfiguration, hostname: string): PlainFinding | null {
-  if (robot.name !== "{hostname}" || !IMAGE_HOSTNAMES.has(hostname.toLowerCase())) return null;
+  if (robot.name !== "{hostname}" || !IMAGE_HOSTNAME.test(hostname)) return null;
   return {
     id: "name_common",
     loc: "/robot/name",

@@ -1,28 +1,22 @@
 import type { Clock } from "../platform/clock.ts";
 
-/** The stop of a daemon, and what it waits for. */
-export interface Stopping {
-  /** Aborts at the stop. */
-  readonly signal: AbortSignal;
-  stop(): void;
-  /**
-   * Waits for the work, but only for a short time after a stop: a hanging disk must not delay the exit.
-   *
-   * @throws `signal.reason` when that time is over.
-   */
-  unlessStopped(work: Promise<void>): Promise<void>;
-}
-
 /** Work under way at a stop gets this long to finish. */
 const STOP_LIMIT_MS = 2000;
 
-export function createStopping(clock: Clock): Stopping {
+/** The stop of a daemon, and what it waits for. */
+export function createStopping(clock: Clock) {
   const stopping = new AbortController();
   const { signal } = stopping;
   return {
+    /** Aborts at the stop. */
     signal,
     stop: () => stopping.abort(),
-    async unlessStopped(work) {
+    /**
+     * Waits for the work, but only for a short time after a stop: a hanging disk must not delay the exit.
+     *
+     * @throws `signal.reason` when that time is over.
+     */
+    async unlessStopped(work: Promise<void>) {
       const { promise: stopped, reject } = Promise.withResolvers<never>();
       const over = new AbortController();
       const giveUp = () => {

@@ -230,7 +230,7 @@ export const agentProgram: ProgramTable<never, AgentContext> = {
       load: async () => {
         const { install } = await import("../installer/commands/install.ts");
         const { completionScripts } = await import("./completion/completion.ts");
-        const { SCHEMA_VERSION } = await import("../agent/registration/registration.ts");
+        const { SCHEMA_VERSION } = await import("../agent/registration/state-file.ts");
         return (flags, context) =>
           install(flags, {
             ...context,

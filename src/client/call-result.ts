@@ -37,3 +37,14 @@ export type AnsweredCall<T> =
       readonly status: number;
       readonly detail: string;
     };
+
+/** Whether a refusal with this status may be over soon. */
+export function isPassing(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+/** A refusal with its status, which `detail` has already where the service gave no reason: `HTTP 500 with plain text`. */
+export function refusalText({ status, detail }: { readonly status: number; readonly detail: string }): string {
+  const named = `status ${status} `;
+  return detail.startsWith(named) ? `HTTP ${status} ${detail.slice(named.length)}` : `HTTP ${status}: ${detail}`;
+}

@@ -15,28 +15,13 @@ import type { RobotSetup } from "../api/robots.ts";
 import { operationUrl } from "./address.ts";
 import type { CallResult } from "./call-result.ts";
 import type { Credential, CredentialProblem } from "./credential.ts";
-import type { HeldRegistration } from "./held-registration.ts";
-import { sendRequest, unreachable } from "./send-request.ts";
+import type { HeldRegistration } from "./robot-answers.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
+import { sendRequest, unreachable } from "./send-request.ts";
 import { loadLate } from "./transport/load-late.ts";
 
 /** The operations that a robot computer uses. They throw only for bugs. */
-export interface ServiceClient {
-  /** @param ready awaited before anything is sent; the credential is read meanwhile. */
-  setupRobot(
-    body: RobotSetup,
-    signal: AbortSignal,
-    ready?: Promise<void>,
-  ): Promise<CallResult<{ readonly robot: RobotView }>>;
-  /**
-   * The registration of a robot at the service. Beyond the service document: a service may lack it and answer 404.
-   *
-   * @param robot a name that `isPathParameter` accepts.
-   */
-  getRegistration(robot: string, signal: AbortSignal): Promise<CallResult<HeldRegistration>>;
-  /** The regions in which the service has endpoints. Beyond the service document, too. */
-  listRegions(signal: AbortSignal): Promise<CallResult<{ readonly regions: readonly string[] }>>;
-}
+export type ServiceClient = ReturnType<typeof createClient>;
 
 export interface ClientOptions extends ServiceAccess {
   /** Called before each request. */
@@ -47,7 +32,7 @@ export interface ClientOptions extends ServiceAccess {
 export const RECORD_LIMIT_BYTES = 1_048_576;
 export const LIST_LIMIT_BYTES = 33_554_432;
 
-export function createClient(options: ClientOptions): ServiceClient {
+export function createClient(options: ClientOptions) {
   async function call<T>(
     credential: Credential | CredentialProblem,
     request: ServiceRequest,
@@ -69,33 +54,43 @@ export function createClient(options: ClientOptions): ServiceClient {
     return readAnswer(answer, { schema: await loadSchema(), url: request.url, wallMs, secret });
   }
 
+  const urlOf = (path: string, parameters = {}) => operationUrl(options.baseUrl, path, parameters);
+
   return {
-    async setupRobot(body, signal, ready) {
+    /** @param ready awaited before anything is sent; the credential is read meanwhile. */
+    async setupRobot(
+      body: RobotSetup,
+      signal: AbortSignal,
+      ready?: Promise<void>,
+    ): Promise<CallResult<{ readonly robot: RobotView }>> {
       const [credential] = await Promise.all([options.credential(), ready]);
+      const url = urlOf("/v1/robots/setup");
       const request = {
         method: "POST",
-        url: operationUrl(options.baseUrl, "/v1/robots/setup", {}),
+        url,
         body: JSON.stringify(body),
         answerLimitBytes: RECORD_LIMIT_BYTES,
       } as const;
-      const loadSchema = async () => (await import("./kept-robot.ts")).keptRobotAnswerSchema;
+      const loadSchema = async () => (await import("./robot-answers.ts")).keptRobotAnswerSchema;
       return call(credential, request, loadSchema, signal);
     },
-    async getRegistration(robot, signal) {
-      const request = {
-        method: "GET",
-        url: operationUrl(options.baseUrl, "/v1/robots/{robot}/registration", { robot }),
-        body: null,
-        // A contract may be nearly as long as a request.
-        answerLimitBytes: 2 * RECORD_LIMIT_BYTES,
-      } as const;
-      const loadSchema = async () => (await import("./held-registration.ts")).heldRegistrationSchema;
+    /**
+     * The registration of a robot at the service. Beyond the service document: a service may lack it and answer 404.
+     *
+     * @param robot a name that `isPathParameter` accepts.
+     */
+    async getRegistration(robot: string, signal: AbortSignal): Promise<CallResult<HeldRegistration>> {
+      const url = urlOf("/v1/robots/{robot}/registration", { robot });
+      // A contract may be nearly as long as a request.
+      const request = { method: "GET", url, body: null, answerLimitBytes: 2 * RECORD_LIMIT_BYTES } as const;
+      const loadSchema = async () => (await import("./robot-answers.ts")).heldRegistrationSchema;
       return call(await options.credential(), request, loadSchema, signal);
     },
-    async listRegions(signal) {
+    /** The regions in which the service has endpoints. Beyond the service document, too. */
+    async listRegions(signal: AbortSignal): Promise<CallResult<{ readonly regions: readonly string[] }>> {
       const request = {
         method: "GET",
-        url: operationUrl(options.baseUrl, "/v1/regions", {}),
+        url: urlOf("/v1/regions"),
         body: null,
         answerLimitBytes: RECORD_LIMIT_BYTES,
       } as const;

@@ -14,16 +14,7 @@ import { Secret } from "./secret.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
 import { sendRequest } from "./send-request.ts";
 
-export interface IdentityClient {
-  /** @param bulkKey a key of scope robots:enroll; null for an enrolment that an operator approves. */
-  start(body: EnrolmentStart, bulkKey: Secret | null, signal: AbortSignal): Promise<CallResult<Started>>;
-  poll(body: EnrolmentPoll, signal: AbortSignal): Promise<CallResult<Polled>>;
-  /** @param held the credential that this computer holds, good or not; the signature is the proof. */
-  renew(body: Renewal, held: Secret, signal: AbortSignal): Promise<CallResult<RenewedCredential>>;
-  heartbeat(body: Heartbeat, credential: Secret, signal: AbortSignal): Promise<CallResult<Terms>>;
-  /** The robot of this id, as the service calls it now. @param id one that `isPathParameter` accepts. */
-  getRobot(id: string, credential: Secret, signal: AbortSignal): Promise<CallResult<NamedRobot>>;
-}
+export type IdentityClient = ReturnType<typeof createIdentityClient>;
 
 /** Printable ASCII without `|`, which separates the parts of a signed text. */
 const SIGNED_FIELD = /^[\x21-\x7b\x7d\x7e]{1,512}$/;
@@ -82,7 +73,7 @@ export type RenewedCredential = z.output<typeof renewedSchema>;
 
 const NO_SECRET = new Secret("");
 
-export function createIdentityClient(access: ServiceAccess): IdentityClient {
+export function createIdentityClient(access: ServiceAccess) {
   async function call<T>(
     [method, path, body, robot = ""]: readonly ["GET" | "POST" | "PUT", `/v1/${string}`, unknown, string?],
     /** `inBody` is removed from texts that may echo the request. */
@@ -104,20 +95,23 @@ export function createIdentityClient(access: ServiceAccess): IdentityClient {
   }
 
   return {
-    start: (body, bulkKey, signal) =>
+    /** @param bulkKey a key of scope robots:enroll; null for an enrolment that an operator approves. */
+    start: (body: EnrolmentStart, bulkKey: Secret | null, signal: AbortSignal) =>
       call(["POST", "/v1/robot-agent/enrollment", body], { bearer: bulkKey }, startedSchema, signal),
-    poll: (body, signal) =>
+    poll: (body: EnrolmentPoll, signal: AbortSignal) =>
       call(
         ["POST", "/v1/robot-agent/enrollment/poll", body],
         { bearer: null, inBody: new Secret(body.poll_token) },
         polledSchema,
         signal,
       ),
-    renew: (body, held, signal) =>
+    /** @param held the credential that this computer holds, good or not; the signature is the proof. */
+    renew: (body: Renewal, held: Secret, signal: AbortSignal) =>
       call(["POST", "/v1/robot-agent/credential/renew", body], { bearer: held }, renewedSchema, signal),
-    heartbeat: (body, credential, signal) =>
+    heartbeat: (body: Heartbeat, credential: Secret, signal: AbortSignal) =>
       call(["PUT", "/v1/robot-agent/heartbeat", body], { bearer: credential }, termsSchema, signal),
-    getRobot: (id, credential, signal) =>
+    /** The robot of this id, as the service calls it now. @param id one that `isPathParameter` accepts. */
+    getRobot: (id: string, credential: Secret, signal: AbortSignal) =>
       call(["GET", "/v1/robots/{robot}", null, id], { bearer: credential }, namedRobotSchema, signal),
   };
 }

@@ -10,8 +10,6 @@ import { readAnswer, readDocument } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
 import { LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "./client.ts";
 import type { CredentialProblem } from "./credential.ts";
-import { isTooDeep } from "./depth.ts";
-import { readNextCursor } from "./next-cursor.ts";
 import { Secret } from "./secret.ts";
 import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
 import { sendRequest } from "./send-request.ts";
@@ -37,12 +35,7 @@ export interface Answered<T> {
 /** An operation whose answer is parsed as `T`. */
 export type OperationOf<T> = Omit<Operation, "response"> & { readonly response: z.ZodType<T> };
 
-export interface OperationClient {
-  /** Sends one request, without retries. Throws only bugs, such as a RangeError for a parameter that no path can have (`isPathParameter`). */
-  call<T>(row: OperationOf<T>, input: OperationInput, signal: AbortSignal): Promise<CallResult<Answered<T>>>;
-  /** Sends any request below the service's address, and returns the answer unchanged. Throws only bugs. */
-  send(request: ServiceRequest, signal: AbortSignal): Promise<RawResult>;
-}
+export type OperationClient = ReturnType<typeof createOperationClient>;
 
 /** `result` is read without a schema; `answer` is null where there is none. */
 export interface RawResult {
@@ -58,9 +51,10 @@ export interface OperationClientOptions extends ServiceAccess {
 /** For public operations. */
 const NO_SECRET = new Secret("");
 
-export function createOperationClient(options: OperationClientOptions): OperationClient {
+export function createOperationClient(options: OperationClientOptions) {
   return {
-    async call(row, input, signal) {
+    /** Sends one request, without retries. Throws only bugs, such as a RangeError for a parameter that no path can have (`isPathParameter`). */
+    async call<T>(row: OperationOf<T>, input: OperationInput, signal: AbortSignal): Promise<CallResult<Answered<T>>> {
       const credential = row.scopes === "public" ? null : await options.credential();
       if (credential?.kind === "credential-problem") return { kind: "no-credential", problem: credential };
       const secret = credential?.secret ?? null;
@@ -80,7 +74,8 @@ export function createOperationClient(options: OperationClientOptions): Operatio
       const nextCursor = readNextCursor(answer.headers["link"]);
       return { ...result, value: { value: result.value, document, nextCursor } };
     },
-    async send(request, signal) {
+    /** Sends any request below the service's address, and returns the answer unchanged. Throws only bugs. */
+    async send(request: ServiceRequest, signal: AbortSignal): Promise<RawResult> {
       const credential = await options.credential();
       if (credential.kind === "credential-problem") {
         return { result: { kind: "no-credential", problem: credential }, answer: null };
@@ -117,4 +112,31 @@ export const ITEMS_PER_REQUEST = PAGE_LIMIT.maximum;
 
 function isList(row: OperationOf<unknown>): boolean {
   return row.method === "GET" && !row.path.endsWith("}");
+}
+
+/** Far deeper than any document of a service. */
+const DEPTH_LIMIT = 256;
+
+/** Whether a document is nested so deep that printing it as JSON could overflow the stack. */
+export function isTooDeep(document: unknown): boolean {
+  let level: readonly unknown[] = [document];
+  for (let depth = 0; depth < DEPTH_LIMIT; depth += 1) {
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+/** A cursor is short; longer headers are ignored. */
+const LONGEST_HEADER = 4096;
+
+/**
+ * The cursor of the next page, from a `Link` header (RFC 8288) such as `</v1/robots?limit=2&cursor=x>; rel="next"`; null where there
+ * is none. The address in the header is ignored, so that the credential is sent only to the service.
+ */
+export function readNextCursor(link: string | undefined): string | null {
+  if (link === undefined || link.length > LONGEST_HEADER) return null;
+  const next = link.split(/,(?=\s*<)/).find((value) => /;\s*rel\s*=\s*"?next"?\s*(?:;|$)/i.test(value));
+  const target = /<([^>]*)>/.exec(next ?? "")?.[1];
+  return target === undefined ? null : (URL.parse(target, "http://service")?.searchParams.get("cursor") ?? null);
 }

@@ -36,33 +36,7 @@ export interface FingerprintLimits extends SettlingLimits {
 /** The files to read again: those whose hash comes from an earlier process (`inherited`), or every file. */
 export type RereadScope = "inherited" | "all";
 
-export interface Fingerprinter {
-  /**
-   * Adopts the hashes of an earlier process. They count as long as every file still has its stat. When one file changed, all are read:
-   * a digest never mixes in what another process read, perhaps from another disk.
-   */
-  remember(files: readonly FileFingerprint[]): void;
-  /**
-   * Takes one consistent cut of the files and reads only what changed. Do not call it again before it resolves.
-   *
-   * @throws `options.signal.reason` when the signal aborts.
-   */
-  collect(files: readonly ConfigurationFile[], options: CollectOptions): Promise<Collected>;
-  /**
-   * True when every file is as in the last snapshot. Costs one synchronous stat per file. For local filesystems only, where a stat
-   * cannot hang.
-   */
-  isUnchanged(files: readonly ConfigurationFile[]): boolean;
-  /** Forgets all hashes, so that the next `collect` reads every file. */
-  invalidate(): void;
-  /**
-   * Reads files slowly in the background although their stat did not change. The next `collect` reads those whose content changed.
-   *
-   * @returns the paths of the files whose content changed although their stat did not.
-   * @throws `signal.reason` when the signal aborts.
-   */
-  reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]>;
-}
+export type Fingerprinter = ReturnType<typeof createFingerprinter>;
 
 /** Attempts within one collect, before files count as unstable. */
 const MAX_ROUNDS = 8;
@@ -70,7 +44,7 @@ const MAX_ROUNDS = 8;
 export function createFingerprinter(
   machine: { readonly files: Files; readonly clock: Clock },
   limits: FingerprintLimits,
-): Fingerprinter {
+) {
   const { files: disk, clock } = machine;
   const observations = createObservations(machine);
   const settling = createSettling(clock, limits);
@@ -118,14 +92,23 @@ export function createFingerprinter(
   }
 
   return {
-    remember(files) {
+    /**
+     * Adopts the hashes of an earlier process. They count as long as every file still has its stat. When one file changed, all are read:
+     * a digest never mixes in what another process read, perhaps from another disk.
+     */
+    remember(files: readonly FileFingerprint[]) {
       if (files.length === 0) return;
       cache.remember(files);
       for (const { path, sha256 } of files) settling.accept(path, sha256);
       last = files;
     },
 
-    async collect(files, options) {
+    /**
+     * Takes one consistent cut of the files and reads only what changed. Do not call it again before it resolves.
+     *
+     * @throws `options.signal.reason` when the signal aborts.
+     */
+    async collect(files: readonly ConfigurationFile[], options: CollectOptions): Promise<Collected> {
       const { settle, signal } = options;
       const paths = [...new Set(files.map(({ path }) => path))];
       for (const each of [observations, settling, holders, cache]) each.retain(new Set(paths));
@@ -171,7 +154,11 @@ export function createFingerprinter(
       };
     },
 
-    isUnchanged(files) {
+    /**
+     * True when every file is as in the last snapshot. Costs one synchronous stat per file. For local filesystems only, where a stat
+     * cannot hang.
+     */
+    isUnchanged(files: readonly ConfigurationFile[]): boolean {
       if (last === undefined || last.length !== files.length) return false;
       return last.every(
         (known, index) =>
@@ -182,12 +169,19 @@ export function createFingerprinter(
       );
     },
 
+    /** Forgets all hashes, so that the next `collect` reads every file. */
     invalidate() {
       cache.clear();
       last = undefined;
     },
 
-    async reread(scope, signal) {
+    /**
+     * Reads files slowly in the background although their stat did not change. The next `collect` reads those whose content changed.
+     *
+     * @returns the paths of the files whose content changed although their stat did not.
+     * @throws `signal.reason` when the signal aborts.
+     */
+    async reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]> {
       const known = [...cache.entries()].filter(([, { inherited }]) => inherited || scope === "all");
       const { mismatched, moved } = await findMismatched(machine, known, signal);
       for (const [path, hashed] of known) cache.confirm(path, hashed);

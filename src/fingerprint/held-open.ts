@@ -8,17 +8,7 @@ import { findOpenWriters } from "../platform/files/open-writers.ts";
  *
  * When a look finds no writer, and the file has the same stat after the look as before it, its content is complete.
  */
-export interface HeldOpen {
-  /** True until a look has found that no program writes the file in this state. */
-  isUnknown(path: string, stat: FileStat): boolean;
-  /** Looks for writers of the files; each stat must be older than the call. */
-  look(targets: ReadonlyMap<string, FileStat>): Promise<void>;
-  /** Milliseconds to wait for the writer that the last look found; 0 when there was none, or `HELD_OPEN_LIMIT_MS` is over. */
-  waitMs(path: string, stat: FileStat): number;
-  /** The process that had the file open for writing at the last look. */
-  holder(path: string): number | undefined;
-  retain(paths: ReadonlySet<string>): void;
-}
+export type HeldOpen = ReturnType<typeof createHeldOpen>;
 
 /**
  * How long to wait for a writer to close its file. Calibration programs keep the file open while a person moves the robot; a program
@@ -37,7 +27,7 @@ interface Holding {
 const FIRST_PAUSE_MS = 500;
 const PAUSE_SHARE = 1 / 8;
 
-export function createHeldOpen(machine: { readonly files: Files; readonly clock: Clock }): HeldOpen {
+export function createHeldOpen(machine: { readonly files: Files; readonly clock: Clock }) {
   const { clock } = machine;
   /** The stat of each file when a look found no writer. */
   const closed = new Map<string, FileStat>();
@@ -50,11 +40,13 @@ export function createHeldOpen(machine: { readonly files: Files; readonly clock:
   }
 
   return {
-    isUnknown(path, stat) {
+    /** True until a look has found that no program writes the file in this state. */
+    isUnknown(path: string, stat: FileStat): boolean {
       const known = closed.get(path);
       return known === undefined || !sameStat(known, stat);
     },
-    async look(targets) {
+    /** Looks for writers of the files; each stat must be older than the call. */
+    async look(targets: ReadonlyMap<string, FileStat>) {
       const writers = await findOpenWriters(machine, targets);
       for (const [path, stat] of targets) {
         const processId = writers.get(path);
@@ -67,15 +59,17 @@ export function createHeldOpen(machine: { readonly files: Files; readonly clock:
         }
       }
     },
-    waitMs(path, stat) {
+    /** Milliseconds to wait for the writer that the last look found; 0 when there was none, or `HELD_OPEN_LIMIT_MS` is over. */
+    waitMs(path: string, stat: FileStat): number {
       const holding = holdingOf(path, stat);
       if (holding === undefined) return 0;
       const waitedMs = clock.monotonicMs() - holding.sinceMs;
       const pauseMs = Math.max(FIRST_PAUSE_MS, waitedMs * PAUSE_SHARE);
       return Math.max(0, Math.min(pauseMs, HELD_OPEN_LIMIT_MS - waitedMs));
     },
-    holder: (path) => holdings.get(path)?.processId,
-    retain(paths) {
+    /** The process that had the file open for writing at the last look. */
+    holder: (path: string) => holdings.get(path)?.processId,
+    retain(paths: ReadonlySet<string>) {
       for (const map of [closed, holdings]) {
         for (const path of map.keys()) if (!paths.has(path)) map.delete(path);
       }

@@ -1,23 +1,8 @@
 /** Deeper than anything that configures a robot. */
 const DEEPEST = 1000;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const LITERALS: readonly Uint8Array[] = ["true", "false", "null"].map((text) => Buffer.from(text));
-
-const CHARACTER = {
-  quote: 0x22,
-  plus: 0x2b,
-  comma: 0x2c,
-  minus: 0x2d,
-  point: 0x2e,
-  zero: 0x30,
-  colon: 0x3a,
-  upperE: 0x45,
-  openArray: 0x5b,
-  backslash: 0x5c,
-  closeArray: 0x5d,
-  e: 0x65,
-  openObject: 0x7b,
-  closeObject: 0x7d,
-} as const;
 
 /**
  * True for one whole JSON text (RFC 8259), which may begin with a byte order mark.
@@ -35,28 +20,35 @@ export function isJson(bytes: Uint8Array): boolean {
     return bytes[at];
   }
 
-  function take(character: number): boolean {
-    if (skipBlanks() !== character) return false;
+  const isAt = (character: string) => bytes[at] === character.charCodeAt(0);
+
+  function skip(character: string): boolean {
+    if (!isAt(character)) return false;
     at += 1;
     return true;
   }
 
+  function take(character: string): boolean {
+    skipBlanks();
+    return skip(character);
+  }
+
   function takeString(): boolean {
-    if (!take(CHARACTER.quote)) return false;
+    if (!take('"')) return false;
     for (; at < bytes.byteLength; at += 1) {
       const character = bytes[at] ?? 0;
       if (character < 0x20) return false;
-      if (character === CHARACTER.backslash) at += 1;
-      else if (character === CHARACTER.quote) {
+      if (character === QUOTE) {
         at += 1;
         return true;
       }
+      if (character === BACKSLASH) at += 1;
     }
     return false;
   }
 
   function takeScalar(): boolean {
-    return isDigit(bytes[at]) || bytes[at] === CHARACTER.minus ? takeNumber() : takeLiteral();
+    return isDigit(bytes[at]) || isAt("-") ? takeNumber() : takeLiteral();
   }
 
   function takeLiteral(): boolean {
@@ -72,30 +64,24 @@ export function isJson(bytes: Uint8Array): boolean {
   }
 
   function takeNumber(): boolean {
-    if (bytes[at] === CHARACTER.minus) at += 1;
-    if (bytes[at] === CHARACTER.zero) at += 1;
-    else if (!takeDigits()) return false;
-    if (bytes[at] === CHARACTER.point) {
-      at += 1;
-      if (!takeDigits()) return false;
-    }
-    if (bytes[at] !== CHARACTER.e && bytes[at] !== CHARACTER.upperE) return true;
-    at += 1;
-    if (bytes[at] === CHARACTER.plus || bytes[at] === CHARACTER.minus) at += 1;
+    skip("-");
+    if (!skip("0") && !takeDigits()) return false;
+    if (skip(".") && !takeDigits()) return false;
+    if (!skip("e") && !skip("E")) return true;
+    if (!skip("+")) skip("-");
     return takeDigits();
   }
 
-  const takeKey = () => takeString() && take(CHARACTER.colon);
+  const takeKey = () => takeString() && take(":");
 
   /** Takes a scalar, an empty container, or the start of a container up to its first value. */
   function takeValue(): "whole" | "opened" | "broken" {
-    const character = skipBlanks();
-    if (character === CHARACTER.quote) return takeString() ? "whole" : "broken";
-    if (character !== CHARACTER.openObject && character !== CHARACTER.openArray)
-      return takeScalar() ? "whole" : "broken";
-    const opensObject = character === CHARACTER.openObject;
+    skipBlanks();
+    if (isAt('"')) return takeString() ? "whole" : "broken";
+    const opensObject = isAt("{");
+    if (!opensObject && !isAt("[")) return takeScalar() ? "whole" : "broken";
     at += 1;
-    if (take(opensObject ? CHARACTER.closeObject : CHARACTER.closeArray)) return "whole";
+    if (take(opensObject ? "}" : "]")) return "whole";
     isObject.push(opensObject);
     if (isObject.length > DEEPEST) return "broken";
     return opensObject && !takeKey() ? "broken" : "opened";
@@ -105,10 +91,9 @@ export function isJson(bytes: Uint8Array): boolean {
     const value = takeValue();
     if (value === "broken") return false;
     if (value === "opened") continue;
-    while (isObject.length > 0 && take(isObject.at(-1) === true ? CHARACTER.closeObject : CHARACTER.closeArray))
-      isObject.pop();
+    while (isObject.length > 0 && take(isObject.at(-1) === true ? "}" : "]")) isObject.pop();
     if (isObject.length === 0) return skipBlanks() === undefined;
-    if (!take(CHARACTER.comma)) return false;
+    if (!take(",")) return false;
     if (isObject.at(-1) === true && !takeKey()) return false;
   }
 }

@@ -20,23 +20,7 @@ export type View =
   | { readonly kind: "hidden"; readonly code: string };
 
 /** The last stat of each path, and for how long it has been the same. */
-export interface Observations {
-  /** Stats all paths. @throws `signal.reason` when the signal aborts. */
-  look(paths: readonly string[], signal: AbortSignal | undefined): Promise<void>;
-  /** The result of the last look. */
-  view(path: string): View | undefined;
-  /**
-   * For how many milliseconds the path was unchanged at the last look: by its timestamps against the wall clock, or since this process
-   * first saw this stat, whichever is longer.
-   */
-  quietMs(path: string): number;
-  /** True when every change after the last look changes the stat, so that content read after it is valid until the stat changes. */
-  isTrustworthy(path: string): boolean;
-  /** Milliseconds since the last look at any path. */
-  unwatchedMs(): number;
-  /** Forgets all other paths. */
-  retain(paths: ReadonlySet<string>): void;
-}
+export type Observations = ReturnType<typeof createObservations>;
 
 interface Observation {
   readonly view: View;
@@ -56,7 +40,7 @@ interface Instant {
 /** When the wall clock gains more than this on the monotonic clock, it was set; slewing is slower. */
 const STEP_MS = 100;
 
-export function createObservations({ files, clock }: { readonly files: Files; readonly clock: Clock }): Observations {
+export function createObservations({ files, clock }: { readonly files: Files; readonly clock: Clock }) {
   const observations = new Map<string, Observation>();
   let last: Instant = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   /** Timestamps before this wall time may be from before a clock step; their age is unknown. */
@@ -85,6 +69,10 @@ export function createObservations({ files, clock }: { readonly files: Files; re
     observations.set(path, { view, sinceMs: clock.monotonicMs(), seen: before, changedAfterMs });
   }
 
+  /**
+   * For how many milliseconds the path was unchanged at the last look: by its timestamps against the wall clock, or since this process
+   * first saw this stat, whichever is longer.
+   */
   function quietMs(path: string): number {
     const observation = observations.get(path);
     if (observation === undefined) return 0;
@@ -103,19 +91,24 @@ export function createObservations({ files, clock }: { readonly files: Files; re
   }
 
   return {
-    async look(paths, signal) {
+    /** Stats all paths. @throws `signal.reason` when the signal aborts. */
+    async look(paths: readonly string[], signal: AbortSignal | undefined) {
       signal?.throwIfAborted();
       await Promise.all(paths.map(lookAt));
       signal?.throwIfAborted();
     },
-    view: (path) => observations.get(path)?.view,
+    /** The result of the last look. */
+    view: (path: string) => observations.get(path)?.view,
     quietMs,
-    isTrustworthy(path) {
+    /** True when every change after the last look changes the stat, so that content read after it is valid until the stat changes. */
+    isTrustworthy(path: string): boolean {
       const view = observations.get(path)?.view;
       return view?.kind === "hidden" || (view !== undefined && quietMs(path) > racyWindowMs(view.stat));
     },
+    /** Milliseconds since the last look at any path. */
     unwatchedMs: () => clock.monotonicMs() - last.monotonicMs,
-    retain(paths) {
+    /** Forgets all other paths. */
+    retain(paths: ReadonlySet<string>) {
       for (const path of observations.keys()) if (!paths.has(path)) observations.delete(path);
     },
   };

@@ -9,37 +9,14 @@ export interface SettlingLimits {
 }
 
 /** How long to wait for a file that keeps changing, and for one that looks incomplete. Both waits end: the file is then hashed as it is. */
-export interface Settling {
-  /** Milliseconds to wait for a file that has not changed for `quietMs`; 0 when it has settled or its grace is over. */
-  settleWaitMs(path: string, quietMs: number): number;
-  /** True when the file was not settled at the last call of `settleWaitMs`. */
-  isUnsettled(path: string): boolean;
-  /** True when the file kept changing for the whole grace. */
-  isRestless(path: string): boolean;
-  /**
-   * Milliseconds to wait for content that looks incomplete; 0 when the grace is over.
-   *
-   * Each content has its own grace. A file that keeps changing may have another content at each look, so all its incomplete contents
-   * share one grace, until a look finds it complete.
-   */
-  incompleteWaitMs(path: string, sha256: string, quietMs: number): number;
-  /** This content was hashed: `incompleteWaitMs` does not wait for it again. */
-  accept(path: string, sha256: string): void;
-  /** The wait is over: the next change starts a new grace. */
-  restart(path: string): void;
-  /** The content is complete, or the file is missing: the next incomplete content starts a new grace. */
-  clear(path: string): void;
-  /** No look happened for `unwatchedMs`. When that is longer than the grace, earlier changes no longer count. */
-  resume(unwatchedMs: number): void;
-  retain(paths: ReadonlySet<string>): void;
-}
+export type Settling = ReturnType<typeof createSettling>;
 
 /** How long a file must be unchanged to count as settled. */
 export function stillMs({ settleMs }: SettlingLimits): number {
   return Math.max(settleMs, RACY_MS + 1);
 }
 
-export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
+export function createSettling(clock: Clock, limits: SettlingLimits) {
   const quietNeededMs = stillMs(limits);
   /** Monotonic time at which the file was first seen to change. */
   const changingSince = new Map<string, number>();
@@ -47,13 +24,15 @@ export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
   const incomplete = new Map<string, { readonly sha256: string; readonly sinceMs: number }>();
   const accepted = new Map<string, string>();
 
+  /** True when the file kept changing for the whole grace. */
   function isRestless(path: string): boolean {
     const sinceMs = changingSince.get(path);
     return sinceMs !== undefined && clock.monotonicMs() - sinceMs >= limits.graceMs;
   }
 
   return {
-    settleWaitMs(path, quietMs) {
+    /** Milliseconds to wait for a file that has not changed for `quietMs`; 0 when it has settled or its grace is over. */
+    settleWaitMs(path: string, quietMs: number): number {
       if (quietMs >= quietNeededMs) {
         changingSince.delete(path);
         return 0;
@@ -63,9 +42,16 @@ export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
       changingSince.set(path, sinceMs);
       return Math.max(0, Math.min(quietNeededMs - quietMs, sinceMs + limits.graceMs - nowMs));
     },
-    isUnsettled: (path) => changingSince.has(path),
+    /** True when the file was not settled at the last call of `settleWaitMs`. */
+    isUnsettled: (path: string) => changingSince.has(path),
     isRestless,
-    incompleteWaitMs(path, sha256, quietMs) {
+    /**
+     * Milliseconds to wait for content that looks incomplete; 0 when the grace is over.
+     *
+     * Each content has its own grace. A file that keeps changing may have another content at each look, so all its incomplete contents
+     * share one grace, until a look finds it complete.
+     */
+    incompleteWaitMs(path: string, sha256: string, quietMs: number): number {
       // Complete or not, the file has settled: the next change starts a new grace.
       if (quietMs >= quietNeededMs) changingSince.delete(path);
       if (accepted.get(path) === sha256) return 0;
@@ -78,21 +64,25 @@ export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
       // Ask again in short steps, in case no event reports the end of the writing; the last step ends with the grace.
       return Math.max(0, remainingMs < 2 * quietNeededMs ? remainingMs : quietNeededMs);
     },
-    accept(path, sha256) {
+    /** This content was hashed: `incompleteWaitMs` does not wait for it again. */
+    accept(path: string, sha256: string) {
       accepted.set(path, sha256);
     },
-    clear(path) {
+    /** The content is complete, or the file is missing: the next incomplete content starts a new grace. */
+    clear(path: string) {
       incomplete.delete(path);
     },
-    restart(path) {
+    /** The wait is over: the next change starts a new grace. */
+    restart(path: string) {
       changingSince.delete(path);
     },
-    resume(unwatchedMs) {
+    /** No look happened for `unwatchedMs`. When that is longer than the grace, earlier changes no longer count. */
+    resume(unwatchedMs: number) {
       if (unwatchedMs <= limits.graceMs) return;
       changingSince.clear();
       incomplete.clear();
     },
-    retain(paths) {
+    retain(paths: ReadonlySet<string>) {
       for (const map of [changingSince, incomplete, accepted]) {
         for (const path of map.keys()) if (!paths.has(path)) map.delete(path);
       }

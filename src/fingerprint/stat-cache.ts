@@ -11,52 +11,42 @@ export interface Hashed extends Omit<FileFingerprint, "label" | "path"> {
 }
 
 /** The hashes of files by path, each valid while the file keeps its stat. */
-export interface StatCache {
-  /** Adopts the hashes of an earlier process. */
-  remember(files: readonly FileFingerprint[]): void;
-  /** The trusted entries. */
-  entries(): ReadonlyMap<string, Hashed>;
-  /** The trusted hash of a file with this stat. */
-  trusted(path: string, stat: FileStat): Hashed | undefined;
-  store(path: string, hashed: Hashed): void;
-  /** Drops the hashes of an earlier process that were not confirmed. */
-  dropInherited(): void;
-  /** Marks the entry as read by this process, unless it was replaced meanwhile. */
-  confirm(path: string, hashed: Hashed): void;
-  forget(path: string): void;
-  clear(): void;
-  retain(paths: ReadonlySet<string>): void;
-}
+export type StatCache = ReturnType<typeof createStatCache>;
 
-export function createStatCache(): StatCache {
+export function createStatCache() {
   const entries = new Map<string, Hashed>();
   return {
-    remember(files) {
+    /** Adopts the hashes of an earlier process. */
+    remember(files: readonly FileFingerprint[]) {
       for (const { path, sha256, bytes, stat, trusted, suspect } of files) {
         entries.set(path, { sha256, bytes, stat, trusted, suspect, inherited: true, ofOneMoment: false });
       }
     },
+    /** The trusted entries. */
     entries: () => new Map([...entries].filter(([, { trusted }]) => trusted)),
-    trusted(path, stat) {
+    /** The trusted hash of a file with this stat. */
+    trusted(path: string, stat: FileStat): Hashed | undefined {
       const entry = entries.get(path);
       return entry?.trusted === true && sameStat(entry.stat, stat) ? entry : undefined;
     },
-    store(path, hashed) {
+    store(path: string, hashed: Hashed) {
       entries.set(path, hashed);
     },
+    /** Drops the hashes of an earlier process that were not confirmed. */
     dropInherited() {
       for (const [path, { inherited }] of entries) if (inherited) entries.delete(path);
     },
-    confirm(path, hashed) {
+    /** Marks the entry as read by this process, unless it was replaced meanwhile. */
+    confirm(path: string, hashed: Hashed) {
       if (entries.get(path) === hashed) entries.set(path, { ...hashed, inherited: false });
     },
-    forget(path) {
+    forget(path: string) {
       entries.delete(path);
     },
     clear() {
       entries.clear();
     },
-    retain(paths) {
+    retain(paths: ReadonlySet<string>) {
       for (const path of entries.keys()) if (!paths.has(path)) entries.delete(path);
     },
   };

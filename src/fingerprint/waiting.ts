@@ -14,21 +14,6 @@ export interface Unsettled {
   readonly paths: readonly string[];
 }
 
-/** What a collect waits for, from what it knows of each file. */
-export interface Waiting {
-  /**
-   * Looks for programs that have changed files open for writing: when a change is first seen (most writers have closed the file by
-   * then), and again once the file has settled.
-   */
-  lookForWriters(paths: readonly string[], cut: Cut, signal: AbortSignal | undefined): Promise<void>;
-  /** Files that are still being written; undefined when all have settled or their grace is over. */
-  stillChanging(paths: readonly string[], cut: Cut): Unsettled | undefined;
-  /** Files that have settled but look incomplete. */
-  stillIncomplete(paths: readonly string[], cut: Cut): Unsettled | undefined;
-  /** How long to pause before reading, so that a later write gets a different timestamp than the last one (see `RACY_MS`). */
-  racyPauseMs(paths: readonly string[], cut: Cut): number;
-}
-
 export interface WaitingOptions {
   readonly memory: Memory;
   readonly settling: Settling;
@@ -36,11 +21,16 @@ export interface WaitingOptions {
   readonly limits: SettlingLimits;
 }
 
-export function createWaiting({ memory, settling, holders, limits }: WaitingOptions): Waiting {
+/** What a collect waits for, from what it knows of each file. */
+export function createWaiting({ memory, settling, holders, limits }: WaitingOptions) {
   const { observations } = memory;
 
   return {
-    async lookForWriters(paths, cut, signal) {
+    /**
+     * Looks for programs that have changed files open for writing: when a change is first seen (most writers have closed the file by
+     * then), and again once the file has settled.
+     */
+    async lookForWriters(paths: readonly string[], cut: Cut, signal: AbortSignal | undefined) {
       const targets = new Map<string, FileStat>();
       for (const path of paths) {
         const stat = suitableStat(memory, path);
@@ -57,7 +47,8 @@ export function createWaiting({ memory, settling, holders, limits }: WaitingOpti
       await observations.look(paths, signal);
     },
 
-    stillChanging: (paths, cut) =>
+    /** Files that are still being written; undefined when all have settled or their grace is over. */
+    stillChanging: (paths: readonly string[], cut: Cut) =>
       unsettled(paths, (path) => {
         const view = observations.view(path);
         if (view?.kind === "hidden") settling.clear(path);
@@ -68,7 +59,8 @@ export function createWaiting({ memory, settling, holders, limits }: WaitingOpti
         return settleWaitMs > 0 || stat === undefined ? settleWaitMs : holders.waitMs(path, stat);
       }),
 
-    stillIncomplete: (paths, cut) =>
+    /** Files that have settled but look incomplete. */
+    stillIncomplete: (paths: readonly string[], cut: Cut) =>
       unsettled(paths, (path) => {
         const hashed = hashOf(memory, cut, path);
         if (hashed?.suspect === true) return settling.incompleteWaitMs(path, hashed.sha256, observations.quietMs(path));
@@ -76,7 +68,8 @@ export function createWaiting({ memory, settling, holders, limits }: WaitingOpti
         return 0;
       }),
 
-    racyPauseMs(paths, cut) {
+    /** How long to pause before reading, so that a later write gets a different timestamp than the last one (see `RACY_MS`). */
+    racyPauseMs(paths: readonly string[], cut: Cut): number {
       const unread = paths.filter(
         (path) => suitableStat(memory, path) !== undefined && hashOf(memory, cut, path) === undefined,
       );

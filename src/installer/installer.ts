@@ -13,6 +13,8 @@
  *
  * All changes go through `Disk` to one tree of files: `/`, or an image (`--root`). No path leaves that tree.
  */
+import * as fs from "node:fs/promises";
+
 import type { Files } from "../platform/files/files.ts";
 import { systemFiles } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
@@ -21,8 +23,29 @@ import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Disk } from "./disk/disk.ts";
 import { openRootedDisk } from "./disk/rooted-disk.ts";
-import type { OwnProcess } from "./own-process.ts";
-import { ownProcess } from "./own-process.ts";
+
+/** The running process: the installer installs its own program and its own Node. */
+export interface OwnProcess {
+  readonly platform: string;
+  /** The running program, links resolved. */
+  programPath(): Promise<string>;
+  /** The Node that runs it, links resolved. */
+  nodePath(): Promise<string>;
+  /** Shared libraries that this Node has loaded. */
+  nodeLibraries(): readonly string[];
+}
+
+export const ownProcess: OwnProcess = {
+  platform: process.platform,
+  programPath: () => fs.realpath(process.argv[1] ?? ""),
+  nodePath: () => fs.realpath(process.execPath),
+  nodeLibraries() {
+    const report: unknown = process.report.getReport();
+    if (typeof report !== "object" || report === null || !("sharedObjects" in report)) return [];
+    const libraries: unknown = report.sharedObjects;
+    return Array.isArray(libraries) ? libraries.filter((each) => typeof each === "string") : [];
+  },
+};
 
 /** The machine as the installer sees it; a test replaces it by one that fails at a chosen step. */
 export interface InstallerMachine {

@@ -4,10 +4,9 @@ import type { RunProgram } from "../platform/programs.ts";
 import type { Measured } from "./disk/content.ts";
 import { measure } from "./disk/content.ts";
 import type { Disk } from "./disk/disk.ts";
-import type { InstallerProblem } from "./installer.ts";
+import type { InstallerProblem, OwnProcess } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { PROGRAM_FOLDER } from "./layout.ts";
-import type { OwnProcess } from "./own-process.ts";
 
 /** The Node that the installed agent uses. */
 export type NodeRuntime =

@@ -1,15 +1,16 @@
-import { resolve } from "node:path";
+import { resolve, join } from "node:path";
+import * as fs from "node:fs";
+import { promisify } from "node:util";
 
 import { errorCode } from "../platform/files/files.ts";
-import { describeFailure } from "../platform/files/flock.ts";
+import type { Flocked } from "../platform/files/flock.ts";
+import { describeFailure, flock } from "../platform/files/flock.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import type { Site } from "./apply/apply.ts";
 import { openSystem } from "./apply/system.ts";
 import type { Disk } from "./disk/disk.ts";
 import { readText } from "./disk/disk.ts";
-import type { TreeLock } from "./disk/lock.ts";
-import { lockTree } from "./disk/lock.ts";
 import type { InstallerContext, InstallerMachine, InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
@@ -134,4 +135,33 @@ async function findNoImage(disk: Disk): Promise<InstallerProblem | null> {
     where: disk.root,
     fix: "name the folder that holds etc, usr and var of the image: --root DIR",
   });
+}
+
+export interface TreeLock extends AsyncDisposable {
+  readonly flocked: Flocked;
+  /** The locked folder. */
+  readonly path: string;
+}
+
+const open = promisify(fs.open);
+const close = promisify(fs.close);
+const FOLDER = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
+
+/**
+ * Locks a tree, so that one command at a time changes it. The kernel releases the lock when the process ends (flock.ts).
+ *
+ * Locks /root, because only root can open it: another user could hold a lock on `/` and block every installation. An image without /root
+ * is locked at its root.
+ *
+ * @throws Node system errors.
+ */
+export async function lockTree({ root }: Pick<Disk, "root">): Promise<TreeLock> {
+  const home = join(root, "root");
+  const inHome = await open(home, FOLDER).catch(() => null);
+  const descriptor = inHome ?? (await open(root, FOLDER));
+  return {
+    flocked: await flock(descriptor),
+    path: inHome === null ? root : home,
+    [Symbol.asyncDispose]: () => close(descriptor),
+  };
 }

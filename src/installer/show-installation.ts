@@ -6,7 +6,7 @@ import { shellWord } from "../platform/text/shell-word.ts";
 import type { ServiceOutcome } from "./apply/apply.ts";
 import type { UnitSeen } from "./apply/system.ts";
 import { CONFIGURATION_FOLDER, NAME, SERVICE_UNIT } from "./layout.ts";
-import type { Provisioned } from "./plan/observe-machine.ts";
+import type { Provisioned } from "./plan/observation.ts";
 import type { Installation } from "./plan/prepare.ts";
 import type { Step } from "./plan/step.ts";
 import { describeStep, stepForJson } from "./plan/step.ts";

@@ -1,7 +1,6 @@
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
-import { looksLikeClock } from "../client/transport/clock-error.ts";
-import { isUnknownIssuer } from "../client/transport/transport.ts";
+import { looksLikeClock, isUnknownIssuer } from "../client/transport/transport.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Places } from "./files/places.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { checksum, SCHEMA_VERSION } from "../../src/agent/registration/registration.ts";
+import { checksum, SCHEMA_VERSION } from "../../src/agent/registration/state-file.ts";
 import { inventory } from "../support/nspawn/inventory.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
 import type { Computer } from "../support/nspawn/nspawn.ts";

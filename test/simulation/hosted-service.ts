@@ -1,7 +1,7 @@
 import type { RobotView } from "../../src/api/robot-views.ts";
 import type { RobotSetup } from "../../src/api/robots.ts";
 import { robotSetupSchema } from "../../src/api/robots.ts";
-import type { HeldRegistration } from "../../src/client/held-registration.ts";
+import type { HeldRegistration } from "../../src/client/robot-answers.ts";
 import type { HttpAnswer, HttpRequest } from "../../src/client/transport/transport.ts";
 import { answerOf } from "./weather.ts";
 

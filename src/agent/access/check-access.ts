@@ -73,13 +73,13 @@ interface Place {
   readonly granted: "listed" | "told";
 }
 
-/** Drops the findings that `denials` already report in more detail. */
-export function withoutRepeats(
+/** The findings and the denials, without findings that a denial reports in more detail. */
+export function withDenials(
   findings: readonly LocatedFinding[],
   denials: readonly LocatedFinding[],
 ): readonly LocatedFinding[] {
   const told = new Set(denials.map(({ id, file, loc }) => `${id} ${file}${loc}`));
-  return findings.filter(({ id, file, loc }) => !told.has(`${id} ${file}${loc}`));
+  return [...findings.filter(({ id, file, loc }) => !told.has(`${id} ${file}${loc}`)), ...denials];
 }
 
 /** The key as the agent's user sees it. */

@@ -44,16 +44,13 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
   }
   terminal.table(
     ["id", "axes", "Hz", "hosted", "name"],
-    types.map(
-      ({
-        robot_type_id: robotTypeId,
-        state_axes: stateAxes,
-        action_axes: actionAxes,
-        control_rate_hz: controlRateHz,
-        hosted,
-        display_name: displayName,
-      }) => [robotTypeId, `${stateAxes}/${actionAxes}`, String(controlRateHz), hosted ? "yes" : "", displayName],
-    ),
+    types.map((type) => [
+      type.robot_type_id,
+      `${type.state_axes}/${type.action_axes}`,
+      String(type.control_rate_hz),
+      type.hosted ? "yes" : "",
+      type.display_name,
+    ]),
     ["name"],
   );
   terminal.note("Axes are state/action. A hosted type registers by its id alone; extend the others: init --extend");

@@ -4,7 +4,7 @@ import { isError } from "../../manifest/finding.ts";
 import { readCaFile } from "../../client/transport/certificates.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { KeyLook } from "../access/check-access.ts";
-import { accessFindings, lookAtKey, withoutRepeats } from "../access/check-access.ts";
+import { accessFindings, lookAtKey, withDenials } from "../access/check-access.ts";
 import type { AgentUser } from "../access/agent-user.ts";
 import { findAgentUser } from "../access/agent-user.ts";
 import { resolveFolders } from "../configuration/folders.ts";
@@ -16,8 +16,7 @@ import type { OneShot } from "../one-shot.ts";
 import { collectSettled, openOneShot } from "../one-shot.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import type { Command, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 export interface CheckOptions extends CommonOptions {
   /** Warnings fail too. */
@@ -46,8 +45,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const denials = await accessFindings(context, folders, oneShot.collector, agentUser);
   const key = await lookAtKey(context, folders, oneShot.collector.configuration.service, agentUser);
   const findings = [
-    ...withoutRepeats([...oneShot.collector.findings, ...(await authorityFindings(oneShot))], denials),
-    ...denials,
+    ...withDenials([...oneShot.collector.findings, ...(await authorityFindings(oneShot))], denials),
     ...nameFindings(oneShot),
     ...keyFindings(key, oneShot),
   ];

@@ -12,8 +12,7 @@ import { resolveFolders } from "../configuration/folders.ts";
 import { readConfigurationNow, readManifestNow, openState } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { showFindings, showProblem } from "./show.ts";
 
 export interface ContractOptions extends CommonOptions {
   readonly explain?: boolean;
@@ -36,14 +35,7 @@ export async function contract(
   const isValid = !findings.some(isError);
   if (options.diff === true && isValid && manifest !== null) return showDiff(options, context, manifest);
   if (options.json === true) {
-    const shown = findings.map(({ id, severity, loc, message, line, column }) => ({
-      id,
-      severity,
-      loc,
-      message,
-      line,
-      column,
-    }));
+    const shown = findings.map(({ file: _file, ...finding }) => finding);
     const explained = options.explain === true ? { axes: manifest?.explain() ?? [] } : {};
     context.terminal.json({ findings: shown, contract: manifest?.contract ?? null, ...explained });
     return isValid ? EXIT.ok : EXIT.invalid;

@@ -7,8 +7,7 @@ import type { LocatedFinding } from "../findings.ts";
 import { documentFindings } from "../findings.ts";
 import { openOneShot } from "../one-shot.ts";
 import type { Command, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 export interface DigestOptions extends CommonOptions {
   /** Explain how the digest is computed, with a shell command for it. */

@@ -3,16 +3,15 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { resolveFolders } from "../configuration/folders.ts";
 import { lockState } from "../control/lock.ts";
-import { showIssue } from "../identity/issue-file.ts";
+import { issueNotice } from "../identity/issue-file.ts";
 import type { Enroller } from "../identity/enroller.ts";
 import { enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
-import { startForTheFirstTime } from "../identity/first-start.ts";
-import { discardApiKey } from "../identity/migrate.ts";
+import { startForTheFirstTime, discardApiKey } from "../identity/after-enrolment.ts";
 import { approvalFix } from "../remedies.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { setup } from "./setup.ts";
-import { showProblem } from "./show-problem.ts";
+import { showProblem } from "./show.ts";
 
 export interface EnrollOptions extends CommonOptions {
   /** False to return once there is a code. */
@@ -69,7 +68,7 @@ async function enrolBy(
   const begun = await enroller.begin();
   context.signal.throwIfAborted();
   if ("fix" in begun) return refuse(begun, options, context);
-  await using issue = options.issue === true ? await showIssue(context.machine.files) : null;
+  await using issue = options.issue === true ? issueNotice(context.machine.files) : null;
   let shownCode: string | null = null;
   let current: IdentityStatus | Problem = begun;
   for (;;) {

@@ -1,7 +1,7 @@
 /** `--setup --dry-run`: shows the request, and whether it would be sent. Sends and writes nothing. */
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { findDenials, withoutRepeats } from "../access/check-access.ts";
+import { findDenials, withDenials } from "../access/check-access.ts";
 import type { DocumentInput } from "../configuration/document-input.ts";
 import type { Folders } from "../configuration/folders.ts";
 import type { Wanted } from "../decide.ts";
@@ -12,8 +12,7 @@ import type { OneShot } from "../one-shot.ts";
 import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-import { hashProgress, showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 export interface SetupOptions extends CommonOptions {
   /** Show what would be sent. Sends and writes nothing. */
@@ -59,7 +58,7 @@ async function preview(
   const collected = await collectSettled(oneShot, context.signal);
   const { machineId } = collected;
   const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
-  const findings = [...withoutRepeats(collector.findings, denials), ...denials];
+  const findings = withDenials(collector.findings, denials);
   const decision = decide({
     wanted,
     registration,

@@ -3,20 +3,20 @@ import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
-import { readConfigurationNow, openState } from "../configuration/open.ts";
+import { invalidConfiguration, openState, readConfigurationNow } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
 import { hasForeignIdentity } from "../identity/identity-files.ts";
 import type { Registration } from "../registration/record.ts";
-import { isOtherMachine, registrationPath } from "../registration/registration.ts";
+import { registrationPath } from "../registration/registration.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { StatusDocument } from "../status.ts";
 import { isStatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem } from "../control/daemon-problem.ts";
-import { askRunningAgent } from "../control/running-agent.ts";
-import { showProblem } from "./show-problem.ts";
+import { daemonProblem, askRunningAgent } from "../control/running-agent.ts";
+import { showProblem } from "./show.ts";
 
 export interface RebindOptions extends CommonOptions {
   /** Keep the identity: the same robot with a new main board. */
@@ -86,8 +86,7 @@ async function findRefusal(
   const current = configuration.reading.value;
   if (current === null) {
     const what = "the configuration is invalid, so the name that this machine would register is unknown";
-    const fix = "correct it, with the help of: robot-policy-agent check";
-    return { code: "configuration-invalid", what, where: configPath, fix };
+    return { ...invalidConfiguration(configuration), what };
   }
   const was = registration.request.name;
   const name = robotName(current, { hostname: machine.identity.hostname(), machine: own });
@@ -158,7 +157,6 @@ async function besideAgent(
     if (moved !== null && typeof moved !== "string") return refuse(moved, EXIT.failed, kept);
     kept = moved ?? kept;
     const answer = await askDaemon(path, "POST", "/rebind", context.signal);
-    context.signal.throwIfAborted();
     // The agent ended meanwhile: its next start finds no registration.
     if (answer.kind === "not-running") return conclude({ kept, was, status: null }, options, context);
     if (answer.kind === "answer" && isStatusDocument(answer.body))

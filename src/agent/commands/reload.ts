@@ -8,10 +8,8 @@ import { askDaemon } from "../control/client.ts";
 import { statusProblem } from "../states.ts";
 import { isStatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem } from "../control/daemon-problem.ts";
-import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
-import { showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { daemonProblem, askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
+import { showFindings, showProblem } from "./show.ts";
 
 const findingSchema = z.object({
   id: z.string(),
@@ -33,7 +31,6 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   if ("fix" in running && running.code === OTHER_AGENT)
     return showProblem(running, { reloaded: false, findings: [] }, options, terminal);
   const answer = await askDaemon(path, "POST", "/reload", context.signal);
-  context.signal.throwIfAborted();
   if (answer.kind === "denied" || (answer.kind === "answer" && answer.status === 429))
     return showProblem(daemonProblem(answer, path), { reloaded: false, findings: [] }, options, terminal);
   if (answer.kind !== "answer") {
@@ -77,7 +74,6 @@ export const reload: Command<CommonOptions> = async (options, context) => {
 /** The problem when a valid edit changes the robot's identity. */
 async function askForRefusal(path: string, { signal }: CommandContext): Promise<Problem | null> {
   const answer = await askDaemon(path, "GET", "/status", signal);
-  signal.throwIfAborted();
   if (answer.kind !== "answer" || !isStatusDocument(answer.body)) return null;
   const { state } = answer.body;
   return state === "other-name" || state === "other-machine" ? statusProblem(answer.body) : null;

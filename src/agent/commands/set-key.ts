@@ -10,11 +10,10 @@ import type { AgentUser } from "../access/agent-user.ts";
 import { findAgentUser } from "../access/agent-user.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { resolveFolders } from "../configuration/folders.ts";
-import { readConfigurationNow } from "../configuration/open.ts";
-import { documentFindings } from "../findings.ts";
+import { invalidConfiguration, readConfigurationNow } from "../configuration/open.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";
-import { showProblem } from "./show-problem.ts";
+import { showProblem } from "./show.ts";
 
 export interface SetKeyOptions extends CommonOptions {
   /** Read the key from this file instead of stdin. */
@@ -37,8 +36,7 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
 
   const configuration = await readConfigurationNow(machine, folders.configPath);
   const current = configuration.reading.value;
-  if (current === null)
-    return refuse(badConfiguration(documentFindings(configuration)[0]?.message, folders.configPath));
+  if (current === null) return refuse(invalidConfiguration(configuration));
   const path = current.service.key_file;
   if (path === null) return refuse(noPlace(folders.configPath));
   const agentUser = await findAgentUser(context, folders);
@@ -137,11 +135,6 @@ async function putInPlace(
         : `look at the disk: df -h ${dirname(path)}`;
     return problem("key-not-writable", `the key cannot be written (${code})`, path, fix);
   }
-}
-
-function badConfiguration(what: string | undefined, where: string): Problem {
-  const fix = "correct it, with the help of: robot-policy-agent check";
-  return problem("configuration-invalid", what ?? "the configuration cannot be read", where, fix);
 }
 
 function noPlace(where: string): Problem {

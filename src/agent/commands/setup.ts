@@ -1,14 +1,13 @@
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { findDenials, withoutRepeats } from "../access/check-access.ts";
+import { findDenials, withDenials } from "../access/check-access.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
-import type { LocatedFinding } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
-import { describeOneShot, openOneShot } from "../one-shot.ts";
+import { describeOneShot, openOneShot, describeInvalid } from "../one-shot.ts";
 import { createReconciler } from "../reconciler.ts";
 import type { Connection } from "../registration/connect.ts";
 import { connect } from "../registration/connect.ts";
@@ -20,13 +19,10 @@ import { isStatusDocument } from "../status.ts";
 import type { Step } from "../step.ts";
 import { stateAfter } from "../step.ts";
 import type { Command, CommandContext } from "./context.ts";
-import { daemonProblem, NO_SOCKET } from "../control/daemon-problem.ts";
-import { describeInvalid } from "./invalid-status.ts";
+import { daemonProblem, NO_SOCKET, askRunningAgent } from "../control/running-agent.ts";
 import type { SetupOptions } from "./preview.ts";
 import { dryRun } from "./preview.ts";
-import { askRunningAgent } from "../control/running-agent.ts";
-import { hashProgress, showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 /** `--setup`: registers once and reports the result; through the daemon when one runs. */
 export const setup: Command<SetupOptions> = async (options, context) => {
@@ -40,7 +36,6 @@ export const setup: Command<SetupOptions> = async (options, context) => {
     case "denied":
     case "held": {
       const answer = await throughDaemon(folders, options, context);
-      context.signal.throwIfAborted();
       if ("fix" in answer) {
         const isNobodyThere = taken.kind === "denied" && answer.code === NO_SOCKET;
         return showProblem(isNobodyThere ? taken.problem : answer, {}, options, context.terminal);
@@ -72,12 +67,6 @@ async function withoutDaemon(folders: Folders, options: SetupOptions, context: C
   }
 }
 
-/** Shows the status of a run that ends before a request. */
-function describeDenied(oneShot: OneShot, denials: readonly LocatedFinding[]): StatusDocument {
-  const findings = [...withoutRepeats(oneShot.collector.findings, denials), ...denials];
-  return describeOneShot(oneShot, "invalid", { findings });
-}
-
 async function alone(
   oneShot: OneShot,
   folders: Folders,
@@ -87,8 +76,9 @@ async function alone(
   const common = checkCommonName(oneShot.collector.configuration, context.machine.identity.hostname());
   if (common !== null) context.terminal.warning(common.message);
   const denials = await findDenials(oneShot, folders, context);
-  if (denials.length > 0) return describeDenied(oneShot, denials);
   const { collector, registration } = oneShot;
+  if (denials.length > 0)
+    return describeOneShot(oneShot, "invalid", { findings: withDenials(collector.findings, denials) });
   const { machine, signal } = context;
   const connections = new Map<unknown, ReturnType<typeof connect>>();
   const connection = () => {
@@ -113,14 +103,11 @@ async function alone(
     step = await reconciler.reconcile({ forced: !ifChanged, confirm: ifChanged, signal });
     if (step.kind === "unsettled") await machine.clock.sleep(step.waitMs, signal);
   } while (step.kind === "unsettled");
-  const isRenamed = isNameRefused(step) && (await learnNewName(connection(), folders, context));
+  // The service may have given an enrolled robot another name.
+  const isNameRefused = step.kind === "failed" && step.failure.reason === "http-403";
+  const isRenamed = isNameRefused && (await learnNewName(connection(), folders, context));
   for (const each of connections.values()) await each.close();
   return isRenamed ? "renamed" : describeOneShot(oneShot, stateAfter(step), reconciler);
-}
-
-/** The service may have given an enrolled robot another name. */
-function isNameRefused(step: Step): boolean {
-  return step.kind === "failed" && step.failure.reason === "http-403";
 }
 
 async function learnNewName(connection: Connection, folders: Folders, context: CommandContext): Promise<boolean> {

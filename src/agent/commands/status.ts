@@ -7,17 +7,15 @@ import { askDaemon } from "../control/client.ts";
 import type { PlainFinding } from "../findings.ts";
 import { locate } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
-import { openOneShot, describeOneShot } from "../one-shot.ts";
+import { openOneShot, describeOneShot, describeInvalid } from "../one-shot.ts";
 import type { Registration } from "../registration/record.ts";
-import { isOtherMachine } from "../registration/registration.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
 import { exitCodeOf, statusProblem, summaryAboveFindings } from "../states.ts";
 import type { ConfirmationStatus, IdentityStatus, StatusDocument } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { describeInvalid } from "./invalid-status.ts";
 import { readRunningAgent } from "../control/running-agent.ts";
-import { showFindings } from "./show-findings.ts";
-import { showProblem } from "./show-problem.ts";
+import { showFindings, showProblem } from "./show.ts";
 
 export interface StatusOptions extends CommonOptions {
   /** Show the status again at each change until interrupted; as JSON, one document per line. */
@@ -54,7 +52,6 @@ async function look(
   context: CommandContext,
 ): Promise<StatusDocument | ExitCode> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", context.signal);
-  context.signal.throwIfAborted();
   if (answer.kind === "not-running") return fromDisk(folders, options, context);
   const running = await readRunningAgent(answer, folders, context.machine.files);
   return "fix" in running ? showProblem(running, {}, options, context.terminal) : running;

@@ -1,18 +1,23 @@
+import { dirname } from "node:path";
+
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { readManifest } from "../../manifest/manifest.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import { readManifest } from "../../manifest/manifest.ts";
+import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { Registration } from "../registration/record.ts";
-import { loadRegistration, setAside } from "../registration/registration.ts";
+import { loadRegistration, registrationPath } from "../registration/registration.ts";
+import { setAside } from "../registration/state-file.ts";
 import type { AgentConfiguration } from "./configuration.ts";
 import { readConfiguration } from "./configuration.ts";
 import type { DocumentInput } from "./document-input.ts";
 import { createDocumentInput } from "./document-input.ts";
-import type { Exposure } from "./exposure.ts";
-import { findExposure } from "./exposure.ts";
+import type { Finding } from "../../manifest/finding.ts";
 import { isError } from "../../manifest/finding.ts";
+import { octal } from "../../platform/text/octal.ts";
+import { shellWord } from "../../platform/text/shell-word.ts";
 
 /** The settle time before a configuration is read. */
 const DEFAULT_SETTLE_MS = 500;
@@ -64,6 +69,13 @@ export async function readConfigurationNow(machine: Machine, path: string): Prom
   return document;
 }
 
+/** Why a command does nothing while the configuration is invalid. */
+export function invalidConfiguration({ path, reading }: DocumentInput<AgentConfiguration>): Problem {
+  const what = reading.findings[0]?.message ?? "the configuration cannot be read";
+  const fix = "correct it, with the help of: robot-policy-agent check";
+  return { code: "configuration-invalid", what, where: path, fix };
+}
+
 /** As `readConfigurationNow`, for a manifest. */
 export async function readManifestNow(machine: Machine, path: string): Promise<DocumentInput<RobotManifest>> {
   const document = openManifest(machine, path, () => 0);
@@ -80,6 +92,7 @@ export type OpenedState =
  * again is safe, using a damaged file is not.
  */
 export async function openState(machine: Machine, stateDirectory: string, mend: boolean): Promise<OpenedState> {
+  const path = registrationPath(stateDirectory);
   try {
     const loaded = await loadRegistration(machine.files, stateDirectory);
     switch (loaded.kind) {
@@ -87,16 +100,13 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
         return { kind: "state", registration: null, setAside: null };
       case "registration":
         return { kind: "state", registration: loaded.registration, setAside: null };
-      case "damaged": {
-        // On a read-only disk the damaged file stays, but is not used either.
-        const keptAt = mend ? await setAside(machine.files, loaded.path).catch(() => loaded.path) : loaded.path;
-        return { kind: "state", registration: null, setAside: keptAt };
-      }
+      case "damaged":
+        return { kind: "state", registration: null, setAside: mend ? await setAside(machine.files, path) : path };
       case "newer":
         return problem(
           "state-newer",
           `the state is of version ${loaded.version}, written by a newer agent`,
-          loaded.path,
+          path,
           "install that agent again; the state was not changed",
         );
     }
@@ -113,4 +123,40 @@ export async function openState(machine: Machine, stateDirectory: string, mend: 
 
 function problem(code: string, what: string, where: string, fix: string): OpenedState {
   return { kind: "problem", problem: { code, what, where, fix } };
+}
+
+const WRITABLE_BY_OTHERS = 0o002;
+/** In a sticky folder such as /tmp, only its owner may replace a file. */
+const STICKY = 0o1000;
+
+/** The consequence when every user may edit a file, and its severity. */
+export interface Exposure {
+  readonly severity: Finding["severity"];
+  readonly consequence: string;
+}
+
+/**
+ * Findings about a file that every user of this machine may edit or replace.
+ *
+ * The mode of the folder is only a warning: a correction of it does not change the stat of the file, so the file would not be read again.
+ */
+export async function findExposure(files: Files, path: string, exposure: Exposure): Promise<readonly Finding[]> {
+  const { severity, consequence } = exposure;
+  const folder = dirname(path);
+  const [own, around] = await Promise.all([path, folder].map((each) => files.stat(each).catch(() => null)));
+  if (!own || !around) return [];
+  const isReplaceable = (around.mode & (WRITABLE_BY_OTHERS | STICKY)) === WRITABLE_BY_OTHERS;
+  const found: Finding[] = [];
+  const add = (how: Finding["severity"], what: string, fix: string) => {
+    const message = `${what}: ${consequence}; ${fix}`;
+    found.push({ id: "writable_by_others", severity: how, loc: "", message, line: 1, column: 1 });
+  };
+  if ((own.mode & WRITABLE_BY_OTHERS) !== 0) {
+    add(severity, `${path} has mode ${octal(own.mode)}`, `chmod o-w ${shellWord(path)}`);
+  }
+  if (isReplaceable && own.userId !== 0 && own.userId !== around.userId) {
+    add(severity, `${path} was put there by user ${own.userId}`, `look at it, then: chown root ${shellWord(path)}`);
+  }
+  if (isReplaceable) add("warning", `${folder} has mode ${octal(around.mode)}`, `chmod o-w ${shellWord(folder)}`);
+  return found;
 }

@@ -1,4 +1,4 @@
-import { parseProxy } from "../../client/transport/proxy.ts";
+import { DIRECT, parseProxy } from "../../client/transport/proxy.ts";
 import { isLoopback, parseServiceUrl } from "../../client/transport/service-url.ts";
 import { codePoints } from "../../manifest/code-points.ts";
 import type { Reader } from "../../manifest/fields.ts";
@@ -9,11 +9,10 @@ import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/r
 import { isSecretKey } from "../../manifest/secrets.ts";
 import { shown } from "../../manifest/shown.ts";
 
-/** The value of `proxy` that disables proxies, including those of the environment. */
-export const NO_PROXY = "none";
 const LABEL_LIMIT = 32;
 const LABEL_KEY_LIMIT = 64;
 const LABEL_VALUE_LIMIT = 256;
+/** Spec section 8, in code points. */
 export const NAME_LIMIT = 64;
 export const REGION_LIMIT = 256;
 
@@ -61,7 +60,7 @@ function urlFindingId(code: Extract<ReturnType<typeof parseServiceUrl>, { kind: 
 /** An http(s) address, with user name and password if the proxy requires them, or `none`. */
 export const proxyAddress: Reader<string> = described({ type: "string", minLength: 1 }, (place) => {
   const written = string(place)?.trim();
-  if (written === undefined || written === NO_PROXY) return written;
+  if (written === undefined || written === DIRECT) return written;
   const parsed = parseProxy(written);
   // Do not repeat the address, which may contain a password.
   if (written !== "" && parsed.kind === "proxy") return written;

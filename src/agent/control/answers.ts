@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../platform/clock.ts";
 import type { Agent } from "../agent.ts";
 import type { StatusDocument } from "../status.ts";
-import { createBucket } from "./bucket.ts";
+import { createBucket } from "../registration/rate-cap.ts";
 import { renderMetrics } from "./metrics.ts";
 
 export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "enrol" | "reload">;

@@ -15,20 +15,20 @@ const WORK_TIMEOUT_MS = 120_000;
 const QUESTION_TIMEOUT_MS = 5000;
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** Sends a request to the running daemon through its control socket. */
-export function askDaemon(
+/** Sends a request to the running daemon through its control socket. @throws `signal.reason` when the signal aborts. */
+export async function askDaemon(
   socketPath: string,
   method: "GET" | "POST",
   path: string,
   signal: AbortSignal,
 ): Promise<ControlAnswer> {
   const limitMs = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
-  return new Promise((resolve) => {
+  const answered = await new Promise<ControlAnswer>((resolve) => {
     const conclude = (answer: ControlAnswer) => {
       clearTimeout(limit);
       resolve(answer);
     };
-    const request = httpRequest({ socketPath: socketPath, method, path, signal, agent: false }, (response) => {
+    const request = httpRequest({ socketPath, method, path, signal, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on("data", (chunk: Buffer) => {
@@ -43,6 +43,8 @@ export function askDaemon(
     request.on("error", (error) => conclude(describe(error, socketPath)));
     request.end();
   });
+  signal.throwIfAborted();
+  return answered;
 }
 
 function decode(status: number, body: Buffer): ControlAnswer {

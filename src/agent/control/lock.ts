@@ -6,11 +6,9 @@ import { errorCode } from "../../platform/files/files.ts";
 import { describeFailure, flock } from "../../platform/files/flock.ts";
 import type { Problem } from "../../platform/terminal.ts";
 
-/** Held while one daemon works on a state directory. */
-export interface StateLock extends AsyncDisposable {}
-
 export type TakenLock =
-  | { readonly kind: "lock"; readonly lock: StateLock }
+  /** Held while one daemon works on a state directory. */
+  | { readonly kind: "lock"; readonly lock: AsyncDisposable }
   /** Another process holds it. */
   | { readonly kind: "held" }
   /** This user may not take the lock. The control socket tells whether a daemon runs. */

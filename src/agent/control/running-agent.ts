@@ -7,7 +7,6 @@ import { askDaemon } from "./client.ts";
 import type { StatusDocument } from "../status.ts";
 import { isStatusDocument } from "../status.ts";
 import type { CommandContext } from "../commands/context.ts";
-import { daemonProblem } from "./daemon-problem.ts";
 
 /** Problem code: the running agent has other folders than this command. */
 export const OTHER_AGENT = "other-agent";
@@ -18,7 +17,6 @@ export async function askRunningAgent(
   { machine, signal }: Pick<CommandContext, "machine" | "signal">,
 ): Promise<StatusDocument | Problem> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", signal);
-  signal.throwIfAborted();
   return readRunningAgent(answer, folders, machine.files);
 }
 
@@ -66,5 +64,38 @@ async function isSameFile(files: Files, one: string, other: string): Promise<boo
     return first.device === second.device && first.inode === second.inode;
   } catch {
     return false;
+  }
+}
+
+/** Problem code: no daemon answers on the control socket. */
+export const NO_SOCKET = "already-running";
+
+/** The problem for a daemon that cannot be asked or gives an unexpected answer. */
+export function daemonProblem(answer: ControlAnswer, path: string): Problem {
+  const problem = (code: string, what: string, fix: string): Problem => ({ code, what, where: path, fix });
+  switch (answer.kind) {
+    case "denied":
+      return problem(
+        "daemon-denied",
+        "a daemon runs, but this user may not use its control socket",
+        "run it as root, or permanently: sudo usermod -aG robot-policy-agent USER, and log in again",
+      );
+    case "not-running":
+      return problem(
+        NO_SOCKET,
+        "another agent uses this state directory, with its control socket elsewhere",
+        "give its --runtime-dir, or stop it first",
+      );
+    case "failed":
+      return problem("daemon-failed", answer.detail, "look at its log: journalctl -u robot-policy-agent");
+    case "answer": {
+      const { status } = answer;
+      if (status === 429) {
+        const what = "the agent limits how often it can be asked to register";
+        return problem("asked-too-often", what, "try again in some seconds");
+      }
+      const what = `unexpected answer ${status} of the daemon`;
+      return problem("daemon-failed", what, "restart it, so that it runs the same version");
+    }
   }
 }

@@ -8,6 +8,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { ControlledAgent } from "./answers.ts";
 import { answersOf, CLIENT_LIMIT_MS } from "./answers.ts";
+import type { Log } from "../../platform/log/log.ts";
 
 /** Owner and group may use the socket. Write access allows triggering a registration (see `rebind`), and an enrolment, which an operator decides. */
 const SOCKET_MODE = 0o660;
@@ -112,4 +113,36 @@ function isAnswered(path: string): Promise<boolean> {
     });
     connection.once("error", () => resolve(false));
   });
+}
+
+/** A control socket that can be opened later. The agent works without it; commands that need the socket do not. */
+export function keepControlSocket(path: string, clock: Clock, log: Log) {
+  let socket: AsyncDisposable | null = null;
+  let opening: Promise<void> | null = null;
+  let hasFailed = false;
+
+  async function tryOpening(agent: ControlledAgent): Promise<void> {
+    try {
+      socket = await serveControlSocket(agent, path, clock);
+      if (hasFailed) log.info("control-socket-opened", { path });
+    } catch (error) {
+      if (!hasFailed) log.warn("control-socket-failed", { path, code: errorCode(error) });
+      hasFailed = true;
+    } finally {
+      opening = null;
+    }
+  }
+
+  return {
+    /** Opens the socket unless it is open. Only the first failure is logged; call again to retry. */
+    async open(agent: ControlledAgent) {
+      if (socket !== null) return;
+      opening ??= tryOpening(agent);
+      await opening;
+    },
+    async [Symbol.asyncDispose]() {
+      await opening;
+      await socket?.[Symbol.asyncDispose]();
+    },
+  };
 }

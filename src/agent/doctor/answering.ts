@@ -2,9 +2,9 @@ import { robotListSchema } from "../../api/robot-views.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
 import type { AnsweredCall } from "../../client/call-result.ts";
+import { refusalText } from "../../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../../client/client.ts";
 import type { Credential, CredentialSource } from "../../client/credential.ts";
-import { refusalText } from "../../client/refusal-text.ts";
 import { Secret } from "../../client/secret.ts";
 import { sendRequest } from "../../client/send-request.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -62,7 +62,7 @@ export async function checkService(
   signal.throwIfAborted();
   if (sent.kind === "unreachable") {
     const remedy = "check the log of the service, and proxies in between";
-    return { verdict: fail(EXIT.unreachable, sent.detail, remedy), value: null };
+    return fail(EXIT.unreachable, sent.detail, remedy);
   }
   const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
   const { answer, wallMs: hereMs } = sent;

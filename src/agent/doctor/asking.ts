@@ -4,7 +4,18 @@ import type { Credential } from "../../client/credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
-import { accessTo, openNetwork } from "../registration/network.ts";
+import { accessTo, openNetwork } from "../registration/connect.ts";
+import { nearest } from "../../manifest/nearest.ts";
+import { REGION_FORM } from "../../manifest/registered-text.ts";
+import { serviceKeyOffset } from "../../api/wire/service-key.ts";
+import type { AgentConfiguration } from "../configuration/configuration.ts";
+import { REGION_LIMIT } from "../configuration/readers.ts";
+import type { Limit, Verdict } from "./check.ts";
+import { ok, skip, warn, fail } from "./check.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Verdict as Confirmation } from "../registration/confirmation.ts";
+import { askWhetherHeld } from "../registration/confirmation.ts";
+import type { Registration } from "../registration/record.ts";
 
 /** Sends requests to the service, and closes the connections afterwards. */
 export async function withAccess<T>(
@@ -28,4 +39,88 @@ export function askService<T>(
   ask: (client: ServiceClient) => Promise<T>,
 ): Promise<T> {
   return withAccess(context, service, (access) => ask(createClient({ ...access, credential: async () => credential })));
+}
+
+/** Bounds the list for a person to choose from. */
+const REGIONS_LIMIT = 100;
+
+const UNKNOWN_REGIONS = skip("the service does not tell its regions");
+
+/** No other check depends on this one, so no answer means skip. */
+export function regionLimit({ service }: AgentConfiguration): Limit {
+  return { limitMs: service.request_timeout_s * 1000, late: UNKNOWN_REGIONS };
+}
+
+/** Checks that the service has an endpoint in the robot's region. */
+export async function checkRegion(
+  context: CommandContext,
+  { service, robot }: AgentConfiguration,
+  credential: Credential,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const result = await askService(context, service, credential, (client) => client.listRegions(signal));
+  if (result.kind !== "ok") return UNKNOWN_REGIONS;
+  return judgeRegion(robot.region, result.value.regions);
+}
+
+/** @param listed the service's regions; those with an invalid format are ignored. */
+export function judgeRegion(region: string, listed: readonly string[]): Verdict {
+  const regions = listed.filter(isRegion).slice(0, REGIONS_LIMIT);
+  if (regions.length === 0) return skip("the service has no endpoints yet");
+  if (listed.includes(region)) return ok(`the service has an endpoint in ${region}`);
+  return { ...warn(noEndpointIn(region, regions), chooseAmong(regions)), regions };
+}
+
+export function chooseAmong(regions: readonly string[]): string {
+  return `write one of these as robot.region: ${regions.join(", ")}`;
+}
+
+export function noEndpointIn(region: string, regions: readonly string[]): string {
+  const meant = nearest(region, regions);
+  return `the service has no endpoint in the region ${region}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
+}
+
+function isRegion(text: string): boolean {
+  return text.length <= REGION_LIMIT && REGION_FORM.test(text) && serviceKeyOffset(text) === -1;
+}
+
+/** Checks that the service has the saved registration. */
+export async function checkRegistration(
+  context: CommandContext,
+  { service }: AgentConfiguration,
+  credential: Credential,
+  registration: Registration | null,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  if (registration === null) return skip("nothing is registered yet");
+  if (registration.service_url !== service.url) return skip(`registered at ${registration.service_url}`);
+  const ask = (client: ServiceClient) => askWhetherHeld(client, registration, signal);
+  return judgeConfirmation(await askService(context, service, credential, ask), registration.request.name);
+}
+
+const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";
+
+function renameOne(name: string): string {
+  return `if two computers have the name ${name}, give one of them another`;
+}
+
+function judgeConfirmation(confirmation: Confirmation, name: string): Verdict {
+  switch (confirmation.kind) {
+    case "held":
+      if (confirmation.contestedSince !== null) {
+        const what = `computers take turns registering ${name} since ${confirmation.contestedSince}`;
+        return warn(what, renameOne(name));
+      }
+      return ok(`the service has the registration of ${name}`);
+    case "lost":
+      return fail(EXIT.failed, `the service lost the registration of ${name}: ${confirmation.detail}`, REGISTER);
+    case "replaced": {
+      const what = `another registration replaced this robot's at ${confirmation.at}`;
+      return fail(EXIT.conflict, what, `${renameOne(name)}; ${REGISTER}`);
+    }
+    case "unknown":
+      return warn(`the service does not confirm the registration: ${confirmation.detail}`, REGISTER);
+    case "unanswered":
+      return warn(`the service could not be asked: ${confirmation.detail}`, "ask again in a minute");
+  }
 }

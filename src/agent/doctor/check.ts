@@ -3,6 +3,11 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { within } from "../../platform/within.ts";
+import type { Environment } from "../../client/transport/proxy.ts";
+import type { AgentUser } from "../access/agent-user.ts";
+import type { CommandContext } from "../commands/context.ts";
+import type { Folders } from "../configuration/folders.ts";
+import type { StatusDocument } from "../status.ts";
 
 /** In the order of display: each may be the cause of those below it. The ids are stable, for scripts. */
 export const CHECK_IDS = [
@@ -59,11 +64,8 @@ export interface CheckResult {
   readonly durationMs: number;
 }
 
-/** A verdict, and a value for later checks; null when those cannot run. */
-export interface Examined<T> {
-  readonly verdict: Verdict;
-  readonly value: T | null;
-}
+/** A verdict, and a value for later checks; without one those cannot run. */
+export type Examined<T> = Verdict | { readonly verdict: Verdict; readonly value: T | null };
 
 export function ok(what: string): Verdict {
   return { status: "ok", what };
@@ -81,6 +83,9 @@ export function fail(exitCode: FailureCode, what: string, remedy: string): Extra
   return { status: "fail", what, remedy, exitCode };
 }
 
+/** @param signal aborts when the time of the check is up or a person interrupts. */
+export type Check<T> = (signal: AbortSignal) => Examined<T> | Promise<Examined<T>>;
+
 export interface Limit {
   readonly limitMs: number;
   /** The verdict when the time is up. */
@@ -88,19 +93,9 @@ export interface Limit {
 }
 
 /** Runs checks with a time limit each, and yields their results. */
-export interface Examination {
-  /**
-   * @param limit the time limit of the check, and the verdict when it is exceeded.
-   * @param check gets a signal that aborts when its time is up or a person interrupts.
-   * @returns the value for later checks.
-   * @throws the interrupt, and bugs.
-   */
-  run<T>(id: CheckId, limit: Limit, check: (signal: AbortSignal) => Promise<Examined<T>>): Promise<T | null>;
-  skip(id: CheckId, why: string): void;
-  result(id: CheckId): Promise<CheckResult>;
-}
+export type Examination = ReturnType<typeof startExamination>;
 
-export function startExamination(clock: Clock, interrupt: AbortSignal): Examination {
+export function startExamination(clock: Clock, interrupt: AbortSignal) {
   const results = new Map(CHECK_IDS.map((id) => [id, Promise.withResolvers<CheckResult>()]));
 
   function conclude(id: CheckId, verdict: Verdict, durationMs: number): void {
@@ -108,14 +103,20 @@ export function startExamination(clock: Clock, interrupt: AbortSignal): Examinat
   }
 
   return {
-    async run(id, limit, check) {
+    /**
+     * @param limit the time limit of the check, and the verdict when it is exceeded.
+     * @returns the value for later checks.
+     * @throws the interrupt, and bugs.
+     */
+    async run<T>(id: CheckId, limit: Limit, check: Check<T>): Promise<T | null> {
       const startedAtMs = clock.monotonicMs();
-      const { verdict, value } = await examineWithin(limit, clock, interrupt, check);
+      const examined = await examineWithin(limit, clock, interrupt, check);
+      const { verdict, value } = "verdict" in examined ? examined : { verdict: examined, value: null };
       conclude(id, verdict, clock.monotonicMs() - startedAtMs);
       return value;
     },
-    skip: (id, why) => conclude(id, skip(why), 0),
-    result(id) {
+    skip: (id: CheckId, why: string) => conclude(id, skip(why), 0),
+    result(id: CheckId): Promise<CheckResult> {
       const result = results.get(id);
       if (result === undefined) throw new Error(`there is no check ${id}`);
       return result.promise;
@@ -128,17 +129,18 @@ async function examineWithin<T>(
   { limitMs, late }: Limit,
   clock: Clock,
   interrupt: AbortSignal,
-  check: (signal: AbortSignal) => Promise<Examined<T>>,
+  check: Check<T>,
 ): Promise<Examined<T>> {
   const limit = new AbortController();
   try {
-    const examined = await within(check(AbortSignal.any([interrupt, limit.signal])), limitMs, clock, interrupt);
+    const work = Promise.resolve(check(AbortSignal.any([interrupt, limit.signal])));
+    const examined = await within(work, limitMs, clock, interrupt);
     if (examined !== null) return examined;
     limit.abort(new Error("out of time"));
-    return { verdict: late, value: null };
+    return late;
   } catch (error) {
     if (interrupt.aborted) throw interrupt.reason;
-    return { verdict: systemFailure(error), value: null };
+    return systemFailure(error);
   }
 }
 
@@ -151,4 +153,41 @@ function systemFailure(error: unknown): Verdict {
     `the system refuses this check (${code})`,
     "run it as root to see whether a permission is missing",
   );
+}
+
+/** What all checks of one diagnosis share. */
+export interface Subject {
+  readonly examination: Examination;
+  /** With the environment of the running agent, where it can be read. */
+  readonly context: CommandContext;
+  readonly folders: Folders;
+  readonly agentUser: AgentUser;
+  readonly startedAtMs: number;
+  /** The status of the running agent; null when none answers. */
+  readonly status: StatusDocument | null;
+  /** The environment of this command. */
+  readonly shell: Environment;
+}
+
+/** Local checks take milliseconds, but can hang on a network drive. This bounds all of them together, … */
+const LOCAL_LIMIT_MS = 8000;
+/** … and this is the minimum for each, whatever those before it took. */
+const LEAST_LIMIT_MS = 1000;
+
+/** Runs a check of this machine, within the time that is left for those. @returns its value for later checks. */
+export function examineHere<T>(
+  { examination, context, startedAtMs }: Subject,
+  id: CheckId,
+  check: Check<T>,
+): Promise<T | null> {
+  const leftMs = startedAtMs + LOCAL_LIMIT_MS - context.machine.clock.monotonicMs();
+  const limitMs = Math.max(LEAST_LIMIT_MS, leftMs);
+  const what = `no result within ${Math.ceil(limitMs / 1000)} s`;
+  const late = fail(EXIT.failed, what, "check for a hanging disk or network drive: dmesg");
+  return examination.run(id, { limitMs, late }, check);
+}
+
+/** Skips checks that need the result of another one. */
+export function skipAll({ examination }: Subject, ids: readonly CheckId[], needed: CheckId): void {
+  for (const id of ids) examination.skip(id, `needs ${needed}`);
 }

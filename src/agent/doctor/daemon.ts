@@ -28,7 +28,7 @@ export async function checkDaemon(
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", signal);
   const value = answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : null;
   const other = value === null ? null : await findOtherFolders(value, folders, machine.files);
-  if (other !== null) return { verdict: warn(other.what, other.fix), value: null };
+  if (other !== null) return warn(other.what, other.fix);
   const facts = await unitFacts(folders, machine.files);
   return { verdict: judgeDaemon(answer, version, folders, agentUser, facts), value };
 }

@@ -12,17 +12,14 @@ import type { Folders } from "../configuration/folders.ts";
 import type { Registration } from "../registration/record.ts";
 import type { Answer } from "./answering.ts";
 import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
-import type { CheckId, CheckResult, Examination } from "./check.ts";
-import { CHECK_IDS, startExamination } from "./check.ts";
+import type { CheckId, CheckResult, Examination, Subject } from "./check.ts";
+import { CHECK_IDS, startExamination, examineHere, skipAll } from "./check.ts";
 import { checkDaemon, readEnvironment, unitFacts } from "./daemon.ts";
 import { judgeIdentity } from "./identity.ts";
 import { checkConfiguration, checkFiles, checkKey, checkManifest, judgeUser } from "./inputs.ts";
 import { checkDisk, checkState } from "./keeping.ts";
 import { reach } from "./reach.ts";
-import { checkRegion, regionLimit } from "./region.ts";
-import { checkRegistration } from "./registering.ts";
-import type { Subject } from "./subject.ts";
-import { examineHere, judgeHere, judgeService, skipAll } from "./subject.ts";
+import { checkRegion, regionLimit, checkRegistration } from "./asking.ts";
 import { askTimeService } from "./time-service.ts";
 import { judgeUnit } from "./unit.ts";
 import { checkInotify } from "./watching.ts";
@@ -37,7 +34,7 @@ export async function* diagnose(context: CommandContext, folders: Folders): Asyn
   yield* resultsOf(CHECK_IDS, subject.examination, examine(subject));
 }
 
-/** The inputs of `diagnoseService`. */
+/** The checks of `diagnoseService`. */
 const SERVICE_CHECK_IDS = [
   "key",
   "dns",
@@ -93,9 +90,9 @@ async function examine(unasked: Subject): Promise<void> {
   const context = { ...unasked.context, environment: (await readEnvironment(files, status)) ?? shell };
   const subject = { ...unasked, context, status };
   await Promise.all([
-    judgeHere(subject, "user", () => judgeUser(agentUser, context.userId)),
-    judgeHere(subject, "disk", () => checkDisk(context, folders, agentUser, status?.state_problem ?? null)),
-    judgeHere(subject, "unit", async () => judgeUnit(agentUser.unit, await unitFacts(folders, files))),
+    examineHere(subject, "user", () => judgeUser(agentUser, context.userId)),
+    examineHere(subject, "disk", () => checkDisk(context, folders, agentUser, status?.state_problem ?? null)),
+    examineHere(subject, "unit", async () => judgeUnit(agentUser.unit, await unitFacts(folders, files))),
     examineHere(subject, "configuration", () => checkConfiguration(context, folders, agentUser)).then((configuration) =>
       configuration === null ? withoutConfiguration(subject) : configured(subject, configuration),
     ),
@@ -104,27 +101,11 @@ async function examine(unasked: Subject): Promise<void> {
 
 async function withoutConfiguration(subject: Subject): Promise<void> {
   const { context, folders, agentUser, status } = subject;
-  skipAll(
-    subject,
-    [
-      "manifest",
-      "files",
-      "key",
-      "identity",
-      "dns",
-      "tcp",
-      "proxy",
-      "tls",
-      "service",
-      "authentication",
-      "region",
-      "registration",
-    ],
-    "configuration",
-  );
+  const ofService = SERVICE_CHECK_IDS.filter((id) => id !== "clock");
+  skipAll(subject, ["manifest", "files", "identity", ...ofService, "registration"], "configuration");
   await Promise.all([
     examineHere(subject, "state", () => checkState(context, folders, null, agentUser)),
-    judgeHere(subject, "inotify", (signal) =>
+    examineHere(subject, "inotify", (signal) =>
       checkInotify(context, folders, null, null, agentUser, status?.watching ?? null, signal),
     ),
     judgeClock(subject, null),
@@ -137,14 +118,14 @@ async function configured(subject: Subject, configuration: AgentConfiguration): 
   const files = async () => {
     const manifest = await examineHere(subject, "manifest", () => checkManifest(context, configuration, agentUser));
     if (manifest === null) skipAll(subject, ["files"], "manifest");
-    else await judgeHere(subject, "files", () => checkFiles(context, configuration, manifest, agentUser));
-    await judgeHere(subject, "inotify", (signal) =>
+    else await examineHere(subject, "files", () => checkFiles(context, configuration, manifest, agentUser));
+    await examineHere(subject, "inotify", (signal) =>
       checkInotify(context, folders, configuration, manifest, agentUser, status?.watching ?? null, signal),
     );
   };
   await Promise.all([
     files(),
-    judgeHere(subject, "identity", () => judgeIdentity(context, folders, configuration, status?.identity ?? null)),
+    examineHere(subject, "identity", () => judgeIdentity(context, folders, configuration, status?.identity ?? null)),
     examineService(subject, configuration, state),
   ]);
 }
@@ -174,15 +155,15 @@ async function examineService(
   else if (credential.source === "enrolment")
     examination.skip("region", "with its own credential a robot may not ask for the service's regions");
   else
-    await judgeService(subject, "region", regionLimit(configuration), (signal) =>
+    await examination.run("region", regionLimit(configuration), (signal) =>
       checkRegion(context, configuration, credential, signal),
     );
-  await judgeService(subject, "registration", requestLimit(configuration), async (signal) =>
+  await examination.run("registration", requestLimit(configuration), async (signal) =>
     checkRegistration(context, configuration, credential, await state, signal),
   );
 }
 
-function judgeClock(subject: Subject, answer: Answer | null): Promise<void> {
+async function judgeClock(subject: Subject, answer: Answer | null): Promise<void> {
   const { clock } = subject.context.machine;
-  return judgeHere(subject, "clock", async () => checkClock(clock, answer, await askTimeService(systemPrograms)));
+  await examineHere(subject, "clock", async () => checkClock(clock, answer, await askTimeService(systemPrograms)));
 }

@@ -3,7 +3,8 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
-import { createIdentityFiles, isOfOtherMachine } from "../identity/identity-files.ts";
+import { createIdentityFiles } from "../identity/identity-files.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
 import { approvalFix } from "../remedies.ts";
 import { STATES } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
@@ -32,7 +33,7 @@ export async function judgeIdentity(
     if (torn !== undefined)
       return warn(`${torn} cannot be used; the agent sets it aside`, "start the agent; it enrols this robot again");
     if (key === null && service.identity !== "enrolled") return ok(NONE);
-    if (key !== null && isOfOtherMachine(key, await context.machine.identity.machine()))
+    if (key !== null && isOtherMachine(key, await context.machine.identity.machine()))
       return warn(
         "of another computer, as in a copied image; it is not used",
         "enrol this one: robot-policy-agent enroll",

@@ -30,7 +30,7 @@ export async function checkConfiguration(
   const document = await readConfigurationNow(machine, folders.configPath);
   const findings = documentFindings(document);
   const configuration = document.reading.value;
-  if (configuration === null) return { verdict: judgeFindings(findings, ""), value: null };
+  if (configuration === null) return judgeFindings(findings, "");
   const hostname = machine.identity.hostname();
   const name = checkName(configuration, { hostname, machine: await machine.identity.machine() });
   const all = name === null ? findings : [...findings, locate(document, name)];
@@ -165,8 +165,8 @@ export async function checkKey(
         return { verdict: ok(`the robot's own credential, in ${found.where}`), value: found };
       return { verdict: ok(`found in ${found.where}, with a valid format`), value: found };
     case "closed":
-      return { verdict: skip(`user ${context.userId} may not read ${found.where}, which is correct`), value: null };
+      return skip(`user ${context.userId} may not read ${found.where}, which is correct`);
     case "credential-problem":
-      return { verdict: fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix), value: null };
+      return fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix);
   }
 }

@@ -11,7 +11,7 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { openState } from "../configuration/open.ts";
 import type { Registration } from "../registration/record.ts";
-import { isOtherMachine } from "../registration/registration.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
 import type { Examined, Verdict } from "./check.ts";
@@ -36,16 +36,16 @@ export async function checkState(
   const state = await openState(machine, stateDirectory, false);
   if (state.kind === "problem") {
     if (relation === "other" && state.problem.code === "state-unreadable")
-      return { verdict: skip(`this user may not read ${stateDirectory}`), value: null };
+      return skip(`this user may not read ${stateDirectory}`);
     const { what, where, fix } = state.problem;
-    return { verdict: fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix), value: null };
+    return fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix);
   }
   const { registration, setAside } = state;
   if (setAside !== null) {
     const what = `${setAside} is damaged and not used`;
-    return { verdict: warn(what, "nothing: the agent moves it aside and registers again"), value: null };
+    return warn(what, "nothing: the agent moves it aside and registers again");
   }
-  if (registration === null) return { verdict: ok("nothing is registered yet"), value: null };
+  if (registration === null) return ok("nothing is registered yet");
   const verdict = judgeRegistration(
     registration,
     machine.identity.hostname(),
@@ -157,32 +157,20 @@ async function checkAncestor(directory: string, ancestor: string): Promise<Verdi
 function unwritable(directory: string, error: unknown): Verdict {
   const code = errorCode(error);
   if (code === undefined) throw error;
+  const failed = (what: string, remedy: string) => fail(EXIT.failed, directory + what, remedy);
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
-      return fail(
-        EXIT.failed,
-        `${directory}: the disk is full (${code})`,
-        `make room: df -h ${directory}; df -i ${directory}`,
-      );
+      return failed(`: the disk is full (${code})`, `make room: df -h ${directory}; df -i ${directory}`);
     case "EROFS":
-      return fail(
-        EXIT.failed,
-        `${directory} is on a read-only filesystem; each start registers again`,
+      return failed(
+        " is on a read-only filesystem; each start registers again",
         "put the state on a writable one: --state-dir DIR, or StateDirectory= in the unit",
       );
     case "EACCES":
     case "EPERM":
-      return fail(
-        EXIT.failed,
-        `${directory} may not be written by this user`,
-        `run it as the agent's user: ls -ld ${directory}`,
-      );
+      return failed(" may not be written by this user", `run it as the agent's user: ls -ld ${directory}`);
     default:
-      return fail(
-        EXIT.failed,
-        `${directory} cannot be written (${code})`,
-        `look at the disk: dmesg, df -h ${directory}`,
-      );
+      return failed(` cannot be written (${code})`, `look at the disk: dmesg, df -h ${directory}`);
   }
 }

@@ -41,7 +41,7 @@ export async function checkDns({ host }: Hop): Promise<Examined<readonly string[
       code === "EAI_AGAIN"
         ? "check the network and the name servers: resolvectl status"
         : "check the spelling in service.url, or ask the network's administrator for the name";
-    return { verdict: fail(EXIT.unreachable, `${host} has no address (${code})`, remedy), value: null };
+    return fail(EXIT.unreachable, `${host} has no address (${code})`, remedy);
   }
 }
 
@@ -68,10 +68,7 @@ export async function checkTcp(
   } catch {
     signal.throwIfAborted();
     const [code = "unknown"] = codes;
-    return {
-      verdict: fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code)),
-      value: null,
-    };
+    return fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code));
   }
 }
 

@@ -1,13 +1,11 @@
-import { chooseProxy } from "../../client/transport/proxy.ts";
 import type { Environment, ProxyProblem } from "../../client/transport/proxy.ts";
+import { chooseProxy } from "../../client/transport/proxy.ts";
 import { isLoopback } from "../../client/transport/service-url.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { CheckId, Verdict } from "./check.ts";
-import { fail, ok, skip, warn } from "./check.ts";
+import type { CheckId, Verdict, Subject } from "./check.ts";
+import { fail, ok, skip, warn, examineHere, skipAll } from "./check.ts";
 import { checkDns, checkTcp, dnsLimit, firstHop, tcpLimit } from "./network.ts";
-import type { Subject } from "./subject.ts";
-import { judgeHere, skipAll } from "./subject.ts";
 import type { Attempt, Route } from "./tls.ts";
 import { attemptConnection, connectionLimit, examineTls, judgeProxy } from "./tls.ts";
 
@@ -19,12 +17,12 @@ export async function reach(subject: Subject, { service }: AgentConfiguration): 
   const choose = (environment: Environment) => chooseProxy({ ...service, environment }, url);
   const choice = choose(context.environment);
   if (choice.kind === "proxy-problem") {
-    await judgeHere(subject, "proxy", () => explainProxyProblem(choice));
+    await examineHere(subject, "proxy", () => explainProxyProblem(choice));
     return ended(subject, ["dns", "tcp", "tls", "service"], "proxy");
   }
   const proxy = choice.kind === "proxy" ? choice : null;
   if (proxy === null)
-    await judgeHere(subject, "proxy", () => (choose(shell).kind === "direct" ? NO_PROXY : SHELL_PROXY));
+    await examineHere(subject, "proxy", () => (choose(shell).kind === "direct" ? NO_PROXY : SHELL_PROXY));
   const through: readonly CheckId[] = proxy === null ? [] : ["proxy"];
   const hop = firstHop(url, proxy);
   const addresses = await examination.run("dns", dnsLimit(hop, limitMs), () => checkDns(hop));
@@ -37,8 +35,8 @@ export async function reach(subject: Subject, { service }: AgentConfiguration): 
 }
 
 async function reachPlainly(subject: Subject, { url, proxy }: Route): Promise<boolean> {
-  if (proxy !== null) await judgeHere(subject, "proxy", () => ok(`requests for ${url.host} go to ${proxy.url.host}`));
-  await judgeHere(subject, "tls", () => judgePlainHttp(url));
+  if (proxy !== null) await examineHere(subject, "proxy", () => ok(`requests for ${url.host} go to ${proxy.url.host}`));
+  await examineHere(subject, "tls", () => judgePlainHttp(url));
   return true;
 }
 

@@ -5,11 +5,10 @@ import { isIP } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
 import { printable } from "../../client/printable.ts";
-import { looksLikeClock } from "../../client/transport/clock-error.ts";
+import { looksLikeClock, isUnknownIssuer, TransportError } from "../../client/transport/transport.ts";
 import { openConnection } from "../../client/transport/connection.ts";
 import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
-import { isUnknownIssuer, TransportError } from "../../client/transport/transport.ts";
 import { trustingConnector } from "../../client/transport/trusted-connection.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Machine } from "../../platform/machine.ts";
@@ -87,7 +86,7 @@ export async function examineTls(
   }
   const { error } = attempt;
   const refused = error.reason === "tls" && !isOwnMistake(error) ? await lookAtCertificate(route, signal) : null;
-  return { verdict: explainRefusal(route, error, refused, clock), value: null };
+  return explainRefusal(route, error, refused, clock);
 }
 
 function judgeCertificate(socket: Socket, clock: Clock): Verdict {

@@ -12,7 +12,7 @@ import { planWatches } from "../watching/watch-plan.ts";
 import { isDispensable } from "../watching/watcher.ts";
 import type { Verdict } from "./check.ts";
 import { ok, skip, warn } from "./check.ts";
-import { readKernelValue } from "./kernel-value.ts";
+import { readKernelValue } from "./wear.ts";
 
 const LIMITS_FOLDER = "/proc/sys/fs/inotify";
 

@@ -1,5 +1,5 @@
 import type { Files } from "../../platform/files/files.ts";
-import { readKernelValue } from "./kernel-value.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
 
 const BLOCK_DEVICES = "/sys/block";
 /** JEDEC eMMC 5.0, DEVICE_LIFE_TIME_EST: 0x0A is 90 to 100 % used, 0x0B is exceeded. */
@@ -14,4 +14,12 @@ export async function findWornDisk(files: Files, folder: string = BLOCK_DEVICES)
     if (estimates.some((estimate) => estimate >= NEARLY_WORN)) return name;
   }
   return null;
+}
+
+const VALUE_LIMIT_BYTES = 64;
+
+/** A value that the kernel shows as a file (proc(5), sysfs(5)); null where it does not, as in some containers. */
+export async function readKernelValue(files: Files, path: string): Promise<string | null> {
+  const bytes = await readBounded(files, path, VALUE_LIMIT_BYTES).catch(() => "too-large" as const);
+  return bytes === "too-large" ? null : Buffer.from(bytes).toString("latin1").trim();
 }

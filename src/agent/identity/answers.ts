@@ -1,7 +1,7 @@
 /** What the service's answers about an identity mean: pure functions. */
 import type { CallResult } from "../../client/call-result.ts";
+import { isPassing, refusalText } from "../../client/call-result.ts";
 import type { NamedRobot, Polled, RenewedCredential, Started, Terms } from "../../client/identity-client.ts";
-import { refusalText } from "../../client/refusal-text.ts";
 
 /** States in which the credential must not be used; a person has to act. */
 export type RefusedState = "unenrolled" | "frozen" | "lapsed";
@@ -132,8 +132,7 @@ function later(result: Exclude<CallResult<unknown>, { kind: "ok" }>): Later {
       return { kind: "later", isPassing: false, detail: result.problem.what, retryAfterMs: null };
     case "refused": {
       const { status, retryAfterMs } = result;
-      const isPassing = status >= 500 || status === 408 || status === 425 || status === 429;
-      return { kind: "later", isPassing, detail: refusalText(result), retryAfterMs };
+      return { kind: "later", isPassing: isPassing(status), detail: refusalText(result), retryAfterMs };
     }
   }
 }

@@ -1,8 +1,15 @@
 import type { IdentityStatus } from "../status.ts";
 import type { Later, RefusedState } from "./answers.ts";
-import type { IdentityOptions } from "./identity-options.ts";
-import type { Pace } from "./pace.ts";
-import { createPace } from "./pace.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Backoff } from "../../platform/retry.ts";
+import { createBackoff } from "../../platform/retry.ts";
+import type { Credential, CredentialProblem } from "../../client/credential.ts";
+import type { IdentityClient } from "../../client/identity-client.ts";
+import type { Log } from "../../platform/log/log.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { EnrolmentRequest } from "./enrolment-request.ts";
+import type { Readiness } from "./heartbeats.ts";
+import type { IdentityFiles, StoredIdentity } from "./identity-files.ts";
 
 type Standing =
   | { readonly kind: "enrolling" }
@@ -56,4 +63,60 @@ export function createCourse({ machine, log, onChange }: IdentityOptions, isEnro
     },
   };
   return course;
+}
+
+const MINUTE_MS = 60_000;
+/** A person has to act; this retry notices that it was done at the service. */
+const PERSON_RETRY_MS = 5 * MINUTE_MS;
+const REFUSED_RETRY_MS: Readonly<Record<RefusedState, number>> = {
+  unenrolled: 60 * MINUTE_MS,
+  frozen: PERSON_RETRY_MS,
+  lapsed: PERSON_RETRY_MS,
+};
+const FIRST_RETRY_MS = 2000;
+const SLOWEST_RETRY_MS = 2 * MINUTE_MS;
+/** Random share of a period, so that robots that were refused together do not ask together. */
+const SPREAD = 0.2;
+
+/** How long to wait until a request is repeated. */
+export type Pace = ReturnType<typeof createPace>;
+
+export function createPace(random: Random) {
+  const backoff: Backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random });
+  const spread = (periodMs: number) => periodMs * (1 + SPREAD * (random.unit() - 0.5));
+  return {
+    after: ({ isPassing, retryAfterMs }: Later) => (isPassing ? backoff.nextMs(retryAfterMs) : spread(PERSON_RETRY_MS)),
+    afterRefusal: (state: RefusedState) => spread(REFUSED_RETRY_MS[state]),
+    /** The service answered: the next delay is a first one again. */
+    reset: () => backoff.reset(),
+  };
+}
+
+/** The service of the configuration in force. */
+export interface IdentityService {
+  readonly url: string;
+  readonly client: IdentityClient;
+  readonly heartbeatMs: number;
+  /** The key for enrolment without an operator; null where there is none. */
+  bulkKey(): Promise<Credential | CredentialProblem | null>;
+  /** The robot is enrolled: no key of the organization stays on it. */
+  discardBulkKey(): Promise<void>;
+}
+
+export interface IdentityOptions {
+  readonly machine: Machine;
+  readonly log: Log;
+  readonly version: string;
+  readonly files: IdentityFiles;
+  readonly stored: StoredIdentity;
+  /** Where the credential lies, for messages. */
+  readonly credentialPath: string;
+  service(): IdentityService;
+  /** What the robot says of itself when it enrols. */
+  describeRobot(): Promise<EnrolmentRequest>;
+  readiness(): Readiness;
+  /** Called when the state or the credential changed. */
+  onChange(): void;
+  /** Called when the service accepts heartbeats again. */
+  onReturn(): void;
 }

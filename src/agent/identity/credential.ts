@@ -21,28 +21,7 @@ export interface Issued {
  * The first use of a new value ends the previous one, so a new value waits until it is on the disk. A disk that stays full cannot keep the
  * robot from working: before the previous value ends by itself, or when it is refused, the new one is used from memory.
  */
-export interface HeldCredential {
-  /** In use; null for none. */
-  readonly record: CredentialRecord | null;
-  readonly secret: Secret | null;
-  /** Monotonic; never while a value waits for the disk. */
-  readonly renewalDueMs: number;
-  isRenewalDue(): boolean;
-  /** Why the newest value is not on the disk; null when it is. */
-  readonly problem: string | null;
-  /** Monotonic time of the next attempt to write it; infinite when it is on the disk. */
-  readonly saveDueMs: number;
-  take(publicKey: string, issued: Issued, robot: ApprovedRobot): Promise<void>;
-  /** The service has another name for the robot. */
-  rename(name: string): Promise<void>;
-  /** Writes what could not be written before. */
-  save(): Promise<void>;
-  /** The value in use is not accepted: uses the one that waits for the disk. False when there is none. */
-  useUnsaved(): boolean;
-  /** A heartbeat told how long the value is to be used. */
-  correct(renewAfterS: number): void;
-  forget(): void;
-}
+export type HeldCredential = ReturnType<typeof createHeldCredential>;
 
 const SAVE_RETRY_MS = 30_000;
 /** The previous value is good for 10 minutes after a renewal. */
@@ -53,7 +32,7 @@ export function createHeldCredential(options: {
   readonly files: IdentityFiles;
   readonly log: Log;
   readonly stored: CredentialRecord | null;
-}): HeldCredential {
+}) {
   const { machine, files, log, stored } = options;
   const { clock } = machine;
   let inUse: { readonly record: CredentialRecord; readonly secret: Secret } | null =
@@ -72,6 +51,7 @@ export function createHeldCredential(options: {
     renewal = unsavedRenewal;
   }
 
+  /** Writes what could not be written before. */
   async function save(): Promise<void> {
     const record = unsaved;
     if (record === null) return;
@@ -93,23 +73,27 @@ export function createHeldCredential(options: {
   }
 
   return {
+    /** In use; null for none. */
     get record() {
       return inUse?.record ?? null;
     },
     get secret() {
       return inUse?.secret ?? null;
     },
+    /** Monotonic; never while a value waits for the disk. */
     get renewalDueMs() {
       return renewal === null || isWaiting() ? Number.POSITIVE_INFINITY : renewal.dueMs;
     },
     isRenewalDue: () => renewal !== null && isRenewalDue(renewal, clock) && !isWaiting(),
+    /** Why the newest value is not on the disk; null when it is. */
     get problem() {
       return problem;
     },
+    /** Monotonic time of the next attempt to write it; infinite when it is on the disk. */
     get saveDueMs() {
       return saveDueMs;
     },
-    async take(publicKey, issued, robot) {
+    async take(publicKey: string, issued: Issued, robot: ApprovedRobot) {
       const record: CredentialRecord = {
         public_key: publicKey,
         robot_id: robot.robot_id,
@@ -126,7 +110,8 @@ export function createHeldCredential(options: {
       useAtMs = clock.monotonicMs() + LONGEST_UNUSED_MS;
       await save();
     },
-    async rename(name) {
+    /** The service has another name for the robot. */
+    async rename(name: string) {
       if (inUse === null) return;
       const isSaved = unsaved === null || inUse.record === unsaved;
       inUse = { ...inUse, record: { ...inUse.record, robot_name: name } };
@@ -135,12 +120,14 @@ export function createHeldCredential(options: {
       await save();
     },
     save,
-    useUnsaved() {
+    /** The value in use is not accepted: uses the one that waits for the disk. False when there is none. */
+    useUnsaved(): boolean {
       if (unsaved === null || inUse?.record === unsaved) return false;
       use(unsaved);
       return true;
     },
-    correct(renewAfterS) {
+    /** A heartbeat told how long the value is to be used. */
+    correct(renewAfterS: number) {
       if (renewal !== null) renewal = corrected(renewal, renewAfterS, clock);
     },
     forget() {

@@ -3,13 +3,11 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { createCollector } from "../collector.ts";
 import type { CommandContext } from "../commands/context.ts";
-import { daemonProblem } from "../control/daemon-problem.ts";
-import { readRunningAgent } from "../control/running-agent.ts";
+import { daemonProblem, readRunningAgent } from "../control/running-agent.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath } from "../configuration/folders.ts";
-import { openManifest, readConfigurationNow } from "../configuration/open.ts";
+import { invalidConfiguration, openManifest, readConfigurationNow } from "../configuration/open.ts";
 import { askDaemon } from "../control/client.ts";
-import { documentFindings } from "../findings.ts";
 import { connect } from "../registration/connect.ts";
 import type { IdentityStatus } from "../status.ts";
 import { enrolmentRequest } from "./enrolment-request.ts";
@@ -30,7 +28,6 @@ export function enrollerThroughDaemon(folders: Folders, { machine, signal }: Com
 
   async function ask(method: "GET" | "POST", route: string): Promise<IdentityStatus | Problem> {
     const answer = await askDaemon(path, method, route, signal);
-    signal.throwIfAborted();
     const status = await readRunningAgent(answer, folders, machine.files);
     if ("fix" in status) return status;
     return status.identity ?? daemonProblem({ kind: "failed", detail: "the agent has no identity" }, path);
@@ -58,11 +55,7 @@ export async function enrollerAlone(
   const { machine } = context;
   const configuration = await readConfigurationNow(machine, folders.configPath);
   const current = configuration.reading.value;
-  if (current === null) {
-    const what = documentFindings(configuration)[0]?.message ?? "the configuration cannot be read";
-    const fix = "correct it, with the help of: robot-policy-agent check";
-    return { code: "configuration-invalid", what, where: folders.configPath, fix };
-  }
+  if (current === null) return invalidConfiguration(configuration);
   const connection = connect(current, { ...context, folders }, () => null);
   const collector = createCollector({
     machine,

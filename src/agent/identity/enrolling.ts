@@ -2,27 +2,16 @@ import { keyFingerprint } from "../../platform/ed25519.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Approved } from "./answers.ts";
 import { judgePoll, judgeStart } from "./answers.ts";
-import type { Course } from "./course.ts";
+import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
-import type { IdentityOptions } from "./identity-options.ts";
 import { createKey, signPoll } from "./key.ts";
 import type { EnrolmentRecord, KeyRecord } from "./records.ts";
-
-/** From nothing to a credential: the key of this computer, and the enrolment that waits for an operator. */
-export interface Enrolling {
-  readonly key: KeyRecord | null;
-  readonly enrolment: EnrolmentRecord | null;
-  /** Does what is due: a key, a start or a poll. True once there is a credential. */
-  advance(signal: AbortSignal): Promise<boolean>;
-  /** Makes a key in place of the one there is. False when it cannot be written. */
-  beginAnew(): Promise<boolean>;
-  forgetEnrolment(): Promise<void>;
-}
 
 /** A code that is over is followed by the next one within this time. */
 const SOON_MS = 1000;
 
-export function createEnrolling(options: IdentityOptions, course: Course, held: HeldCredential): Enrolling {
+/** From nothing to a credential: the key of this computer, and the enrolment that waits for an operator. */
+export function createEnrolling(options: IdentityOptions, course: Course, held: HeldCredential) {
   const { machine, log, files, stored } = options;
   const { clock, random } = machine;
   let key: KeyRecord | null = stored.key;
@@ -139,14 +128,16 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     get enrolment() {
       return enrolment;
     },
-    async advance(signal) {
+    /** Does what is due: a key, a start or a poll. True once there is a credential. */
+    async advance(signal: AbortSignal): Promise<boolean> {
       if (key === null) await makeKey(false);
       if (key === null) return false;
       if (enrolment !== null) return poll(key, enrolment, signal);
       await start(key, signal);
       return false;
     },
-    async beginAnew() {
+    /** Makes a key in place of the one there is. False when it cannot be written. */
+    async beginAnew(): Promise<boolean> {
       if (!(await makeKey(true))) return false;
       await files.forgetEnrolment().catch(throwBugs);
       return true;

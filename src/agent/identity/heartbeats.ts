@@ -15,24 +15,6 @@ export interface Readiness {
   readonly registeredDigest: string | null;
 }
 
-/** When the next heartbeat is due, and what it says. Nothing is written to disk. */
-export interface Heartbeats {
-  /** Monotonic. */
-  readonly dueMs: number;
-  send(
-    client: IdentityClient,
-    credential: Secret,
-    readiness: Readiness,
-    signal: AbortSignal,
-  ): Promise<HeartbeatVerdict>;
-  /** Reports a change of readiness soon. */
-  changed(readiness: Readiness): void;
-  /** After a pause: the next one within a tenth of the period. */
-  resume(): void;
-  /** @param delayMs until the next heartbeat, whatever the period. */
-  postpone(delayMs: number): void;
-}
-
 const SPREAD = 0.2;
 /** A service counts a robot as online for 90 s after a heartbeat, and an answer takes time. */
 const LONGEST_DELAY_MS = 85_000;
@@ -40,11 +22,12 @@ const LONGEST_DELAY_MS = 85_000;
 const CHANGE_MS = 2000;
 const DAY_MS = 24 * 60 * 60_000;
 
+/** When the next heartbeat is due, and what it says. Nothing is written to disk. */
 export function createHeartbeats(
   { clock, random }: Pick<Machine, "clock" | "random">,
   version: string,
   periodMs: () => number,
-): Heartbeats {
+) {
   let dueMs = 0;
   let isUnknownHere = false;
   let told: { readonly problem: string | null; readonly digest: string | null } | null = null;
@@ -68,10 +51,16 @@ export function createHeartbeats(
   }
 
   return {
+    /** Monotonic. */
     get dueMs() {
       return dueMs;
     },
-    async send(client, credential, readiness, signal) {
+    async send(
+      client: IdentityClient,
+      credential: Secret,
+      readiness: Readiness,
+      signal: AbortSignal,
+    ): Promise<HeartbeatVerdict> {
       const verdict = judgeHeartbeat(await client.heartbeat(describe(readiness), credential, signal));
       isUnknownHere = verdict.kind === "unknown-here";
       const delayMs = isUnknownHere ? spread(DAY_MS) : Math.min(spread(periodMs()), LONGEST_DELAY_MS);
@@ -81,18 +70,21 @@ export function createHeartbeats(
       }
       return verdict;
     },
-    changed({ problem, registeredDigest }) {
+    /** Reports a change of readiness soon. */
+    changed({ problem, registeredDigest }: Readiness) {
       if (told === null || isUnknownHere) return;
       // The reason may change often; what counts is whether the robot is ready.
       const isSame = (problem === null) === (told.problem === null);
       if (isSame && (registeredDigest === null || registeredDigest === told.digest)) return;
       dueMs = Math.min(dueMs, clock.monotonicMs() + CHANGE_MS * random.unit());
     },
+    /** After a pause: the next one within a tenth of the period. */
     resume() {
       isUnknownHere = false;
       dueMs = clock.monotonicMs() + (SPREAD / 2) * periodMs() * random.unit();
     },
-    postpone(delayMs) {
+    /** @param delayMs until the next heartbeat, whatever the period. */
+    postpone(delayMs: number) {
       dueMs = clock.monotonicMs() + delayMs;
     },
   };

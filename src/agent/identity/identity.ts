@@ -9,40 +9,18 @@ import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { createAlarm } from "../alarm.ts";
 import type { IdentityStatus } from "../status.ts";
+import type { IdentityOptions } from "./course.ts";
 import { createCourse } from "./course.ts";
 import { createHeldCredential } from "./credential.ts";
 import { belonging, createEnrolling } from "./enrolling.ts";
-import type { ApprovedRobot } from "./records.ts";
-import type { IdentityOptions } from "./identity-options.ts";
 import { createUpkeep } from "./upkeep.ts";
 
-export interface Identity {
-  /** Works until the signal aborts. Rejects only for a bug. */
-  run(signal: AbortSignal): Promise<void>;
-  readonly state: IdentityStatus["state"];
-  /** The robot as it was approved; null while it has no credential. */
-  readonly approved: ApprovedRobot | null;
-  /** Changes with the credential. */
-  readonly version: string;
-  /** The credential for this service; null while the robot never had one. */
-  credential(serviceUrl: string): Credential | CredentialProblem | null;
-  /** The service refused the credential: a renewal decides. */
-  doubt(): void;
-  /** The service does not take a registration of this name: it may have given the robot another one. */
-  doubtName(): void;
-  /** Another service may be configured. */
-  reconfigured(): void;
-  /** The registration changed. */
-  readinessChanged(): void;
-  /** A person asks to enrol; resolves when there is a code, a credential, or a reason why not. */
-  enrol(): Promise<void>;
-  status(): IdentityStatus;
-}
+export type Identity = ReturnType<typeof createIdentityLoop>;
 
 /** The wall clock is looked at so often, in case the machine was suspended. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 
-export function createIdentityLoop(options: IdentityOptions): Identity {
+export function createIdentityLoop(options: IdentityOptions) {
   const { machine, log, files, stored } = options;
   const { clock } = machine;
   const alarm = createAlarm(clock);
@@ -144,7 +122,8 @@ export function createIdentityLoop(options: IdentityOptions): Identity {
   }
 
   return {
-    async run(signal) {
+    /** Works until the signal aborts. Rejects only for a bug. */
+    async run(signal: AbortSignal) {
       try {
         // After a power cut between the enrolment and the removal.
         if (course.standing.kind === "enrolled") await options.service().discardBulkKey();
@@ -163,15 +142,19 @@ export function createIdentityLoop(options: IdentityOptions): Identity {
     get state() {
       return course.state;
     },
+    /** The robot as it was approved; null while it has no credential. */
     get approved() {
       return held.record;
     },
+    /** Another service may be configured. */
     reconfigured: () => alarm.ring(),
+    /** Changes with the credential. */
     get version() {
       const { installation_id: id = "", issued_at: issuedAt = "", robot_name: name = "" } = held.record ?? {};
       return `${id} ${issuedAt} ${name} ${course.standing.kind}`;
     },
-    credential(serviceUrl) {
+    /** The credential for this service; null while the robot never had one. */
+    credential(serviceUrl: string): Credential | CredentialProblem | null {
       const { record, secret } = held;
       const { standing } = course;
       if (record === null || secret === null) return null;
@@ -183,19 +166,23 @@ export function createIdentityLoop(options: IdentityOptions): Identity {
       const fix = "enrol it again: sudo robot-policy-agent enroll";
       return { kind: "credential-problem", code: "not-enrolled", what, where, fix };
     },
+    /** The service refused the credential: a renewal decides. */
     doubt() {
       if (course.standing.kind !== "enrolled") return;
       upkeep.doubt();
       alarm.ring();
     },
+    /** The service does not take a registration of this name: it may have given the robot another one. */
     doubtName() {
       if (course.standing.kind !== "enrolled") return;
       upkeep.doubtName();
       alarm.ring();
     },
+    /** The registration changed. */
     readinessChanged() {
       if (course.standing.kind === "enrolled" && upkeep.readinessChanged()) alarm.ring();
     },
+    /** A person asks to enrol; resolves when there is a code, a credential, or a reason why not. */
     enrol() {
       const answered = Promise.withResolvers<void>();
       waiting.push(answered);
@@ -203,7 +190,7 @@ export function createIdentityLoop(options: IdentityOptions): Identity {
       alarm.ring();
       return answered.promise;
     },
-    status() {
+    status(): IdentityStatus {
       const { record } = held;
       const { key, enrolment } = enrolling;
       const { standing } = course;

@@ -7,15 +7,15 @@ import type { IdentityStatus } from "../status.ts";
 const ISSUE_FOLDER = "/etc/issue.d";
 const ISSUE_PATH = `${ISSUE_FOLDER}/robot-policy-agent.issue`;
 
-export interface Issue extends AsyncDisposable {
-  /** @returns why it cannot be shown; null when it is. */
-  show(identity: IdentityStatus): Promise<string | null>;
-}
-
-/** Removed at the end. */
-export async function showIssue(files: Files): Promise<Issue> {
+/** A notice with the code, which disposing removes. */
+export function issueNotice(files: Files) {
   return {
-    async show({ user_code: code, key_fingerprint: fingerprint, code_expires_at: expiresAt }) {
+    /** @returns why it cannot be shown; null when it is. */
+    async show({
+      user_code: code,
+      key_fingerprint: fingerprint,
+      code_expires_at: expiresAt,
+    }: IdentityStatus): Promise<string | null> {
       // The end is shown because the file stays when the power fails.
       const text = `This robot waits for approval until ${expiresAt ?? "?"}: code ${code ?? "?"}, key ${fingerprint ?? "?"}\n`;
       try {

@@ -3,7 +3,8 @@ import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Identity } from "./identity.ts";
 import { createIdentityLoop } from "./identity.ts";
-import { createIdentityFiles, identityCredentialPath, isOfOtherMachine } from "./identity-files.ts";
+import { createIdentityFiles, identityCredentialPath } from "./identity-files.ts";
+import { isOtherMachine } from "../registration/state-file.ts";
 import type { IdentityPartOptions } from "./part.ts";
 
 /** Reads the files of the identity. Those of another computer, as in a copied image, are set aside and never used. @throws Node system errors. */
@@ -12,7 +13,7 @@ export async function openIdentity(options: IdentityPartOptions): Promise<Identi
   const files = createIdentityFiles(machine.files, stateDirectory);
   let stored = await files.load(true);
   for (const path of stored.setAside) log.warn("identity-file-set-aside", { path });
-  if (stored.key !== null && isOfOtherMachine(stored.key, await machine.identity.machine())) {
+  if (stored.key !== null && isOtherMachine(stored.key, await machine.identity.machine())) {
     await files.setAsideForeign();
     log.warn("identity-of-other-machine", { directory: stateDirectory });
     stored = { key: null, enrolment: null, credential: null, setAside: [] };

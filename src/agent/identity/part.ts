@@ -4,58 +4,27 @@
  */
 import { loadLate } from "../../client/transport/load-late.ts";
 import { TransportError } from "../../client/transport/transport.ts";
-import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { Log } from "../../platform/log/log.ts";
-import type { Machine } from "../../platform/machine.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { OwnIdentity } from "../reconciler.ts";
 import type { Connection } from "../registration/connect.ts";
 import type { IdentityStatus } from "../status.ts";
-import type { EnrolmentRequest } from "./enrolment-request.ts";
-import type { ApprovedRobot } from "./records.ts";
-import type { Readiness } from "./heartbeats.ts";
+import type { IdentityOptions } from "./course.ts";
 import type { Identity } from "./identity.ts";
 import { createIdentityFiles } from "./identity-files.ts";
 
-export interface IdentityPartOptions {
-  readonly machine: Machine;
-  readonly log: Log;
-  readonly version: string;
+export interface IdentityPartOptions extends Pick<
+  IdentityOptions,
+  "machine" | "log" | "version" | "describeRobot" | "readiness" | "onChange" | "onReturn"
+> {
   readonly stateDirectory: string;
   /** Of the configuration in force. */
   configuration(): AgentConfiguration;
   connection(): Connection;
-  describeRobot(): Promise<EnrolmentRequest>;
-  readiness(): Readiness;
-  /** Called when the credential or the state of the identity changed. */
-  onChange(): void;
-  /** Called when the service accepts heartbeats again. */
-  onReturn(): void;
 }
 
-export interface IdentityPart extends OwnIdentity {
-  /** Starts the identity if this robot has one or is to get one, and it does not run. Rejects only for a bug. */
-  begin(): Promise<void>;
-  /** Rejects for a bug; never resolves. */
-  readonly failure: Promise<never>;
-  /** Ends requests at once; resolves when nothing is written any more. */
-  stop(): Promise<void>;
-  /** Starts an enrolment; resolves when there is a code, a credential, or a reason why not. */
-  enrol(): Promise<void>;
-  /** The robot's own credential for this service; null for a robot that uses its API key. */
-  credential(serviceUrl: string): Credential | CredentialProblem | null;
-  doubt(): void;
-  doubtName(): void;
-  readinessChanged(): void;
-  status(): IdentityStatus | null;
-  /** The robot as it was approved; null while it has no credential. */
-  readonly approved: ApprovedRobot | null;
-  /** Another service may be configured. */
-  reconfigured(): void;
-}
+export type IdentityPart = ReturnType<typeof createIdentityPart>;
 
-export function createIdentityPart(options: IdentityPartOptions): IdentityPart {
+export function createIdentityPart(options: IdentityPartOptions) {
   const { machine, log, stateDirectory } = options;
   const failed = Promise.withResolvers<never>();
   // A rejection that nothing awaits yet must not end the process.
@@ -96,15 +65,19 @@ export function createIdentityPart(options: IdentityPartOptions): IdentityPart {
   }
 
   return {
+    /** Starts the identity if this robot has one or is to get one, and it does not run. Rejects only for a bug. */
     async begin() {
       if (identity === null && (await isWanted())) await start();
     },
+    /** Rejects for a bug; never resolves. */
     failure: failed.promise,
+    /** Ends requests at once; resolves when nothing is written any more. */
     async stop() {
       running.abort();
       await opening;
       await work;
     },
+    /** Starts an enrolment; resolves when there is a code, a credential, or a reason why not. */
     async enrol() {
       await start();
       await identity?.enrol();
@@ -115,18 +88,21 @@ export function createIdentityPart(options: IdentityPartOptions): IdentityPart {
       const hasOnlyIdentity = identity.approved !== null || options.configuration().service.identity === "enrolled";
       return hasOnlyIdentity || !(await options.connection().hasApiKey()) ? identity.state : null;
     },
-    credential: (serviceUrl) => identity?.credential(serviceUrl) ?? null,
+    /** The robot's own credential for this service; null for a robot that uses its API key. */
+    credential: (serviceUrl: string) => identity?.credential(serviceUrl) ?? null,
     doubt: () => identity?.doubt(),
     doubtName: () => identity?.doubtName(),
     readinessChanged: () => identity?.readinessChanged(),
-    status() {
+    status(): IdentityStatus | null {
       if (identity !== null) return identity.status();
       if (problem === null) return null;
       return { ...NO_STATUS, problem };
     },
+    /** The robot as it was approved; null while it has no credential. */
     get approved() {
       return identity?.approved ?? null;
     },
+    /** Another service may be configured. */
     reconfigured: () => identity?.reconfigured(),
     get version() {
       return identity?.version ?? "";

@@ -1,5 +1,6 @@
 /** What the files of the identity hold. Each names the key that it belongs to, so that files of different enrolments are never mixed. */
-import { isObject } from "../../platform/is-object.ts";
+import type { Guard } from "../registration/record.ts";
+import { isMissingOr, isNullOr, isShape, isText } from "../registration/record.ts";
 
 /** The key pair that this computer made, and where it may be used. */
 export interface KeyRecord {
@@ -29,7 +30,7 @@ export interface CredentialRecord {
   /** As the operator approved it; registrations use this name. */
   readonly robot_name: string;
   /** The operator's region, in place of the one that this computer said; absent or null where they are the same. */
-  readonly corrected_region?: { readonly from: string; readonly to: string } | null;
+  readonly corrected_region?: { readonly from: string; readonly to: string } | null | undefined;
   readonly installation_id: string;
   readonly installation_token: string;
   readonly credential_expires_at: string;
@@ -40,54 +41,37 @@ export interface CredentialRecord {
 /** The robot as an operator approved it. */
 export type ApprovedRobot = Pick<CredentialRecord, "robot_id" | "robot_name" | "corrected_region">;
 
-type Check = (member: unknown) => boolean;
+const isName: Guard<string> = (value): value is string => isText(value) && value !== "";
+const isSeed: Guard<string> = (value): value is string => isText(value) && /^[A-Za-z0-9_-]{43}$/.test(value);
+const isAmount: Guard<number> = (value): value is number => typeof value === "number" && value >= 0;
 
-const text: Check = (member) => typeof member === "string" && member !== "";
-const amount: Check = (member) => typeof member === "number" && member >= 0;
-const textOrNull: Check = (member) => member === null || text(member);
+export const isKeyRecord = isShape<KeyRecord>({
+  service_url: isName,
+  machine: isNullOr(isName),
+  public_key: isName,
+  seed: isSeed,
+  made_at: isName,
+});
 
-const KEY: Readonly<Record<keyof KeyRecord, Check>> = {
-  service_url: text,
-  machine: textOrNull,
-  public_key: text,
-  seed: (member) => typeof member === "string" && /^[A-Za-z0-9_-]{43}$/.test(member),
-  made_at: text,
-};
+export const isEnrolmentRecord = isShape<EnrolmentRecord>({
+  public_key: isName,
+  approval_id: isName,
+  poll_token: isName,
+  user_code: isName,
+  expires_at: isName,
+  interval_s: isAmount,
+});
 
-const ENROLMENT: Readonly<Record<keyof EnrolmentRecord, Check>> = {
-  public_key: text,
-  approval_id: text,
-  poll_token: text,
-  user_code: text,
-  expires_at: text,
-  interval_s: amount,
-};
-
-const CREDENTIAL: Readonly<Record<keyof CredentialRecord, Check>> = {
-  public_key: text,
-  robot_id: text,
-  robot_name: text,
-  corrected_region: (member) =>
-    member === undefined || member === null || (isObject(member) && text(member["from"]) && text(member["to"])),
-  installation_id: text,
-  installation_token: text,
-  credential_expires_at: text,
-  renew_after_s: amount,
-  issued_at: text,
-};
-
-function holds(value: unknown, members: Readonly<Record<string, Check>>): boolean {
-  return isObject(value) && Object.entries(members).every(([name, check]) => check(value[name]));
-}
-
-export function isKeyRecord(value: unknown): value is KeyRecord {
-  return holds(value, KEY);
-}
-
-export function isEnrolmentRecord(value: unknown): value is EnrolmentRecord {
-  return holds(value, ENROLMENT);
-}
-
-export function isCredentialRecord(value: unknown): value is CredentialRecord {
-  return holds(value, CREDENTIAL);
-}
+export const isCredentialRecord = isShape<CredentialRecord>({
+  public_key: isName,
+  robot_id: isName,
+  robot_name: isName,
+  corrected_region: isMissingOr(
+    isShape<NonNullable<CredentialRecord["corrected_region"]>>({ from: isName, to: isName }),
+  ),
+  installation_id: isName,
+  installation_token: isName,
+  credential_expires_at: isName,
+  renew_after_s: isAmount,
+  issued_at: isName,
+});

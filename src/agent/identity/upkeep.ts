@@ -1,43 +1,28 @@
 import { isPathParameter } from "../../client/address.ts";
 import type { Refused } from "./answers.ts";
 import { judgeName, judgeRenewal } from "./answers.ts";
-import type { Course } from "./course.ts";
+import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
 import { createHeartbeats } from "./heartbeats.ts";
-import type { IdentityOptions } from "./identity-options.ts";
 import { signRenewal } from "./key.ts";
 import type { KeyRecord } from "./records.ts";
-
-/** Keeps a credential good, and reports with it that the robot is alive. */
-export interface Upkeep {
-  /** Renews and reports as far as due. */
-  advance(key: KeyRecord, signal: AbortSignal): Promise<void>;
-  renew(key: KeyRecord, signal: AbortSignal): Promise<void>;
-  /** Monotonic time of the next renewal or heartbeat; in the past when it is due. */
-  nextMs(): number;
-  /** Another credential is in use. @param isFirst after an enrolment, or after a refusal. */
-  credentialChanged(isFirst: boolean): void;
-  /** The service refused the credential: a renewal decides. */
-  doubt(): void;
-  doubtName(): void;
-  /** Returns true if a heartbeat is due earlier for it. */
-  readinessChanged(): boolean;
-  /** By the wall clock; null when none was accepted since the start. */
-  readonly lastHeartbeatAt: string | null;
-}
 
 /** Between two renewals, whatever the service says. */
 const RENEWAL_GAP_MS = 30_000;
 /** A service that renews a credential and refuses it again is asked so often. */
 const DOUBT_PERIOD_MS = 5 * 60_000;
 
-/** @param adopt called when the credential in use may be another one. */
+/**
+ * Keeps a credential good, and reports with it that the robot is alive.
+ *
+ * @param adopt called when the credential in use may be another one.
+ */
 export function createUpkeep(
   options: IdentityOptions,
   course: Course,
   held: HeldCredential,
   adopt: () => Promise<void>,
-): Upkeep {
+) {
   const { machine, log } = options;
   const { clock, random } = machine;
   const { pace } = course;
@@ -141,18 +126,22 @@ export function createUpkeep(
   }
 
   return {
-    async advance(key, signal) {
+    /** Renews and reports as far as due. */
+    async advance(key: KeyRecord, signal: AbortSignal) {
       if (isDoubted && held.useUnsaved()) await adopt();
       if (clock.monotonicMs() >= renewalMs()) await renew(key, signal);
       const mayBeat = course.standing.kind === "enrolled" && !isDoubted;
       if (mayBeat && clock.monotonicMs() >= heartbeats.dueMs) await beat(signal);
     },
     renew,
+    /** Monotonic time of the next renewal or heartbeat; in the past when it is due. */
     nextMs: () => (isDoubted ? renewalMs() : Math.min(renewalMs(), heartbeats.dueMs)),
-    credentialChanged(isFirst) {
+    /** Another credential is in use. @param isFirst after an enrolment, or after a refusal. */
+    credentialChanged(isFirst: boolean) {
       isDoubted = false;
       if (isFirst) heartbeats.resume();
     },
+    /** The service refused the credential: a renewal decides. */
     doubt() {
       isDoubted = true;
     },
@@ -160,11 +149,13 @@ export function createUpkeep(
       isNameDoubted = true;
       heartbeats.postpone(0);
     },
-    readinessChanged() {
+    /** Returns true if a heartbeat is due earlier for it. */
+    readinessChanged(): boolean {
       const beforeMs = heartbeats.dueMs;
       heartbeats.changed(options.readiness());
       return heartbeats.dueMs < beforeMs;
     },
+    /** By the wall clock; null when none was accepted since the start. */
     get lastHeartbeatAt() {
       return lastHeartbeatAt;
     },

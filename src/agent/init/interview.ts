@@ -1,6 +1,5 @@
-import { ask, GaveUp } from "./asker.ts";
 import type { Answers, Interviewer } from "./questions.ts";
-import { askAddress, askFiles, askRegion, askType } from "./questions.ts";
+import { ask, GaveUp, askAddress, askFiles, askRegion, askType } from "./questions.ts";
 
 /**
  * Asks for missing values, then shows all answers until the person accepts them.

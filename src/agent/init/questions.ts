@@ -1,12 +1,11 @@
 /** The questions of `init`. An answer of null leaves a placeholder in the file. */
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import { noEndpointIn } from "../doctor/region.ts";
+import type { CheckId } from "../doctor/check.ts";
+import { noEndpointIn } from "../doctor/asking.ts";
 import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
-import type { Asker } from "./asker.ts";
-import { ask } from "./asker.ts";
-import { listedRegionProblem, regionLines, regionOf } from "./region-choice.ts";
-import type { ServiceFailure } from "./service-test.ts";
 import { chooseType, typeLines } from "./type-choice.ts";
+import type { Questions } from "../../platform/questions.ts";
+import type { Terminal } from "../../platform/terminal.ts";
 
 /** The answers that `init` needs; null for unknown ones. */
 export interface Answers {
@@ -16,6 +15,15 @@ export interface Answers {
   readonly type: string | null;
   /** In digest order. */
   readonly files: readonly string[];
+}
+
+/** A failed check of the service. */
+export interface ServiceFailure {
+  readonly id: CheckId;
+  readonly what: string;
+  readonly remedy: string;
+  /** True when another `service.ca_file` is needed. */
+  readonly isAboutAuthority: boolean;
 }
 
 /** The terminal, and the tests that run during the questions. */
@@ -145,4 +153,57 @@ async function confirmFile(path: string, interviewer: Interviewer): Promise<stri
     current = next;
   }
   return current;
+}
+
+export interface Asker {
+  readonly questions: Questions;
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+}
+
+/** Attempts per question, so that input from a script ends. */
+const ATTEMPTS = 20;
+/** The input ended, or all attempts failed. */
+export class GaveUp extends Error {
+  override readonly name = "GaveUp";
+}
+
+/** @returns null when the person skips it. @throws GaveUp */
+export async function ask(
+  question: string,
+  problemOf: (answer: string) => string | null | Promise<string | null>,
+  { questions, terminal, signal }: Asker,
+): Promise<string | null> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const line = await questions.ask(question);
+    signal.throwIfAborted();
+    if (line === null) throw new GaveUp();
+    const written = line.trim();
+    if (written === "") return null;
+    const problem = await problemOf(written);
+    if (problem === null) return written;
+    terminal.note(problem);
+  }
+  throw new GaveUp();
+}
+
+/** The regions to choose from, one line each. */
+export function regionLines(regions: readonly string[]): readonly string[] {
+  return regions.map((region, index) => `${String(index + 1).padStart(3)}  ${region}`);
+}
+
+/** The region for an answer: by number, or by a code, which need not be in the list. */
+export function regionOf(answer: string, regions: readonly string[]): string {
+  if (regions.includes(answer) || !isNumber(answer)) return answer;
+  return regions[Number(answer) - 1] ?? answer;
+}
+
+export function listedRegionProblem(answer: string, regions: readonly string[]): string | null {
+  const region = regionOf(answer, regions);
+  if (regions.includes(region)) return null;
+  return isNumber(region) ? `There is no number ${region}: 1 to ${regions.length}.` : regionProblem(region);
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
 }

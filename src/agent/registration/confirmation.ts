@@ -10,9 +10,9 @@ import { isDeepStrictEqual } from "node:util";
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { isPathParameter } from "../../client/address.ts";
 import type { CallResult } from "../../client/call-result.ts";
+import { isPassing, refusalText } from "../../client/call-result.ts";
 import type { ServiceClient } from "../../client/client.ts";
-import type { HeldRegistration } from "../../client/held-registration.ts";
-import { refusalText } from "../../client/refusal-text.ts";
+import type { HeldRegistration } from "../../client/robot-answers.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import type { Registration } from "./record.ts";
@@ -61,10 +61,6 @@ export function judgeHeld(result: CallResult<HeldRegistration>, registration: Re
   }
 }
 
-function isPassing(status: number): boolean {
-  return status >= 500 || status === 408 || status === 425 || status === 429;
-}
-
 function compare(view: HeldRegistration, { request, robot, registered_at: registeredAt }: Registration): Verdict {
   if (view.robot !== request.name)
     return { kind: "unanswered", detail: "the answer is about another robot", retryAfterMs: null };
@@ -99,13 +95,6 @@ export interface Confirmation {
   readonly dueMs: number;
 }
 
-export interface Confirmations {
-  readonly current: Confirmation;
-  /** The service accepted a registration. */
-  registered(): void;
-  take(verdict: Verdict): void;
-}
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The first question after a start, at a random time in this range. */
@@ -118,7 +107,7 @@ const SLOWEST_RETRY_MS = 60 * MINUTE_MS;
 /** After a replacement, the warning ends when the registration is confirmed this much later. */
 const DISPUTE_MS = DAY_MS * (1 - SPREAD);
 
-export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">): Confirmations {
+export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">) {
   const backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random });
   const firstDelayMs = FIRST_MS.minimum + random.unit() * (FIRST_MS.maximum - FIRST_MS.minimum);
   let replacedAtMs = Number.NEGATIVE_INFINITY;
@@ -134,6 +123,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
     return clock.monotonicMs() + DAY_MS * (1 + SPREAD * (random.unit() - 0.5));
   }
 
+  /** The service accepted a registration. */
   function confirmed(): void {
     backoff.reset();
     const confirmedAt = new Date(clock.wallMs()).toISOString();
@@ -145,7 +135,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
       return current;
     },
     registered: confirmed,
-    take(verdict) {
+    take(verdict: Verdict) {
       switch (verdict.kind) {
         case "held":
           confirmed();
@@ -153,14 +143,9 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
           if (clock.monotonicMs() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
           return;
         case "replaced": {
-          const { at, configuration_digest: configurationDigest } = verdict;
+          const { kind: _kind, ...replaced } = verdict;
           replacedAtMs = clock.monotonicMs();
-          current = {
-            ...current,
-            problem: null,
-            replaced: { at, configuration_digest: configurationDigest },
-            dueMs: nextDayMs(),
-          };
+          current = { ...current, problem: null, replaced, dueMs: nextDayMs() };
           return;
         }
         case "lost":

@@ -11,7 +11,7 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { identityCredentialPath, readRobotCredential } from "../identity/identity-files.ts";
-import { accessTo, openNetwork } from "./network.ts";
+import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
 
 /** The way to the service of a configuration. */
 export interface Connection {
@@ -100,5 +100,36 @@ export async function storedCredential(
     what: "this robot is not enrolled",
     where: identityCredentialPath(stateDirectory),
     fix: "enrol it: sudo robot-policy-agent enroll",
+  };
+}
+
+/** The route to the service: certificates, and the proxy of the configuration or the environment. */
+export function openNetwork(
+  { ca_file: caFile, proxy, allow_insecure: allowInsecure }: ServiceConfiguration,
+  environment: Readonly<Record<string, string | undefined>>,
+  { files, clock }: Machine,
+): Transport {
+  return createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, files, clock });
+}
+
+/** How to send requests to the configured service, in the agent's name. */
+export function accessTo(
+  service: ServiceConfiguration,
+  {
+    transport,
+    machine,
+    version,
+  }: { readonly transport: Transport; readonly machine: Machine; readonly version: string },
+): ServiceAccess {
+  return {
+    baseUrl: service.url,
+    transport,
+    clock: machine.clock,
+    userAgent: `robot-policy-agent/${version}`,
+    timeouts: {
+      connectMs: service.connect_timeout_s * 1000,
+      headersMs: service.headers_timeout_s * 1000,
+      totalMs: service.request_timeout_s * 1000,
+    },
   };
 }

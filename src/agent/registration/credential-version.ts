@@ -6,17 +6,6 @@ import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 
-/** Detects that a key file was replaced, edited, created or removed. */
-export interface CredentialVersions {
-  /**
-   * A text that identifies the current files. A file that has settled is identified by its stat. One that changed just now may change
-   * again without a new stat, so it is read: now, and once more after it has settled.
-   */
-  look(paths: readonly string[]): Promise<string>;
-  /** True when the files are as at the last look, and had settled then. Synchronous stats only, so for local filesystems only. */
-  isUnchanged(paths: readonly string[]): boolean;
-}
-
 interface Known {
   readonly view: View;
   readonly hasRested: boolean;
@@ -29,10 +18,8 @@ const READ_LIMIT_BYTES = 4096;
 /** How often a file that is replaced while it is read is looked at again. */
 const REPLACED_LOOKS = 3;
 
-export function createCredentialVersions(options: {
-  readonly files: Files;
-  readonly clock: Clock;
-}): CredentialVersions {
+/** Detects that a key file was replaced, edited, created or removed. */
+export function createCredentialVersions(options: { readonly files: Files; readonly clock: Clock }) {
   const { files } = options;
   const observations = createObservations(options);
   const known = new Map<string, Known>();
@@ -55,13 +42,18 @@ export function createCredentialVersions(options: {
   }
 
   return {
-    async look(paths) {
+    /**
+     * A text that identifies the current files. A file that has settled is identified by its stat. One that changed just now may change
+     * again without a new stat, so it is read: now, and once more after it has settled.
+     */
+    async look(paths: readonly string[]): Promise<string> {
       observations.retain(new Set(paths));
       for (const path of known.keys()) if (!paths.includes(path)) known.delete(path);
       await observations.look(paths, undefined);
       return (await Promise.all(paths.map((path) => wordFor(path, REPLACED_LOOKS)))).join(" ");
     },
-    isUnchanged: (paths) =>
+    /** True when the files are as at the last look, and had settled then. Synchronous stats only, so for local filesystems only. */
+    isUnchanged: (paths: readonly string[]) =>
       paths.every((path) => {
         const before = known.get(path);
         return before?.hasRested === true && sameView(viewNow(files, path), before.view);

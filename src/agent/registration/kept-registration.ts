@@ -1,31 +1,11 @@
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Registration } from "./record.ts";
-import { isSaved, saveRegistration } from "./registration.ts";
+import { registrationPath, saveRegistration } from "./registration.ts";
+import { isSaved } from "./state-file.ts";
 
 /** The registration, in memory and on a disk that may refuse a write: a full or read-only disk does not prevent registering. */
-export interface KeptRegistration {
-  readonly current: Registration | null;
-  /** True while the disk has an older one. */
-  readonly isUnsaved: boolean;
-  /** Why the last write failed; null when it did not. */
-  readonly problem: string | null;
-  /** The service accepted it. */
-  accept(registration: Registration): Promise<void>;
-  /** Whether the service has it is unknown, or known again. Not written to the disk. */
-  setDoubt(isInDoubt: boolean): void;
-  /**
-   * Records on disk, before a request is sent, that the service may soon have another registration than the last known one, even if the
-   * answer is lost or the power fails. Retries do not write again, nor does a disk that just refused a write.
-   */
-  doubtDurably(): Promise<void>;
-  /** Writes again what the disk refused. */
-  saveAgain(): Promise<void>;
-  /** Forgets the registration if its file was moved away; false when the file is there. */
-  forgetMoved(): Promise<boolean>;
-}
-
-export function keepRegistration(files: Files, stateDirectory: string, loaded: Registration | null): KeptRegistration {
+export function keepRegistration(files: Files, stateDirectory: string, loaded: Registration | null) {
   let current = loaded;
   let isUnsaved = false;
   /** `in_doubt` as it is on disk. After a refusal it stays true there: that costs one request after a restart, but saves two writes per retry. */
@@ -46,6 +26,7 @@ export function keepRegistration(files: Files, stateDirectory: string, loaded: R
     }
   }
 
+  /** Whether the service has it is unknown, or known again. Not written to the disk. */
   function setDoubt(isInDoubt: boolean): void {
     if (current !== null) current = { ...current, in_doubt: isInDoubt };
   }
@@ -54,26 +35,35 @@ export function keepRegistration(files: Files, stateDirectory: string, loaded: R
     get current() {
       return current;
     },
+    /** True while the disk has an older one. */
     get isUnsaved() {
       return isUnsaved;
     },
+    /** Why the last write failed; null when it did not. */
     get problem() {
       return problem;
     },
-    async accept(registration) {
+    /** The service accepted it. */
+    async accept(registration: Registration) {
       current = registration;
       await save();
     },
     setDoubt,
+    /**
+     * Records on disk, before a request is sent, that the service may soon have another registration than the last known one, even if the
+     * answer is lost or the power fails. Retries do not write again, nor does a disk that just refused a write.
+     */
     async doubtDurably() {
       setDoubt(true);
       if (!isDoubtSaved && !isUnsaved) await save();
     },
+    /** Writes again what the disk refused. */
     async saveAgain() {
       if (isUnsaved) await save();
     },
-    async forgetMoved() {
-      if (await isSaved(files, stateDirectory)) return false;
+    /** Forgets the registration if its file was moved away; false when the file is there. */
+    async forgetMoved(): Promise<boolean> {
+      if (await isSaved(files, registrationPath(stateDirectory))) return false;
       current = null;
       isUnsaved = false;
       isDoubtSaved = false;

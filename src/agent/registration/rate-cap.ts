@@ -1,4 +1,8 @@
-import { createBucket } from "../control/bucket.ts";
+/** Enough for a person who calibrates twice in a minute. */
+const CONTENT_BURST = 3;
+/** More corrections than a person makes in a row. */
+const TOTAL_BURST = 30;
+const REFILL_MS = 20_000;
 
 /**
  * Bounds how often the agent registers, with two token buckets.
@@ -7,30 +11,32 @@ import { createBucket } from "../control/bucket.ts";
  * use a large bucket, so that a person who corrects the key, the address or the region is not delayed, but a program that rewrites such a
  * file forever is bounded.
  */
-export interface RateCap {
-  /** Monotonic time from which this digest may be registered; in the past when it may be now. */
-  untilMs(digest: string): number;
-  /** This digest was sent. */
-  take(digest: string, nowMs: number): void;
-}
-
-/** Enough for a person who calibrates twice in a minute. */
-const CONTENT_BURST = 3;
-/** More corrections than a person makes in a row. */
-const TOTAL_BURST = 30;
-const REFILL_MS = 20_000;
-
-export function createRateCap(): RateCap {
+export function createRateCap() {
   const content = createBucket(CONTENT_BURST, REFILL_MS);
   const total = createBucket(TOTAL_BURST, REFILL_MS);
   let sentDigest: string | null = null;
   return {
-    untilMs: (digest) =>
+    /** Monotonic time from which this digest may be registered; in the past when it may be now. */
+    untilMs: (digest: string) =>
       Math.max(total.untilMs(), digest === sentDigest ? Number.NEGATIVE_INFINITY : content.untilMs()),
-    take(digest, nowMs) {
+    /** This digest was sent. */
+    take(digest: string, nowMs: number) {
       total.take(nowMs);
       if (digest !== sentDigest) content.take(nowMs);
       sentDigest = digest;
+    },
+  };
+}
+
+/** A token bucket of size `burst`; one token is added every `refillMs`. */
+export function createBucket(burst: number, refillMs: number) {
+  // The time at which the bucket is full again is the whole state.
+  let fullAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    /** Monotonic time from which the next token is available; in the past when one is available now. */
+    untilMs: () => fullAtMs - (burst - 1) * refillMs,
+    take(nowMs: number) {
+      fullAtMs = Math.max(fullAtMs, nowMs) + refillMs;
     },
   };
 }

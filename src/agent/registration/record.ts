@@ -46,17 +46,10 @@ interface StatRecord {
   readonly group_id: number;
 }
 
-/** The outer object of the state file, the same in every version. The checksum covers the version, which a flipped bit could raise. */
-export interface Envelope {
-  readonly schema_version: number;
-  readonly checksum: unknown;
-  readonly registration: unknown;
-}
+export type Guard<T> = (value: unknown) => value is T;
 
-type Guard<T> = (value: unknown) => value is T;
-
-const isText: Guard<string> = (value) => typeof value === "string";
-const isCount: Guard<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+export const isText: Guard<string> = (value) => typeof value === "string";
+export const isCount: Guard<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 const isFlag: Guard<boolean> = (value) => typeof value === "boolean";
 const isDigits: Guard<string> = (value): value is string => isText(value) && /^-?\d{1,20}$/.test(value);
 const isSha256: Guard<string> = (value): value is string => isText(value) && /^[0-9a-f]{64}$/.test(value);
@@ -121,14 +114,8 @@ export const isRegistrationRecord = isShape<RegistrationRecord>({
   registered_at: isText,
 });
 
-export const isEnvelope = isShape<Envelope>({
-  schema_version: isCount,
-  checksum: isAnything,
-  registration: isAnything,
-});
-
 /** An object with these members; others are ignored. */
-function isShape<T>(members: { readonly [K in keyof T]-?: Guard<T[K]> }): Guard<T> {
+export function isShape<T>(members: { readonly [K in keyof T]-?: Guard<T[K]> }): Guard<T> {
   const guards = Object.entries<Guard<unknown>>(members);
   return (value): value is T =>
     isObject(value) && guards.every(([name, guard]) => guard(Object.hasOwn(value, name) ? value[name] : undefined));
@@ -142,10 +129,10 @@ function isListOf<T>(guard: Guard<T>): Guard<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every(guard);
 }
 
-function isNullOr<T>(guard: Guard<T>): Guard<T | null> {
+export function isNullOr<T>(guard: Guard<T>): Guard<T | null> {
   return (value): value is T | null => value === null || guard(value);
 }
 
-function isMissingOr<T>(guard: Guard<T>): Guard<T | null | undefined> {
+export function isMissingOr<T>(guard: Guard<T>): Guard<T | null | undefined> {
   return (value): value is T | null | undefined => value === undefined || value === null || guard(value);
 }

@@ -2,18 +2,13 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Files, ReadableFile, WritableFile } from "../../platform/files/files.ts";
 
 /** File operations that have not completed. */
-export interface PendingFiles {
-  /** The tracked file operations. */
-  readonly files: Files;
-  /** The path of the oldest pending operation when it is older than `limitMs`; null otherwise. */
-  hanging(limitMs: number): string | null;
-}
+export type PendingFiles = ReturnType<typeof trackFiles>;
 
 /**
  * Tracks pending file operations. Operations on a network drive whose server is gone hang without an error; the pending path is then the
  * only thing to report.
  */
-export function trackFiles(files: Files, clock: Clock): PendingFiles {
+export function trackFiles(files: Files, clock: Clock) {
   const pending = new Set<{ readonly path: string; readonly sinceMs: number }>();
 
   async function track<Result>(path: string, work: Promise<Result>): Promise<Result> {
@@ -42,27 +37,30 @@ export function trackFiles(files: Files, clock: Clock): PendingFiles {
     };
   }
 
+  const tracked: Files = {
+    stat: (path) => track(path, files.stat(path)),
+    linkStat: (path) => track(path, files.linkStat(path)),
+    statNow: (path) => files.statNow(path),
+    linkStatNow: (path) => files.linkStatNow(path),
+    directoryId: (path) => track(path, files.directoryId(path)),
+    directoryIdNow: (path) => files.directoryIdNow(path),
+    readLink: (path) => track(path, files.readLink(path)),
+    readLinkNow: (path) => files.readLinkNow(path),
+    openForReading: async (path) => trackReadable(path, await track(path, files.openForReading(path))),
+    createExclusive: async (path, mode, owner) =>
+      trackWritable(path, await track(path, files.createExclusive(path, mode, owner))),
+    rename: (from, to) => track(to, files.rename(from, to)),
+    remove: (path) => track(path, files.remove(path)),
+    syncDirectory: (directory) => track(directory, files.syncDirectory(directory)),
+    makeDirectory: (directory, mode) => track(directory, files.makeDirectory(directory, mode)),
+    list: (directory) => track(directory, files.list(directory)),
+    mountsNow: () => files.mountsNow(),
+  };
+
   return {
-    files: {
-      stat: (path) => track(path, files.stat(path)),
-      linkStat: (path) => track(path, files.linkStat(path)),
-      statNow: (path) => files.statNow(path),
-      linkStatNow: (path) => files.linkStatNow(path),
-      directoryId: (path) => track(path, files.directoryId(path)),
-      directoryIdNow: (path) => files.directoryIdNow(path),
-      readLink: (path) => track(path, files.readLink(path)),
-      readLinkNow: (path) => files.readLinkNow(path),
-      openForReading: async (path) => trackReadable(path, await track(path, files.openForReading(path))),
-      createExclusive: async (path, mode, owner) =>
-        trackWritable(path, await track(path, files.createExclusive(path, mode, owner))),
-      rename: (from, to) => track(to, files.rename(from, to)),
-      remove: (path) => track(path, files.remove(path)),
-      syncDirectory: (directory) => track(directory, files.syncDirectory(directory)),
-      makeDirectory: (directory, mode) => track(directory, files.makeDirectory(directory, mode)),
-      list: (directory) => track(directory, files.list(directory)),
-      mountsNow: () => files.mountsNow(),
-    },
-    hanging(limitMs) {
+    files: tracked,
+    /** The path of the oldest pending operation when it is older than `limitMs`; null otherwise. */
+    hanging(limitMs: number): string | null {
       // A set iterates in insertion order.
       const [oldest] = pending;
       return oldest !== undefined && clock.monotonicMs() - oldest.sinceMs >= limitMs ? oldest.path : null;

@@ -1,43 +1,16 @@
-import type { FileEvents } from "../../platform/files/file-events.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { EMPTY_PLAN, isLocal, isPlanCurrent, planWatches } from "./watch-plan.ts";
-import type { WatchMode } from "./watcher.ts";
+import type { WatcherOptions, WatchMode } from "./watcher.ts";
 import { createWatcher } from "./watcher.ts";
 
-/** The files that a run reads, and the watches of the folders on the way to them. */
-export interface WatchedFiles {
-  /** Plans anew which folders to watch. Reads links and stats only. */
-  plan(): Promise<void>;
-  /** Links and folders may lead elsewhere now: the next `follow` plans anew. */
-  doubt(): void;
-  /** Watches what is planned. */
-  follow(): Promise<void>;
-  /** True when other files belong to a run than were planned. */
-  isOutdated(): boolean;
-  /** True when no folder was replaced and no stat can hang. Synchronous stats only. */
-  isCurrent(): boolean;
-  /** After a change without an event: the next `follow` creates all watches again. */
-  renew(): void;
-  /** Tries again to watch the folders that failed. */
-  retry(): void;
-  readonly mode: WatchMode;
-  /** How many folders are planned. */
-  readonly folderCount: number;
-  close(): void;
-}
-
-export interface WatchedFilesOptions {
+export interface WatchedFilesOptions extends Pick<WatcherOptions, "events" | "onChange" | "onGone"> {
   readonly files: Files;
-  readonly events: FileEvents;
   paths(): readonly string[];
-  /** Something may have changed. */
-  onChange(): void;
-  /** A folder itself was unmounted, removed or moved. Its replacement may be another disk with equal timestamps. */
-  onGone(): void;
   onMode(mode: WatchMode): void;
 }
 
-export function createWatchedFiles(options: WatchedFilesOptions): WatchedFiles {
+/** The files that a run reads, and the watches of the folders on the way to them. */
+export function createWatchedFiles(options: WatchedFilesOptions) {
   const { files, events, onGone } = options;
   let plan = EMPTY_PLAN;
   let plannedPaths = "";
@@ -53,6 +26,7 @@ export function createWatchedFiles(options: WatchedFilesOptions): WatchedFiles {
     onMode: () => options.onMode(watcher.mode()),
   });
 
+  /** Plans anew which folders to watch. Reads links and stats only. */
   async function planAnew(): Promise<void> {
     isDoubted = false;
     const paths = options.paths();
@@ -62,21 +36,28 @@ export function createWatchedFiles(options: WatchedFilesOptions): WatchedFiles {
 
   return {
     plan: planAnew,
+    /** Links and folders may lead elsewhere now: the next `follow` plans anew. */
     doubt() {
       isDoubted = true;
     },
+    /** Watches what is planned. */
     async follow() {
       if (isDoubted) await planAnew();
       watcher.follow(plan);
       options.onMode(watcher.mode());
     },
+    /** True when other files belong to a run than were planned. */
     isOutdated: () => options.paths().join("\n") !== plannedPaths,
+    /** True when no folder was replaced and no stat can hang. Synchronous stats only. */
     isCurrent: () => isLocal(files, plan) && isPlanCurrent(files, plan),
+    /** After a change without an event: the next `follow` creates all watches again. */
     renew: watcher.renew,
+    /** Tries again to watch the folders that failed. */
     retry: watcher.retry,
     get mode() {
       return watcher.mode();
     },
+    /** How many folders are planned. */
     get folderCount() {
       return plan.directories.size;
     },

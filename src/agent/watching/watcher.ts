@@ -5,19 +5,6 @@ import { EMPTY_PLAN } from "./watch-plan.ts";
 /** How the agent notices changes. */
 export type WatchMode = { readonly mode: "events" } | { readonly mode: "polling"; readonly reason: string };
 
-/** Keeps one watch per planned directory and turns their events into one signal. */
-export interface Watcher {
-  /** Watches exactly the directories of the plan. Existing watches are kept. */
-  follow(plan: WatchPlan): void;
-  /** `polling` as soon as one directory cannot be watched. */
-  mode(): WatchMode;
-  /** After a change without an event: the next `follow` creates all watches again. */
-  renew(): void;
-  /** Tries again to watch the directories that failed. */
-  retry(): void;
-  close(): void;
-}
-
 export interface WatcherOptions {
   readonly events: FileEvents;
   /** Something may have changed. */
@@ -33,7 +20,8 @@ interface Watched {
   readonly watch: DirectoryWatch;
 }
 
-export function createWatcher(options: WatcherOptions): Watcher {
+/** Keeps one watch per planned directory and turns their events into one signal. */
+export function createWatcher(options: WatcherOptions) {
   const watched = new Map<string, Watched>();
   /** Directory → why it cannot be watched. An entry stays during a retry. */
   const failures = new Map<string, string>();
@@ -75,7 +63,8 @@ export function createWatcher(options: WatcherOptions): Watcher {
   }
 
   return {
-    follow(plan) {
+    /** Watches exactly the directories of the plan. Existing watches are kept. */
+    follow(plan: WatchPlan) {
       latest = plan;
       for (const [directory, { planned }] of watched) {
         const next = plan.directories.get(directory);
@@ -92,14 +81,17 @@ export function createWatcher(options: WatcherOptions): Watcher {
         else if (!failures.has(directory) && unlisted.get(directory) !== planned.id) start(directory, planned);
       }
     },
+    /** After a change without an event: the next `follow` creates all watches again. */
     renew() {
       unlisted.clear();
       for (const directory of watched.keys()) stop(directory);
     },
-    mode() {
+    /** `polling` as soon as one directory cannot be watched. */
+    mode(): WatchMode {
       const [reason] = failures.values();
       return reason === undefined ? { mode: "events" } : { mode: "polling", reason };
     },
+    /** Tries again to watch the directories that failed. */
     retry() {
       for (const directory of failures.keys()) {
         const planned = latest.directories.get(directory);

@@ -7,7 +7,7 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { Proxy } from "./proxy.ts";
 import { hostOf, LOCALHOST, portOf } from "./service-url.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
-import { openTunnel } from "./tunnel.ts";
+import { openTunnel } from "./exchange.ts";
 
 /**
  * How long one address of a host may take before the next is tried. Node's 250 ms are too short for mobile and satellite links

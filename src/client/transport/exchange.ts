@@ -1,12 +1,14 @@
 import type { Socket } from "node:net";
 
+import { Client } from "undici";
+
 import { errorCode } from "../../platform/files/files.ts";
 import type { Limits } from "./limits.ts";
 import type { Proxy } from "./proxy.ts";
 import { proxyHeaders, refusal } from "./proxy.ts";
-import { clientOn } from "./single-use-client.ts";
 import type { HttpAnswer, HttpRequest } from "./transport.ts";
 import { TransportError } from "./transport.ts";
+import { hostOf, portOf } from "./service-url.ts";
 
 /**
  * Writes one request to a connection and reads its answer, the body up to the limit. The connection is
@@ -83,4 +85,60 @@ function describe(error: unknown, url: URL, proxy: Proxy | null, inBody: boolean
   }
   const when = inBody ? "during its answer" : "without an answer";
   return new TransportError("reset", code, `${url.host} closed the connection ${when} (${code})${hint}`);
+}
+
+/** The maximum size of an answer's headers; undici closes the connection beyond it. */
+const HEADERS_LIMIT_BYTES = 16_384;
+
+/**
+ * An undici client for one exchange over an open connection. It never connects again, because undici would do so without proxy and TLS.
+ *
+ * undici's timers are off, because they wake the process twice a second; limits.ts sets the limits.
+ */
+export function clientOn(socket: Socket, origin: URL): Client {
+  let used = false;
+  return new Client(origin.origin, {
+    connect(_options, callback) {
+      // Deferred, because undici calls this before it has updated its own state.
+      queueMicrotask(() => {
+        if (used) {
+          callback(Object.assign(new Error("connection lost"), { code: "ECONNRESET" }), null);
+          return;
+        }
+        used = true;
+        callback(null, socket);
+      });
+    },
+    allowH2: false,
+    maxHeaderSize: HEADERS_LIMIT_BYTES,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+/**
+ * Asks the proxy at the other end of `socket` for a connection to `target` (CONNECT, RFC 9110 section 9.3.6).
+ *
+ * undici's ProxyAgent does the same, but reports the proxy's status only in its message, and does not return the connection, whose
+ * certificate `doctor` examines.
+ *
+ * @throws TransportError with reason `proxy`, or the signal's.
+ */
+export async function openTunnel(socket: Socket, proxy: Proxy, target: URL, signal: AbortSignal): Promise<Socket> {
+  const authority = `${target.hostname.includes(":") ? target.hostname : hostOf(target)}:${portOf(target)}`;
+  const headers = { host: authority, ...proxyHeaders(proxy) };
+  try {
+    const { statusCode } = await clientOn(socket, proxy.url).connect({ path: authority, headers, signal });
+    // undici has released the socket, which now leads to the service.
+    if (statusCode >= 200 && statusCode <= 299) return socket;
+    throw refusal(proxy, statusCode);
+  } catch (error) {
+    socket.destroy();
+    if (error instanceof TransportError) throw error;
+    throw new TransportError(
+      "proxy",
+      "PROXY_NO_ANSWER",
+      `proxy ${proxy.url.host} closed the connection, or is not an HTTP proxy`,
+    );
+  }
 }

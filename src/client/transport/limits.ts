@@ -3,17 +3,10 @@ import type { Timeouts } from "./transport.ts";
 import { TransportError } from "./transport.ts";
 
 /** The time limits of one exchange and the caller's signal, as one signal. */
-export interface Limits extends Disposable {
-  /** Aborts with a TransportError: `timeout` or `aborted`. */
-  readonly signal: AbortSignal;
-  /** To be called once connected: starts the limit for the answer's headers. */
-  connected(): void;
-  /** To be called when the headers have arrived: only the limit for the whole exchange remains. */
-  answered(): void;
-}
+export type Limits = ReturnType<typeof startLimits>;
 
 /** Starts the limits. Dispose of them after the exchange: a timer would wake the process later. */
-export function startLimits(timeouts: Timeouts, clock: Clock, signal: AbortSignal): Limits {
+export function startLimits(timeouts: Timeouts, clock: Clock, signal: AbortSignal) {
   const limits = new AbortController();
   const onAbort = () => limits.abort(new TransportError("aborted", "ABORTED", "the request was aborted"));
   if (signal.aborted) onAbort();
@@ -32,11 +25,14 @@ export function startLimits(timeouts: Timeouts, clock: Clock, signal: AbortSigna
   const stopTotal = timer(timeouts.totalMs, "TOTAL_TIMEOUT", "no whole answer");
   let stopPhase = timer(timeouts.connectMs, "CONNECT_TIMEOUT", "no connection");
   return {
+    /** Aborts with a TransportError: `timeout` or `aborted`. */
     signal: limits.signal,
+    /** To be called once connected: starts the limit for the answer's headers. */
     connected() {
       stopPhase();
       stopPhase = timer(timeouts.headersMs, "HEADERS_TIMEOUT", "no answer");
     },
+    /** To be called when the headers have arrived: only the limit for the whole exchange remains. */
     answered() {
       stopPhase();
     },

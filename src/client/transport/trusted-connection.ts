@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 
 import type { Clock } from "../../platform/clock.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { createAuthorities } from "./authorities.ts";
-import { trustedCertificates } from "./certificates.ts";
+import type { Files, FileStat } from "../../platform/files/files.ts";
+import { errorCode, sameStat } from "../../platform/files/files.ts";
+import { trustedCertificates, readCaFile } from "./certificates.ts";
 import type { Route } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
@@ -32,4 +32,48 @@ export function trustingConnector(files: Files, caFile: string | null, clock: Pi
     trustsSystem = true;
     return socket;
   };
+}
+
+/** Timestamps of files may be this coarse, so a file that changed later may change again without another stat (NFS, FAT). */
+const SETTLED_AFTER_MS = 2000;
+
+/**
+ * Reads the certificates of the CA file for each connection, and only its stat while it stays as it is: a heartbeat each 30 s would
+ * otherwise wake a thread four times to open, stat, read and close it.
+ *
+ * @returns a function that throws TransportError.
+ */
+export function createAuthorities(
+  files: Files,
+  caFile: string | null,
+  clock: Pick<Clock, "monotonicMs">,
+): () => Promise<readonly string[]> {
+  if (caFile === null) return async () => [];
+  let known: { readonly stat: FileStat; readonly sinceMs: number } | null = null;
+  /** As read when the file had settled. */
+  let settled: readonly string[] | null = null;
+
+  return async () => {
+    const nowMs = clock.monotonicMs();
+    const stat = await statOf(files, caFile);
+    if (stat === null || known === null || !sameStat(stat, known.stat)) {
+      known = stat === null ? null : { stat, sinceMs: nowMs };
+      settled = null;
+    }
+    if (settled !== null) return settled;
+    const result = await readCaFile(files, caFile);
+    if (result.kind === "ca-problem") throw new TransportError("tls", result.code, result.what);
+    if (known !== null && nowMs - known.sinceMs >= SETTLED_AFTER_MS) settled = result.certificates;
+    return result.certificates;
+  };
+}
+
+/** Null where there is no such file: to read it tells why. */
+async function statOf(files: Files, path: string): Promise<FileStat | null> {
+  try {
+    return await files.stat(path);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return null;
+  }
 }

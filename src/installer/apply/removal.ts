@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+
 import { removeEmptyDirectory, removeIfPresent } from "../disk/durable.ts";
 import { ADMINISTRATOR_UNITS_FOLDER, SERVICE_USER } from "../layout.ts";
 import type { Site } from "./apply.ts";
@@ -69,7 +71,9 @@ export async function applyRemoval(removal: Removal, { disk, system }: Site): Pr
       await removeEmptyDirectory(disk, removal.path);
       return;
     case "tree":
-      return disk.removeTree(removal.path);
+      await disk.removeTree(removal.path);
+      // A power cut must not bring back a key that `--purge` has removed.
+      return disk.syncDirectory(dirname(removal.path));
     case "reload-units":
       return system.reloadUnits();
     case "grants":

@@ -7,33 +7,13 @@ import { errorCode } from "../../platform/files/files.ts";
 import type { ProgramResult } from "../../platform/programs.ts";
 import type { Disk } from "../disk/disk.ts";
 import { readText } from "../disk/disk.ts";
-import type { GrantMachine } from "../grant/machine.ts";
+import type { GrantMachine } from "../grant/record.ts";
 import { GRANT_RECORD_DIRECTORY, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
 
 /** The service manager and the user database. Methods throw `ProgramFailed`. */
-export interface System {
-  /** False for an image, where units can be enabled but not started. */
-  readonly isRunning: boolean;
-  readUnit(unit: string): Promise<UnitSeen>;
-  reloadUnits(): Promise<void>;
-  enable(unit: string): Promise<void>;
-  disable(unit: string): Promise<void>;
-  start(unit: string): Promise<void>;
-  restart(unit: string): Promise<void>;
-  stop(unit: string): Promise<void>;
-  /** Whether the installed program's `check` accepts configuration, manifest and files. */
-  isConfigurationValid(): Promise<boolean>;
-  /** Creates the service user that the installed sysusers.d(5) file describes. */
-  addUser(): Promise<void>;
-  removeUser(): Promise<void>;
-  /** Null where there is no such user. */
-  findUser(): Promise<FileOwner | null>;
-  /** Whether `grant` gave the service user access to files. */
-  hasGrants(): Promise<boolean>;
-  revokeGrants(): Promise<void>;
-}
+export type System = ReturnType<typeof openSystem>;
 
 export interface UnitSeen {
   /** `not-found`, `loaded`, `masked`. */
@@ -65,7 +45,7 @@ const CHECK_LIMIT_MS = 120_000;
 const ABSENT_EXIT_CODE = 6;
 
 /** @param image its folder, for an image; null for this machine. */
-export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, image: string | null): System {
+export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, image: string | null) {
   async function must(words: readonly string[], limitMs: number): Promise<string> {
     const result = await runProgram(words, { limitMs });
     if (result.kind === "ended" && result.exitCode === 0) return result.stdout;
@@ -91,8 +71,9 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
   }
 
   return {
+    /** False for an image, where units can be enabled but not started. */
     isRunning: image === null,
-    async readUnit(unit) {
+    async readUnit(unit: string): Promise<UnitSeen> {
       if (image !== null) return readUnitOfImage(unit);
       const shown = await systemctl(
         ["show", unit, "--property=LoadState,ActiveState,UnitFileState"],
@@ -102,15 +83,17 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       return { loadState, activeState, unitFileState };
     },
     reloadUnits: async () => void (await systemctl(["daemon-reload"], JOB_LIMIT_MS)),
-    enable: async (unit) => void (await systemctl(["enable", unit], SYSTEMCTL_LIMIT_MS)),
-    disable: async (unit) => void (await systemctl(["disable", unit], SYSTEMCTL_LIMIT_MS)),
-    start: async (unit) => void (await systemctl(["start", unit], JOB_LIMIT_MS)),
-    restart: async (unit) => void (await systemctl(["restart", unit], JOB_LIMIT_MS)),
-    stop: async (unit) => void (await systemctl(["stop", unit], JOB_LIMIT_MS)),
-    async isConfigurationValid() {
+    enable: async (unit: string) => void (await systemctl(["enable", unit], SYSTEMCTL_LIMIT_MS)),
+    disable: async (unit: string) => void (await systemctl(["disable", unit], SYSTEMCTL_LIMIT_MS)),
+    start: async (unit: string) => void (await systemctl(["start", unit], JOB_LIMIT_MS)),
+    restart: async (unit: string) => void (await systemctl(["restart", unit], JOB_LIMIT_MS)),
+    stop: async (unit: string) => void (await systemctl(["stop", unit], JOB_LIMIT_MS)),
+    /** Whether the installed program's `check` accepts configuration, manifest and files. */
+    async isConfigurationValid(): Promise<boolean> {
       const result = await runProgram([PROGRAM, "check", "--json"], { limitMs: CHECK_LIMIT_MS });
       return result.kind === "ended" && result.exitCode === 0;
     },
+    /** Creates the service user that the installed sysusers.d(5) file describes. */
     async addUser() {
       // By name: systemd-sysusers looks names up below --root, but would read a path on this machine.
       const words = ["systemd-sysusers", ...rootWords, basename(SYSUSERS_FILE)];
@@ -134,11 +117,13 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
       // userdel has removed the group already where login.defs(5) sets USERGROUPS_ENAB.
       await removeAccountWith(["groupdel", ...prefixWords, SERVICE_USER]);
     },
-    async findUser() {
+    /** Null where there is no such user. */
+    async findUser(): Promise<FileOwner | null> {
       const user = await findUserOf(disk);
       return user === null && image === null ? lookUpAccount(runProgram, SERVICE_USER) : user;
     },
-    async hasGrants() {
+    /** Whether `grant` gave the service user access to files. */
+    async hasGrants(): Promise<boolean> {
       if (image !== null) return false;
       const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
       return record === null || record.entries.length > 0 || record.drop_in !== null || record.given !== null;

@@ -14,7 +14,7 @@ import type { GrantRecord } from "../grant/record.ts";
 import { GRANT_RECORD_DIRECTORY, grantRecordPath, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import type { GrantOptions, GrantRun } from "../grant/run.ts";
-import { SCHEMA_VERSION, showGrant, showRefusal } from "../grant/show-grant.ts";
+import { SCHEMA_VERSION, showGrant, showRefusal } from "../grant/run.ts";
 import { planGroups, planOwner, restartUnit } from "../grant/unit.ts";
 
 /** From the agent's configuration and manifest. */

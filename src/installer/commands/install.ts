@@ -1,5 +1,3 @@
-import { resolve } from "node:path";
-
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { Site } from "../apply/apply.ts";
@@ -9,46 +7,19 @@ import { reasonOfError } from "../apply/system.ts";
 import type { Disk } from "../disk/disk.ts";
 import { DiskError } from "../disk/disk.ts";
 import { removeEmptyDirectory, removeIfPresent, temporaryPath } from "../disk/durable.ts";
-import type { InstallerContext, InstallerMachine, InstallerProblem } from "../installer.ts";
+import type { InstallerMachine, InstallerProblem } from "../installer.ts";
 import { fail, systemInstallerMachine } from "../installer.ts";
 import { NAME, SERVICE_UNIT } from "../layout.ts";
 import { tryNode } from "../node-runtime.ts";
 import type { OpenSite } from "../open-site.ts";
 import { openSite } from "../open-site.ts";
-import { observeProvisioning } from "../plan/observe-machine.ts";
-import type { Installation, InstallWishes } from "../plan/prepare.ts";
+import { observeProvisioning } from "../plan/observation.ts";
+import type { Installation, InstallContext, InstallOptions } from "../plan/prepare.ts";
 import { prepareInstallation } from "../plan/prepare.ts";
 import type { Step } from "../plan/step.ts";
 import { describeNotable } from "../plan/step.ts";
 import type { Shown } from "../show-installation.ts";
 import { showInstalled, showPlanned } from "../show-installation.ts";
-
-export interface InstallOptions {
-  readonly dryRun?: boolean;
-  /** The root folder of an image, instead of this machine. */
-  readonly root?: string;
-  /** The API key's file; `-` for stdin. */
-  readonly keyFile?: string;
-  readonly keyStdin?: boolean;
-  /** The Node to install, instead of the one that runs this command. */
-  readonly node?: string;
-  readonly firstBoot?: boolean;
-  /** False with `--no-enable` and `--no-start`. */
-  readonly enable?: boolean;
-  readonly start?: boolean;
-  readonly json?: boolean;
-  /** Flags that all other commands have. They are refused here: the unit expects the standard paths. */
-  readonly config?: string;
-  readonly stateDir?: string;
-  readonly runtimeDir?: string;
-}
-
-export interface InstallContext extends InstallerContext {
-  readonly completions: InstallWishes["completions"];
-  readonly readInput: InstallWishes["readInput"];
-  /** The newest schema of registration.json that this version reads. */
-  readonly stateSchemaVersion: number;
-}
 
 /** `install`: installs the agent on this machine or into an image, or updates it to this version. */
 export async function install(
@@ -79,7 +50,7 @@ async function installOn(
 ): Promise<ExitCode> {
   const { terminal, signal } = context;
   const isJson = options.json === true;
-  const installation = await prepareInstallation(wishesOf(options, context), site, machine);
+  const installation = await prepareInstallation(options, context, site, machine);
   if (installation.kind === "problem") return fail(installation.problem, context);
   const shown: Shown = { terminal, isJson };
   if (options.dryRun === true) {
@@ -110,21 +81,6 @@ async function installOn(
 }
 
 const GO_ON = "fix the cause, if there is one, and run install again: it continues from there";
-
-function wishesOf(options: InstallOptions, context: InstallContext): InstallWishes {
-  return {
-    version: context.version,
-    isImage: options.root !== undefined,
-    keyFrom: keyPlace(options),
-    readInput: context.readInput,
-    node: options.node === undefined ? null : resolve(options.node),
-    enables: options.enable !== false,
-    starts: options.start !== false,
-    enablesFirstBoot: options.firstBoot === true,
-    completions: context.completions,
-    stateSchemaVersion: context.stateSchemaVersion,
-  };
-}
 
 /** Creates the version's folder and tries its Node. If either fails, the folder is removed again: nothing has changed. */
 async function copyVersion(
@@ -177,11 +133,6 @@ async function returnToPrevious({ id, version, previous }: Installation, site: S
   } catch (failure) {
     return neither(reasonOfError(failure));
   }
-}
-
-function keyPlace({ keyFile, keyStdin }: InstallOptions): string | null {
-  if (keyStdin === true || keyFile === "-") return "-";
-  return keyFile === undefined ? null : resolve(keyFile);
 }
 
 function findMisuse({ keyFile, keyStdin, config, stateDir, runtimeDir }: InstallOptions): Problem | null {

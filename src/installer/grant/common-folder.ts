@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";
 import { openBelow } from "../../platform/files/entry-handle.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { GrantMachine } from "./machine.ts";
+import type { GrantMachine } from "./record.ts";
 
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(
   "/ /etc /home /media /mnt /opt /root /run /srv /usr /usr/local /usr/local/etc /var /var/lib".split(" "),

@@ -22,7 +22,7 @@ import { PERMISSIONS, defaultEntries, grantEntries, permissionsText } from "./ac
 import { isCommonFolder } from "./common-folder.ts";
 import type { Listed } from "./lists.ts";
 import { readLists } from "./lists.ts";
-import type { GrantMachine } from "./machine.ts";
+import type { GrantMachine } from "./record.ts";
 import type { GrantWalk } from "./walk.ts";
 import { walkTrusted } from "./walk.ts";
 

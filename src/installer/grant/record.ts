@@ -4,6 +4,7 @@ import { readBounded, removeIfPresent, replaceDurably } from "../../platform/fil
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
+import type { RunProgram } from "../../platform/programs.ts";
 
 /** Belongs to root: the service must not be able to change what `grant --revoke` does as root. */
 export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";
@@ -78,4 +79,9 @@ export function addEntries(record: GrantRecord, added: readonly GrantedEntry[]):
 
 function keyOf({ path, user_id: userId }: GrantedEntry): string {
   return `${userId} ${path}`;
+}
+
+export interface GrantMachine {
+  readonly files: Files;
+  readonly runProgram: RunProgram;
 }

@@ -11,7 +11,7 @@ import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { GrantMachine } from "./machine.ts";
+import type { GrantMachine } from "./record.ts";
 
 /** A drop-in of the unit that changes the agent's user or groups. */
 export interface DropIn {
@@ -33,22 +33,9 @@ export type PlannedDropIn =
 const DROP_IN = `${DROP_IN_DIRECTORY}/50-grant.conf`;
 
 /** Groups that are equivalent to root, or give access to much more than calibration files. */
-const POWERFUL_GROUPS: ReadonlySet<string> = new Set([
-  "root",
-  "sudo",
-  "wheel",
-  "admin",
-  "adm",
-  "shadow",
-  "disk",
-  "docker",
-  "lxd",
-  "libvirt",
-  "kvm",
-  "kmem",
-  "mem",
-  "systemd-journal",
-]);
+const POWERFUL_GROUPS: ReadonlySet<string> = new Set(
+  "root sudo wheel admin adm shadow disk docker lxd libvirt kvm kmem mem systemd-journal".split(" "),
+);
 
 /** The agent joins the groups that may read the files. The files stay unchanged. */
 export async function planGroups(

@@ -1,6 +1,6 @@
 import type { System, UnitSeen } from "../apply/system.ts";
 import { FIRST_BOOT_UNIT, SERVICE_UNIT } from "../layout.ts";
-import type { Provisioned } from "./observe-machine.ts";
+import type { Provisioned } from "./observation.ts";
 import type { Step } from "./step.ts";
 
 export interface ServiceQuestion {

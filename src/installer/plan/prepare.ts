@@ -1,9 +1,11 @@
+import { resolve } from "node:path";
+
 import type { FileOwner } from "../../platform/files/files.ts";
 import type { Site } from "../apply/apply.ts";
 import type { Content, Measured } from "../disk/content.ts";
 import { measure } from "../disk/content.ts";
 import { findDistribution } from "../distribution.ts";
-import type { InstallerMachine, InstallerProblem } from "../installer.ts";
+import type { InstallerContext, InstallerMachine, InstallerProblem } from "../installer.ts";
 import { refusal } from "../installer.ts";
 import type { ReadInput } from "../key.ts";
 import { readGivenKey } from "../key.ts";
@@ -13,8 +15,7 @@ import { chooseNode } from "../node-runtime.ts";
 import { findNewerState } from "../state.ts";
 import type { Installed } from "./installed.ts";
 import { readInstalled, shippedDigests } from "./installed.ts";
-import { observe } from "./observation.ts";
-import { findSystemdVersion, observeProvisioning } from "./observe-machine.ts";
+import { observe, findSystemdVersion, observeProvisioning } from "./observation.ts";
 import { planStart, planUnits } from "./plan-service.ts";
 import type { Kept } from "./plan.ts";
 import { changesService, changesUnits, noteFolders, planItems, planOutdated, writeNote } from "./plan.ts";
@@ -22,18 +23,29 @@ import type { Step } from "./step.ts";
 import type { Wanted } from "./wanted.ts";
 import { currentLink, unitText, wantItems } from "./wanted.ts";
 
-export interface InstallWishes {
-  readonly version: string;
-  readonly isImage: boolean;
-  /** A file, `-` for stdin, null to keep the installed key. */
-  readonly keyFrom: string | null;
-  readonly readInput: ReadInput;
-  /** The Node to install; null for the one that runs this command. */
-  readonly node: string | null;
-  readonly enables: boolean;
-  readonly starts: boolean;
-  readonly enablesFirstBoot: boolean;
+export interface InstallOptions {
+  readonly dryRun?: boolean;
+  /** The root folder of an image, instead of this machine. */
+  readonly root?: string;
+  /** The API key's file; `-` for stdin. */
+  readonly keyFile?: string;
+  readonly keyStdin?: boolean;
+  /** The Node to install, instead of the one that runs this command. */
+  readonly node?: string;
+  readonly firstBoot?: boolean;
+  /** False with `--no-enable` and `--no-start`. */
+  readonly enable?: boolean;
+  readonly start?: boolean;
+  readonly json?: boolean;
+  /** Flags that all other commands have. They are refused here: the unit expects the standard paths. */
+  readonly config?: string;
+  readonly stateDir?: string;
+  readonly runtimeDir?: string;
+}
+
+export interface InstallContext extends InstallerContext {
   readonly completions: ReadonlyMap<keyof typeof COMPLETION_FILES, string>;
+  readonly readInput: ReadInput;
   /** The newest schema of registration.json that this version reads. */
   readonly stateSchemaVersion: number;
 }
@@ -61,29 +73,35 @@ type MeasureText = (text: string) => Promise<Measured>;
 
 /** Observes the machine and plans. Changes nothing. */
 export async function prepareInstallation(
-  wishes: InstallWishes,
+  options: InstallOptions,
+  context: InstallContext,
   site: Site,
   { own }: Pick<InstallerMachine, "own">,
 ): Promise<Installation | InstallerProblem> {
   const { disk, host, system } = site;
+  const isImage = options.root !== undefined;
   const distribution = await findDistribution(host, await own.programPath());
   if (distribution.kind === "problem") return distribution;
-  const node = await chooseNode({ given: wishes.node, isImage: wishes.isImage }, own, { disk, host });
+  const node = await chooseNode({ given: options.node === undefined ? null : resolve(options.node), isImage }, own, {
+    disk,
+    host,
+  });
   if (node.kind === "problem") return node;
-  const key = wishes.keyFrom === null ? null : await readGivenKey(wishes.keyFrom, wishes.readInput, host);
+  const keyFrom = keyPlace(options);
+  const key = keyFrom === null ? null : await readGivenKey(keyFrom, context.readInput, host);
   if (key?.kind === "problem") return key;
-  const newer = await findNewerState(disk, wishes.stateSchemaVersion);
+  const newer = await findNewerState(disk, context.stateSchemaVersion);
   if (newer !== null) return newer;
 
   const measureContent = (content: Content) => measure(content, host);
   const measureText: MeasureText = (text) => measureContent({ kind: "text", text });
   const installed = await readInstalled(disk);
   const completions = new Map<keyof typeof COMPLETION_FILES, Measured>();
-  for (const [shell, text] of wishes.completions) completions.set(shell, await measureText(text));
+  for (const [shell, text] of context.completions) completions.set(shell, await measureText(text));
   const { service, firstBoot } = distribution.units;
   const wanted = await wantItems(
     {
-      version: wishes.version,
+      version: context.version,
       distribution,
       node,
       key: key === null ? null : await measureContent(key.content),
@@ -102,9 +120,9 @@ export async function prepareInstallation(
     service: await system.readUnit(SERVICE_UNIT),
     firstBoot: await system.readUnit(FIRST_BOOT_UNIT),
     isFirst: installed.current === null || (installed.switching !== null && installed.switching.previous === null),
-    enables: wishes.enables,
-    starts: wishes.starts,
-    enablesFirstBoot: wishes.enablesFirstBoot,
+    enables: options.enable !== false,
+    starts: options.start !== false,
+    enablesFirstBoot: options.firstBoot === true,
     provisioned: await observeProvisioning(disk),
     changesUnits: changesUnits(all) || isInterrupted(wanted.id, installed),
     changesService: installed.switching !== null || changesService(wanted.id, all),
@@ -113,10 +131,10 @@ export async function prepareInstallation(
     installed.switching !== null || files.switching.length > 0 ? [{ kind: "remove", path: SWITCHING_FILE }] : [];
   return {
     kind: "installation",
-    version: wishes.version,
+    version: context.version,
     id: wanted.id,
     node: wanted.node,
-    image: wishes.isImage ? disk.root : null,
+    image: isImage ? disk.root : null,
     copying: files.copying,
     steps: [
       ...files.before,
@@ -131,6 +149,12 @@ export async function prepareInstallation(
     changesService: question.changesService,
     warnings: key === null || key.warning === null ? [] : [key.warning],
   };
+}
+
+/** A file, `-` for stdin, null to keep the installed key. */
+function keyPlace({ keyFile, keyStdin }: InstallOptions): string | null {
+  if (keyStdin === true || keyFile === "-") return "-";
+  return keyFile === undefined ? null : resolve(keyFile);
 }
 
 interface PlannedFiles {

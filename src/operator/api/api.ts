@@ -1,5 +1,4 @@
-import { isTooDeep } from "../../client/depth.ts";
-import { readNextCursor } from "../../client/next-cursor.ts";
+import { isTooDeep, readNextCursor } from "../../client/operation-client.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
 import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import type { Reload } from "../../../src/agent/agent.ts";
-import { daemonProblem } from "../../../src/agent/control/daemon-problem.ts";
+import { daemonProblem } from "../../../src/agent/control/running-agent.ts";
 import { askDaemon } from "../../../src/agent/control/client.ts";
 import { serveControlSocket } from "../../../src/agent/control/socket.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 
 import { expect, test } from "vitest";
 
-import { clientOn } from "../../../src/client/transport/single-use-client.ts";
+import { clientOn } from "../../../src/client/transport/exchange.ts";
 import { serveTcp } from "./servers.ts";
 
 test("clientOn: a connection that died before its request is an error, never a second connection", async () => {

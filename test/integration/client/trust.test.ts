@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-import { looksLikeClock } from "../../../src/client/transport/clock-error.ts";
+import { looksLikeClock } from "../../../src/client/transport/transport.ts";
 import { COMPILE_CACHE } from "../../support/programs/programs-built.ts";
 import type { Authority } from "./authority.ts";
 import { createAuthority } from "./authority.ts";

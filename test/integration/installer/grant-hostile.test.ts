@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { applyGrant } from "../../../src/installer/grant/apply.ts";
+import { applyGrant } from "../../../src/installer/grant/on-files.ts";
 import { planGrant } from "../../../src/installer/grant/grant.ts";
-import { planKey } from "../../../src/installer/grant/key.ts";
+import { planKey } from "../../../src/installer/grant/on-unit.ts";
 import { EMPTY_RECORD } from "../../../src/installer/grant/record.ts";
 import {
   AGENT,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { applyGrant } from "../../../src/installer/grant/apply.ts";
+import { applyGrant } from "../../../src/installer/grant/on-files.ts";
 import { planGrant } from "../../../src/installer/grant/grant.ts";
 import type { GrantRecord } from "../../../src/installer/grant/record.ts";
 import { EMPTY_RECORD, readGrantRecord } from "../../../src/installer/grant/record.ts";

@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import type { InstallContext, InstallOptions } from "../../../src/installer/commands/install.ts";
+import type { InstallContext, InstallOptions } from "../../../src/installer/plan/prepare.ts";
 import { install } from "../../../src/installer/commands/install.ts";
 import type { UninstallOptions } from "../../../src/installer/commands/uninstall.ts";
 import { uninstall } from "../../../src/installer/commands/uninstall.ts";

@@ -11,15 +11,15 @@ const CURRENT = "usr/local/lib/robot-policy-agent/current";
 const WANTS = "etc/systemd/system/multi-user.target.wants";
 const KEY = "sk_test_0123456789abcdef";
 
-describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
-  let workshop: Workshop;
-  let setting: Setting;
-  beforeAll(async () => {
-    workshop = await openWorkshop();
-    setting = { dist: await workshop.makeDistribution("1.0.0"), node: await workshop.makeNode() };
-  });
-  afterAll(async () => workshop[Symbol.asyncDispose]());
+let workshop: Workshop;
+let setting: Setting;
+beforeAll(async () => {
+  workshop = await openWorkshop();
+  setting = { dist: await workshop.makeDistribution("1.0.0"), node: await workshop.makeNode() };
+});
+afterAll(async () => workshop[Symbol.asyncDispose]());
 
+describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   test("installs program, Node, units, user, examples and completion, with their modes", async () => {
     const root = await workshop.makeImage();
     const before = new Set(describeTree(root));
@@ -386,14 +386,6 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
 });
 
 describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () => {
-  let workshop: Workshop;
-  let setting: Setting;
-  beforeAll(async () => {
-    workshop = await openWorkshop();
-    setting = { dist: await workshop.makeDistribution("1.0.0"), node: await workshop.makeNode() };
-  });
-  afterAll(async () => workshop[Symbol.asyncDispose]());
-
   test("--purge leaves nothing, byte for byte, and a repeat finds nothing to do", async () => {
     const root = await workshop.makeImage();
     const before = describeTree(root);

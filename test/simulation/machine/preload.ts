@@ -21,7 +21,7 @@ async function warmUp(): Promise<void> {
   await Promise.all([
     import("yaml"),
     import("../../../src/manifest/catalog/rows.ts"),
-    import("../../../src/client/held-registration.ts"),
+    import("../../../src/client/robot-answers.ts"),
     import("../../../src/agent/identity/open.ts"),
   ]);
   const world = createWorld(0);

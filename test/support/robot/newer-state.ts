@@ -1,4 +1,4 @@
-import { checksum } from "../../../src/agent/registration/registration.ts";
+import { checksum } from "../../../src/agent/registration/state-file.ts";
 
 /** A state file as an agent of a later version leaves it: what it holds is for that agent to know. */
 export function stateOfNewerAgent(schemaVersion: number): string {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 
 import { beforeEach, expect, test, vi } from "vitest";
 
-import type { StateLock } from "../../../src/agent/control/lock.ts";
 import { lockState } from "../../../src/agent/control/lock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { testFolder } from "../../support/folder.ts";
@@ -17,7 +16,7 @@ beforeEach(() => void (folder = testFolder("lock")));
 const lock = (directory: string, files = systemFiles) => lockState(files, directory, process.getuid?.() ?? 0);
 
 /** The lock of a directory that nobody holds. */
-async function taken(directory: string): Promise<StateLock> {
+async function taken(directory: string): Promise<AsyncDisposable> {
   const result = await lock(directory);
   if (result.kind !== "lock") throw new Error(result.kind);
   return result.lock;

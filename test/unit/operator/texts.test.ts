@@ -1,7 +1,7 @@
 /** What people write and read: times, sums, fields, comma-separated values. */
 import { describe, expect, test } from "vitest";
 
-import { readNextCursor } from "../../../src/client/next-cursor.ts";
+import { readNextCursor } from "../../../src/client/operation-client.ts";
 import { readFields } from "../../../src/operator/api/fields.ts";
 import { joinPages } from "../../../src/operator/lists/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";

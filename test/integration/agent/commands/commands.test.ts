@@ -857,8 +857,7 @@ warning: the service has no endpoint in the region eu
     const [file = ""] = robot.paths;
     const given = ["--type", "yam.bimanual-joint-position.v1", "--file", file, "--dir", robot.path("etc")];
     const key = isKeyInPlace ? ["--key-file", robot.keyPath] : [];
-    const line = agentWords(robot, ["init", ...given, ...key]).map((word) => `'${word}'`);
-    await using command = startWords(["script", "-qec", line.join(" "), "/dev/null"], { TERM: "xterm" });
+    await using command = startOnTerminal(robot, ["init", ...given, ...key]);
     await command.wrote("Address of the service");
     const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
     if (isKeyInPlace) {
@@ -903,10 +902,7 @@ warning: the service has no endpoint in the region eu
   test.skipIf(!hasProgram("script"))("init: asks on a terminal, and takes pasted lines", async () => {
     await using scene = await createScene();
     const { robot } = scene;
-    const line = agentWords(robot, ["init", "--dir", robot.path("etc")])
-      .map((word) => `'${word}'`)
-      .join(" ");
-    await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+    await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
     await command.wrote("Address of the service");
     const answers = ["policy.example.com", scene.proxy.url, "eu-west", "nonsense", "ur5e"];
     const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", "", "", ""];
@@ -934,6 +930,12 @@ warning: the service has no endpoint in the region eu
     expect(manifest).toContain(`configuration_files:\n  - ${robot.paths[0]}\n  - /later/arm.yaml\n`);
   });
 });
+
+/** A command on a terminal of its own (script(1)). */
+function startOnTerminal(robot: Robot, args: readonly string[], environment: Record<string, string> = {}) {
+  const line = agentWords(robot, args).map((word) => `'${word}'`);
+  return startWords(["script", "-qec", line.join(" "), "/dev/null"], { TERM: "xterm", ...environment });
+}
 
 function allAnswers(robot: Robot): string[] {
   const [left = ""] = robot.paths;
@@ -998,10 +1000,7 @@ describe("interrupted", () => {
   ])("init at a question, by %s: nothing is written", async (_name, key) => {
     await using scene = await createScene();
     const { robot } = scene;
-    const line = agentWords(robot, ["init", "--dir", robot.path("etc")])
-      .map((word) => `'${word}'`)
-      .join(" ");
-    await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+    await using command = startOnTerminal(robot, ["init", "--dir", robot.path("etc")]);
     await command.wrote("Address of the service");
     command.child.stdin?.write(key);
     expect(await command.ended()).toBe(130);
@@ -1039,11 +1038,8 @@ describe("output", () => {
     await using scene = await createScene({ watch: "{settle_ms: 0}" });
     // Several chunks: the bar is drawn with the first.
     await truncate(scene.robot.paths[0] ?? "", 2_000_000);
-    const line = agentWords(scene.robot, ["check"])
-      .map((word) => `'${word}'`)
-      .join(" ");
     const onTerminal = async (environment: Record<string, string>) => {
-      await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm", ...environment });
+      await using command = startOnTerminal(scene.robot, ["check"], environment);
       expect(await command.ended()).toBe(0);
       return command.output();
     };

@@ -4,12 +4,12 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { checksum } from "../../../../src/agent/registration/registration.ts";
+import { checksum } from "../../../../src/agent/registration/state-file.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { createScene } from "../../../support/service/scene.ts";
-import { ENROLLED, enrol, installation, inTime, kept, ServiceClock } from "./scene.ts";
+import { enrol, enrolAndStop, ENROLLED, installation, inTime, kept, ServiceClock } from "./scene.ts";
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -46,9 +46,7 @@ test("60 days in a box: it recovers by itself", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
-  const first = await scene.robot.start({}, clock);
-  await enrol(scene, first, clock);
-  await first.stop();
+  await enrolAndStop(scene, clock);
   serviceClock.aheadMs = 60 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
   await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
@@ -60,9 +58,7 @@ test("beyond the recovery window: it says so, and goes on by itself once an oper
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });
   const clock = new PushedClock();
-  const first = await scene.robot.start({}, clock);
-  await enrol(scene, first, clock);
-  await first.stop();
+  await enrolAndStop(scene, clock);
   serviceClock.aheadMs = 100 * DAY_MS;
   await using daemon = await scene.robot.start({}, clock);
   const lapsed = await inTime(daemon, clock, ({ state }) => state === "lapsed");
@@ -105,9 +101,7 @@ test("a copied state directory is frozen, both holders are told; thawed, the rob
 test("a clock at 1970 keeps a robot from nothing, and causes no renewal of its own", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new WrongClock();
-  const first = await scene.robot.start({}, clock);
-  await enrol(scene, first, clock);
-  await first.stop();
+  await enrolAndStop(scene, clock);
   const before = scene.proxy.requests.length;
   await using daemon = await scene.robot.start({}, clock);
   await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
@@ -117,9 +111,7 @@ test("a clock at 1970 keeps a robot from nothing, and causes no renewal of its o
 test("the files of another machine are set aside, and this one enrols as itself", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  const first = await scene.robot.start({}, clock);
-  await enrol(scene, first, clock);
-  await first.stop();
+  await enrolAndStop(scene, clock);
   const path = join(scene.robot.state_directory, "identity-key.json");
   const { public_key: old } = await kept(scene, "key");
   await ofOtherMachine(path);

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { replaceIn } from "../../../support/robot/robot.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { createScene } from "../../../support/service/scene.ts";
-import { approve, ENROLLED, enrol, installation, inTime, kept, shownCode } from "./scene.ts";
+import { approve, enrol, enrolAndStop, ENROLLED, installation, inTime, kept, shownCode } from "./scene.ts";
 
 test("a robot without a key enrols by itself, registers with its own credential, and reports that it is ready", async () => {
   await using scene = await createScene(ENROLLED);
@@ -128,9 +128,7 @@ test("a code that nobody approves is followed by another one", async () => {
 test("torn files of the identity are set aside, and the robot enrols again", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  const first = await scene.robot.start({}, clock);
-  await enrol(scene, first, clock);
-  await first.stop();
+  await enrolAndStop(scene, clock);
   for (const name of ["key", "credential"]) {
     const path = join(scene.robot.state_directory, `identity-${name}.json`);
     await writeFile(path, (await readFile(path, "utf8")).slice(0, -40));

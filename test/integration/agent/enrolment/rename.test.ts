@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Scene } from "../../../support/service/scene.ts";
 import { createScene, expectOneRobot, savedRegistration } from "../../../support/service/scene.ts";
-import { approve, ENROLLED, enrol, inTime, kept } from "./scene.ts";
+import { approve, enrol, enrolAndStop, ENROLLED, inTime, kept } from "./scene.ts";
 
 async function rename({ service }: Scene, from: string, to: string): Promise<void> {
   expect((await service.send("PATCH", `/v1/robots/${from}`, { name: to })).status).toBe(200);
@@ -30,9 +30,7 @@ test("rename: the robot that is refused under its old name registers with the ne
 test("rename: a robot that was off registers with the new name when it is back, without a refusal", async () => {
   await using scene = await createScene(ENROLLED);
   const clock = new PushedClock();
-  const first = await scene.robot.start({}, clock);
-  await enrol(scene, first, clock);
-  await first.stop();
+  await enrolAndStop(scene, clock);
   await rename(scene, "arm-7", "picker-2");
   // Its old name is another robot's by now.
   await scene.service.send("POST", "/v1/robots/setup", {

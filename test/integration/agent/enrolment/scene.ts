@@ -57,6 +57,13 @@ export async function enrol(
   return inTime(daemon, clock, ({ state }) => state === "registered");
 }
 
+/** A robot that was enrolled, and whose agent does not run any more. */
+export async function enrolAndStop(scene: Pick<Scene, "robot" | "service">, clock: PushedClock): Promise<void> {
+  await using daemon = await scene.robot.start({}, clock);
+  await enrol(scene, daemon, clock);
+  await daemon.stop();
+}
+
 /** The content of a file of the identity. */
 export async function kept(
   { robot }: Pick<Scene, "robot">,

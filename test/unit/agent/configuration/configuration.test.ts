@@ -20,6 +20,9 @@ const KEY = "sk_acme_0123456789abcdefXYZ";
 const SERVICE = "service: {url: https://policy.example.com}\n";
 const ROBOT = "robot: {region: us-west-2}\n";
 const MINIMAL = SERVICE + ROBOT;
+/** A configuration with more members of a section. */
+const robot = (members: string) => `${SERVICE}robot: {region: a, ${members}}\n`;
+const service = (members: string) => `${ROBOT}service: {url: https://a, ${members}}\n`;
 
 describe("readConfiguration", () => {
   test("readConfiguration: the least one can write, with every default", async () => {
@@ -140,16 +143,11 @@ x-note: whatever
     ["a negative limit", `${MINIMAL}watch: {file_limit_bytes: -1}\n`, "out_of_range /watch/file_limit_bytes", "3:27"],
     [
       "a part longer than the whole",
-      `${ROBOT}service: {url: https://a, request_timeout_s: 5, headers_timeout_s: 6}\n`,
+      service("request_timeout_s: 5, headers_timeout_s: 6"),
       "timeout_order /service/headers_timeout_s",
       "2:68",
     ],
-    [
-      "a yes that is no boolean",
-      `${ROBOT}service: {url: https://a, allow_insecure: yes}\n`,
-      "wrong_type /service/allow_insecure",
-      "2:43",
-    ],
+    ["a yes that is no boolean", service("allow_insecure: yes"), "wrong_type /service/allow_insecure", "2:43"],
     ["plain http to another machine", `${ROBOT}service: {url: http://10.0.0.1}\n`, "insecure_url /service/url", "2:16"],
     [
       "a password in the address",
@@ -162,42 +160,27 @@ x-note: whatever
     ["a version in the address", `${ROBOT}service: {url: https://a/v1}\n`, "url_format /service/url", "2:16"],
     ["another scheme", `${ROBOT}service: {url: ftp://a}\n`, "url_format /service/url", "2:16"],
     ["no address", `${ROBOT}service: {url: policy.example.com}\n`, "url_format /service/url", "2:16"],
-    [
-      "a proxy of another kind",
-      `${ROBOT}service: {url: https://a, proxy: socks5://b}\n`,
-      "url_format /service/proxy",
-      "2:34",
-    ],
-    ["an empty proxy", `${ROBOT}service: {url: https://a, proxy: ""}\n`, "url_format /service/proxy", "2:34"],
+    ["a proxy of another kind", service("proxy: socks5://b"), "url_format /service/proxy", "2:34"],
+    ["an empty proxy", service(`proxy: ""`), "url_format /service/proxy", "2:34"],
     ["a relative path", `${MINIMAL}manifest: robot.yaml\n`, "path_format /manifest", "3:11"],
     ["a path with NUL", `${MINIMAL}manifest: "/a\\0"\n`, "path_format /manifest", "3:11"],
     ["a path that is too long", `${MINIMAL}manifest: /${"a".repeat(4096)}\n`, "path_format /manifest", "3:11"],
-    [
-      "a name that is too long",
-      `${SERVICE}robot: {region: a, name: ${"n".repeat(65)}}\n`,
-      "name_length /robot/name",
-      "2:26",
-    ],
+    ["a name that is too long", robot(`name: ${"n".repeat(65)}`), "name_length /robot/name", "2:26"],
     [
       "a name that its placeholders make too long",
-      `${SERVICE}robot: {region: a, name: "${"n".repeat(53)}{machine_id}"}\n`,
+      robot(`name: "${"n".repeat(53)}{machine_id}"`),
       "name_length /robot/name",
       "2:26",
     ],
-    ["a lonely brace", `${SERVICE}robot: {region: a, name: "a}b"}\n`, "name_template /robot/name", "2:26"],
-    ["an empty name", `${SERVICE}robot: {region: a, name: " "}\n`, "text_format /robot/name", "2:26"],
+    ["a lonely brace", robot(`name: "a}b"`), "name_template /robot/name", "2:26"],
+    ["an empty name", robot(`name: " "`), "text_format /robot/name", "2:26"],
     [
       "a region that is too long",
       `${SERVICE}robot: {region: ${"e".repeat(257)}}\n`,
       "text_format /robot/region",
       "2:17",
     ],
-    [
-      "a site that is too long",
-      `${SERVICE}robot: {region: a, site: ${"🦾".repeat(129)}}\n`,
-      "text_format /robot/site",
-      "2:26",
-    ],
+    ["a site that is too long", robot(`site: ${"🦾".repeat(129)}`), "text_format /robot/site", "2:26"],
     ...["https://user:pw@x", "eu central", "-eu", "eu:1", "Zürich"].map((region): [string, string, string, string] => [
       `the region ${region}`,
       `${SERVICE}robot: {region: "${region}"}\n`,
@@ -206,38 +189,33 @@ x-note: whatever
     ]),
     [
       "an address with a password as site",
-      `${SERVICE}robot: {region: a, site: https://user:pw@x/y}\n`,
+      robot("site: https://user:pw@x/y"),
       "secret_in_configuration /robot/site",
       "2:26",
     ],
     [
       "an address with a password as label",
-      `${SERVICE}robot: {region: a, labels: {k: https://user@x}}\n`,
+      robot("labels: {k: https://user@x}"),
       "secret_in_configuration /robot/labels/k",
       "2:32",
     ],
     [
       "an address with a password as name",
-      `${SERVICE}robot: {region: a, name: "https://user:pw@x"}\n`,
+      robot(`name: "https://user:pw@x"`),
       "secret_in_configuration /robot/name",
       "2:26",
     ],
     ["a region left to fill in", `${SERVICE}robot: {region: <region>}\n`, "placeholder /robot/region", "2:17"],
     [
       "a label name that is too long",
-      `${SERVICE}robot: {region: a, labels: {${"k".repeat(65)}: v}}\n`,
+      robot(`labels: {${"k".repeat(65)}: v}`),
       `text_format /robot/labels/${"k".repeat(65)}`,
       "2:29",
     ],
-    [
-      "a label that is too long",
-      `${SERVICE}robot: {region: a, labels: {k: ${"v".repeat(257)}}}\n`,
-      "text_format /robot/labels/k",
-      "2:32",
-    ],
+    ["a label that is too long", robot(`labels: {k: ${"v".repeat(257)}}`), "text_format /robot/labels/k", "2:32"],
     [
       "a label set twice by two spellings",
-      `${SERVICE}robot: {region: a, labels: {"é": v, "e\u0301": v}}\n`,
+      robot(`labels: {"é": v, "e\u0301": v}`),
       "duplicate_name /robot/labels/e\u0301",
       "2:37",
     ],
@@ -247,7 +225,7 @@ x-note: whatever
       "list_length /robot/labels",
       "2:28",
     ],
-    ["labels as a list", `${SERVICE}robot: {region: a, labels: [a]}\n`, "wrong_type /robot/labels", "2:28"],
+    ["labels as a list", robot("labels: [a]"), "wrong_type /robot/labels", "2:28"],
     ["a key of the manifest", `${MINIMAL}robot_type_id: a.b.v1\n`, "unknown_key /robot_type_id", "3:1"],
   ])("readConfiguration: %s", async (_, text, finding, place) => {
     const { findings, value: configuration } = read(text);
@@ -270,7 +248,7 @@ x-note: whatever
 
   test("readConfiguration: a name may have any length that a short host name makes fit", async () => {
     const name = `${"n".repeat(63)}{hostname}`;
-    expect(read(`${SERVICE}robot: {region: a, name: "${name}"}\n`)).toMatchObject({
+    expect(read(robot(`name: "${name}"`))).toMatchObject({
       findings: [],
       value: { robot: { name } },
     });
@@ -283,23 +261,23 @@ x-note: whatever
   });
 
   test("readConfiguration: defaults of the parts give way to a short whole", async () => {
-    const { value: configuration } = read(`${ROBOT}service: {url: https://a, request_timeout_s: 5}\n`);
+    const { value: configuration } = read(service("request_timeout_s: 5"));
     expect(configuration?.service).toMatchObject({ connect_timeout_s: 5, headers_timeout_s: 5, request_timeout_s: 5 });
   });
 
   test.each([
     ["a value", `${SERVICE}robot: {region: ${KEY}}\n`],
-    ["the name", `${SERVICE}robot: {region: a, name: "${KEY}"}\n`],
+    ["the name", robot(`name: "${KEY}"`)],
     ["the address", `${ROBOT}service: {url: "https://a/${KEY}"}\n`],
-    ["the key file", `${ROBOT}service: {url: https://a, key_file: ${KEY}}\n`],
+    ["the key file", service(`key_file: ${KEY}`)],
     ["a comment", `${MINIMAL}# ${KEY}\n`],
-    ["a label", `${SERVICE}robot: {region: a, labels: {a: ${KEY}}}\n`],
-    ["a label's name", `${SERVICE}robot: {region: a, labels: {${KEY}: a}}\n`],
+    ["a label", robot(`labels: {a: ${KEY}}`)],
+    ["a label's name", robot(`labels: {${KEY}: a}`)],
     ["a section", `${MINIMAL}watch: ${KEY}\n`],
     ["an unknown key's value", `${MINIMAL}service_key: ${KEY}\n`],
     ["a note", `${MINIMAL}x-note: [${KEY}]\n`],
-    ["a password", `${ROBOT}service: {url: https://a, password: 0123456789abcdef}\n`],
-    ["an API key by name", `${ROBOT}service: {url: https://a, api_key: 0123456789abcdef}\n`],
+    ["a password", service("password: 0123456789abcdef")],
+    ["an API key by name", service("api_key: 0123456789abcdef")],
   ])("scenario 16: a secret as %s is an error and never repeated", async (_, text) => {
     const { findings, value: configuration } = read(text);
     expect(findings.map(({ id }) => id)).toContain("secret_in_configuration");
@@ -363,7 +341,7 @@ describe("configurationSchema", () => {
   test.each([
     MINIMAL,
     `${MINIMAL}watch: {settle_ms: 0, resync_s: 3600, poll_s: 1.5, file_limit_bytes: 1}\nmanifest: /a\n`,
-    `${SERVICE}robot: {region: a, name: "a-{hostname}", site: b, labels: {c: d, x-e: ""}, home: /f}\n`,
+    robot(`name: "a-{hostname}", site: b, labels: {c: d, x-e: ""}, home: /f`),
     `${ROBOT}service: {url: http://127.0.0.1:80/a, key_file: /k, ca_file: /c, proxy: none, allow_insecure: true, connect_timeout_s: 1}\n`,
     ROBOT,
     `${MINIMAL}foo: 1\n`,
@@ -372,12 +350,12 @@ describe("configurationSchema", () => {
     `${MINIMAL}log: {level: all}\n`,
     `${MINIMAL}manifest: a\n`,
     `${SERVICE}robot: {region: ""}\n`,
-    `${SERVICE}robot: {region: a, name: "{foo}"}\n`,
-    `${SERVICE}robot: {region: a, labels: {b: 1}}\n`,
-    `${SERVICE}robot: {region: a, labels: {${"k".repeat(65)}: v}}\n`,
+    robot(`name: "{foo}"`),
+    robot("labels: {b: 1}"),
+    robot(`labels: {${"k".repeat(65)}: v}`),
     `${ROBOT}service: {url: "https://a/?b"}\n`,
     `${ROBOT}service: {url: "https://me@a/"}\n`,
-    `${ROBOT}service: {url: https://a, proxy: ""}\n`,
+    service(`proxy: ""`),
   ])("configurationSchema: agrees with the reader on %j", async (text) => {
     const isValid = read(text).value !== null;
     expect(validator.safeParse(parse(text)).success).toBe(isValid);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { findExposure } from "../../../../src/agent/configuration/exposure.ts";
+import { findExposure } from "../../../../src/agent/configuration/open.ts";
 import type { FileStat } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { showIssue } from "../../../../src/agent/identity/issue-file.ts";
+import { issueNotice } from "../../../../src/agent/identity/issue-file.ts";
 import type { IdentityStatus } from "../../../../src/agent/status.ts";
 import type { Files } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
@@ -41,7 +41,7 @@ test("enroll --issue: code and key are above the login while it waits, the newes
   const folder = join(root, "etc/issue.d");
   await mkdir(join(root, "etc"));
   {
-    await using issue = await showIssue(below(root));
+    await using issue = issueNotice(below(root));
     expect(await issue.show(waitingFor("AAAA-2222"))).toBeNull();
     expect(await issue.show(waitingFor("BBBB-3333"))).toBeNull();
     const names = await readdir(folder);
@@ -60,7 +60,7 @@ test("enroll --issue: a user who may not write there is told to be root", async 
     ...below(root),
     makeDirectory: () => Promise.reject(Object.assign(new Error("no"), { code: "EACCES" })),
   };
-  await using issue = await showIssue(denied);
+  await using issue = issueNotice(denied);
   expect(await issue.show(waitingFor("AAAA-2222"))).toBe(
     "/etc/issue.d/robot-policy-agent.issue cannot be written (EACCES); run this as root",
   );

@@ -2,8 +2,7 @@
 import { expect, test } from "vitest";
 
 import { interview } from "../../../../src/agent/init/interview.ts";
-import type { Answers } from "../../../../src/agent/init/questions.ts";
-import type { ServiceFailure } from "../../../../src/agent/init/service-test.ts";
+import type { Answers, ServiceFailure } from "../../../../src/agent/init/questions.ts";
 import { chooseType } from "../../../../src/agent/init/type-choice.ts";
 import { createTerminal } from "../../../../src/cli/terminal.ts";
 import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";

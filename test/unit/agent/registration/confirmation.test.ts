@@ -4,7 +4,7 @@ import type { Verdict } from "../../../../src/agent/registration/confirmation.ts
 import { createConfirmations, judgeHeld } from "../../../../src/agent/registration/confirmation.ts";
 import type { Registration } from "../../../../src/agent/registration/record.ts";
 import type { CallResult } from "../../../../src/client/call-result.ts";
-import type { HeldRegistration } from "../../../../src/client/held-registration.ts";
+import type { HeldRegistration } from "../../../../src/client/robot-answers.ts";
 import { SteppedClock } from "../../fingerprint/machine.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isEnvelope, isRegistrationRecord } from "../../../../src/agent/registration/record.ts";
+import { isRegistrationRecord } from "../../../../src/agent/registration/record.ts";
 
 /** With every member that may be left out. */
 const RECORD = {
@@ -109,16 +109,4 @@ test.each([
   ["in_doubt", "false"],
 ])("isRegistrationRecord: with a wrong %s", (member, value) => {
   expect(isRegistrationRecord(change(RECORD, member, value))).toBe(false);
-});
-
-test.each([
-  [{ schema_version: 1, checksum: "0", registration: {} }, true],
-  [{ schema_version: 0, checksum: "0", registration: {} }, true],
-  [{ schema_version: -1, checksum: "0", registration: {} }, false],
-  [{ schema_version: "1", checksum: "0", registration: {} }, false],
-  [{ checksum: "0", registration: {} }, false],
-  [[], false],
-  [null, false],
-])("isEnvelope: %j → %s", (value, expected) => {
-  expect(isEnvelope(value)).toBe(expected);
 });

@@ -8,8 +8,8 @@ import {
   loadRegistration,
   registrationPath,
   saveRegistration,
-  setAside,
 } from "../../../../src/agent/registration/registration.ts";
+import { checksum, readState, setAside } from "../../../../src/agent/registration/state-file.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
@@ -129,5 +129,20 @@ describe("registration", () => {
     await writeFile(registrationPath(folder), "foreign");
     expect(await setAside(systemFiles, registrationPath(folder))).toBe(join(folder, "registration.json.damaged"));
     expect(await readFile(join(folder, "registration.json.damaged"), "utf8")).toBe("foreign");
+  });
+
+  test.each([
+    [{ schema_version: 1, checksum: checksum(1, {}), registration: {} }, "content"],
+    [{ schema_version: 0, checksum: checksum(0, {}), registration: {} }, "content"],
+    [{ schema_version: 2, checksum: checksum(2, {}), registration: {} }, "newer"],
+    [{ schema_version: -1, checksum: checksum(-1, {}), registration: {} }, "damaged"],
+    [{ schema_version: "1", checksum: checksum(1, {}), registration: {} }, "damaged"],
+    [{ schema_version: 1, checksum: 0, registration: {} }, "damaged"],
+    [{ checksum: checksum(1, {}), registration: {} }, "damaged"],
+    [[], "damaged"],
+    [null, "damaged"],
+  ])("readState: %j → %s", async (envelope, kind) => {
+    await writeFile(registrationPath(folder), JSON.stringify(envelope));
+    expect((await readState(systemFiles, registrationPath(folder), "registration", 1024)).kind).toBe(kind);
   });
 });

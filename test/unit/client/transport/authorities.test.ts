@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { createAuthorities } from "../../../../src/client/transport/authorities.ts";
+import { createAuthorities } from "../../../../src/client/transport/trusted-connection.ts";
 import type { Files } from "../../../../src/platform/files/files.ts";
 import { systemFiles } from "../../../../src/platform/files/files.ts";
 import type { Authority } from "../../../integration/client/authority.ts";

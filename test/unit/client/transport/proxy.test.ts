@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isExempt } from "../../../../src/client/transport/no-proxy.ts";
-import { chooseProxy, parseProxy } from "../../../../src/client/transport/proxy.ts";
+import { isExempt, chooseProxy, parseProxy } from "../../../../src/client/transport/proxy.ts";
 
 test.each([
   ["*", "anything.example", 443, true],

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Site } from "../../../../src/installer/apply/apply.ts";
 import { applySteps, RestartFailed } from "../../../../src/installer/apply/apply.ts";
+import { applyRemoval } from "../../../../src/installer/apply/removal.ts";
 import { openSystem, ProgramFailed } from "../../../../src/installer/apply/system.ts";
 import { measure } from "../../../../src/installer/disk/content.ts";
 import type { Content } from "../../../../src/installer/disk/content.ts";
@@ -148,3 +149,10 @@ test.runIf(isRoot)(
     expect(await readdir(join(folder, "etc"))).not.toContain("program");
   },
 );
+
+test("applyRemoval: a tree that was removed does not come back after a power cut", async () => {
+  await mkdir(join(folder, "etc/agent/below"), { recursive: true });
+  await applyRemoval({ kind: "tree", path: "/etc/agent" }, site);
+  expect(changes).toEqual(["removeTree /etc/agent", "syncDirectory /etc"]);
+  expect(await readdir(join(folder, "etc"))).toEqual([]);
+});

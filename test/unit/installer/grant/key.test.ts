@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { chainGiven } from "../../../../src/installer/grant/key.ts";
+import { chainGiven } from "../../../../src/installer/grant/on-unit.ts";
 
 const KEY = "/etc/robot-policy-agent/api-key";
 const given = (fromUserId: number, toUserId: number, path = KEY) => ({

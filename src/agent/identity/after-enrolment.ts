@@ -1,9 +1,14 @@
+import { dirname } from "node:path";
+
 import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";
+import { hasStandardState } from "../configuration/folders.ts";
 import { readConfigurationNow } from "../configuration/open.ts";
+import { readServiceUnit, SERVICE_NAME } from "../../access/unit.ts";
+import { systemPrograms } from "../../platform/programs.ts";
 
 /** The API key that an enrolled robot does not need any more. */
 export interface DiscardedKey {
@@ -13,7 +18,10 @@ export interface DiscardedKey {
 }
 
 /** Removes the key file of the configuration. A key that systemd hands over, or that the environment has, is only named. */
-export async function discardApiKey(folders: Folders, context: CommandContext): Promise<DiscardedKey> {
+export async function discardApiKey(
+  folders: Pick<Folders, "configPath" | "credentialsDirectory">,
+  context: Pick<CommandContext, "machine" | "environment" | "userId">,
+): Promise<DiscardedKey> {
   const { machine, environment, userId } = context;
   const configuration = (await readConfigurationNow(machine, folders.configPath)).reading.value;
   const found = await loadCredential(
@@ -33,6 +41,8 @@ export async function discardApiKey(folders: Folders, context: CommandContext): 
   if (found.source !== "key-file") return { key: { ...named, isRemoved: false } };
   try {
     await machine.files.remove(found.where);
+    // A power cut must not bring back a key that is said to be removed.
+    await machine.files.syncDirectory(dirname(found.where));
     return { key: { ...named, isRemoved: true } };
   } catch (error) {
     const code = errorCode(error);
@@ -45,4 +55,22 @@ export async function discardApiKey(folders: Folders, context: CommandContext): 
     };
     return { key: { ...named, isRemoved: false }, problem };
   }
+}
+
+/** Longer than TimeoutStartSec= of the unit. */
+const START_LIMIT_MS = 70_000;
+
+/**
+ * Starts the unit of a freshly installed agent, which systemd skipped because there was no configuration. One that a person stopped stays so.
+ *
+ * @returns true when it runs now.
+ */
+export async function startForTheFirstTime(folders: Folders, { machine, terminal }: CommandContext): Promise<boolean> {
+  if (!hasStandardState(folders)) return false;
+  const found = await readServiceUnit(machine.files, systemPrograms);
+  if (found.kind !== "unit" || found.unit.activeState !== "inactive" || !found.unit.conditionFailed) return false;
+  const started = await systemPrograms(["systemctl", "start", SERVICE_NAME], { limitMs: START_LIMIT_MS });
+  if (started.kind === "ended" && started.exitCode === 0) return true;
+  terminal.note(`The agent does not run yet. Start it: sudo systemctl start ${SERVICE_NAME}`);
+  return false;
 }

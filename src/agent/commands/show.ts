@@ -1,8 +1,10 @@
 import { renderFindings } from "../../manifest/excerpt.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import type { Terminal } from "../../platform/terminal.ts";
+import type { Terminal, Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
+import { maskProblem } from "../../manifest/secrets.ts";
 
 /** The readers refuse larger files, so their findings have no source line. */
 const EXCERPT_LIMIT_BYTES = 1024 * 1024;
@@ -35,4 +37,19 @@ async function readForExcerpt(path: string, { machine }: Pick<CommandContext, "m
     // The finding itself reports that the file cannot be read.
     return null;
   }
+}
+
+/**
+ * Shows a problem that ended a command without a result. With `--json` also prints it on stdout, as member `problem` of the command's
+ * empty document.
+ */
+export function showProblem(
+  problem: Problem,
+  empty: Readonly<Record<string, unknown>>,
+  options: { readonly json?: boolean },
+  terminal: Terminal,
+): typeof EXIT.failed {
+  if (options.json === true) terminal.json({ ...empty, problem: maskProblem(problem) });
+  terminal.problem(problem);
+  return EXIT.failed;
 }

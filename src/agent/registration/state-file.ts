@@ -1,0 +1,107 @@
+/** Files of the state directory: JSON with a version and a checksum, so that a torn file is never used. */
+import { dirname } from "node:path";
+import { crc32 } from "node:zlib";
+
+import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
+import type { FileOwner, Files } from "../../platform/files/files.ts";
+import { errorCode } from "../../platform/files/files.ts";
+import { isObject } from "../../platform/is-object.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
+import { isCount } from "./record.ts";
+
+export type StateFile =
+  | { readonly kind: "none" }
+  | { readonly kind: "content"; readonly content: unknown }
+  /** The file is torn or not from this program; nothing in it is used. */
+  | { readonly kind: "damaged" }
+  /** Written by a newer agent: kept, so that the newer agent can use it after an upgrade. */
+  | { readonly kind: "newer"; readonly version: number };
+
+/** The member of the file that holds its content. */
+type Member = "registration" | "content";
+
+/** Version of the state files, raised when an older agent can no longer read them. */
+export const SCHEMA_VERSION = 1;
+
+/** @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty. */
+export async function readState(files: Files, path: string, member: Member, limitBytes: number): Promise<StateFile> {
+  let bytes: Uint8Array | "too-large";
+  try {
+    bytes = await readBounded(files, path, limitBytes);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return { kind: "none" };
+    if (errorCode(error) === "EINVAL") return { kind: "damaged" };
+    throw error;
+  }
+  const envelope = bytes === "too-large" ? null : parseJson(Buffer.from(bytes).toString("utf8"));
+  if (!isObject(envelope)) return { kind: "damaged" };
+  const { schema_version: version, [member]: content } = envelope;
+  if (!isCount(version) || checksum(version, content) !== envelope["checksum"]) return { kind: "damaged" };
+  return version > SCHEMA_VERSION ? { kind: "newer", version } : { kind: "content", content };
+}
+
+export function encodeState(member: Member, content: unknown): Uint8Array {
+  const envelope = { schema_version: SCHEMA_VERSION, checksum: checksum(SCHEMA_VERSION, content), [member]: content };
+  return Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
+}
+
+/**
+ * Replaces the file durably: after a power cut at any moment it has the old or the new content, never a mix.
+ *
+ * @throws Node system errors such as ENOSPC or EROFS; the old file is then unchanged.
+ */
+export async function replaceState(
+  files: Files,
+  path: string,
+  member: Member,
+  content: unknown,
+  mode: number,
+): Promise<void> {
+  const bytes = encodeState(member, content);
+  await replaceDurably(files, path, bytes, mode, await ownerOf(files, dirname(path)));
+}
+
+/** A command that runs as root writes files that the agent's user reads later, so they get the owner of the directory. */
+export async function ownerOf(files: Files, stateDirectory: string): Promise<FileOwner> {
+  try {
+    return await files.stat(stateDirectory);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    await files.makeDirectory(stateDirectory, 0o750);
+    return files.stat(stateDirectory);
+  }
+}
+
+/** False only when the file is known to be missing. */
+export async function isSaved(files: Files, path: string): Promise<boolean> {
+  try {
+    await files.linkStat(path);
+    return true;
+  } catch (error) {
+    return errorCode(error) !== "ENOENT";
+  }
+}
+
+/**
+ * Renames a damaged file to `*.damaged`, for a person to inspect. Only the latest is kept.
+ *
+ * @returns the path of the file now. On a read-only disk it stays, but is not used either.
+ */
+export function setAside(files: Files, path: string): Promise<string> {
+  const aside = `${path}.damaged`;
+  return files.rename(path, aside).then(
+    () => aside,
+    () => path,
+  );
+}
+
+/** True only for two different ids: a machine without an id (a container) cannot be distinguished. */
+export function isOtherMachine(record: { readonly machine: string | null }, machine: string | null): boolean {
+  return record.machine !== null && machine !== null && record.machine !== machine;
+}
+
+/** CRC-32 as 8 hex digits. Detects torn writes and failing flash. Not a protection against tampering. */
+export function checksum(schemaVersion: number, content: unknown): string {
+  const crc = crc32(JSON.stringify({ schema_version: schemaVersion, registration: content }));
+  return crc.toString(16).padStart(8, "0");
+}

@@ -1,0 +1,30 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { discardApiKey } from "../../../../src/agent/identity/after-enrolment.ts";
+import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { systemMachine } from "../../../../src/platform/machine.ts";
+import { testFolder } from "../../../support/folder.ts";
+
+test("discardApiKey: the key file is removed, and stays so after a power cut", async () => {
+  const folder = testFolder("after-enrolment");
+  const [configPath, keyPath] = [join(folder, "config.yaml"), join(folder, "api-key")];
+  await writeFile(configPath, `service: {url: "https://policy.example", key_file: ${keyPath}}\nrobot: {region: eu}\n`);
+  await writeFile(keyPath, "sk_test_0123456789abcdef\n", { mode: 0o600 });
+  const durable: string[][] = [];
+  const files = {
+    ...systemFiles,
+    async syncDirectory(directory: string) {
+      await systemFiles.syncDirectory(directory);
+      durable.push([directory, ...(await readdir(directory))]);
+    },
+  };
+  const machine = { ...systemMachine({}, process.pid), files };
+  const context = { machine, environment: {}, userId: process.getuid?.() ?? 0 };
+  expect(await discardApiKey({ configPath, credentialsDirectory: null }, context)).toEqual({
+    key: { last4: "cdef", path: keyPath, isRemoved: true },
+  });
+  expect(durable).toEqual([[folder, "config.yaml"]]);
+});
