@@ -1,13 +1,5 @@
 import { CompiledQuery, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
-import type {
-  DatabaseConnection,
-  DataTypeNode,
-  Dialect,
-  Driver,
-  Kysely,
-  QueryResult,
-  TransactionSettings,
-} from "kysely";
+import type { DatabaseConnection, DataTypeNode, Dialect, Driver, Kysely, QueryResult } from "kysely";
 import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../../../platform/clock.ts";
@@ -32,7 +24,7 @@ const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
  */
 export function nodePostgresDialect(pool: Pool, clock: Pick<Clock, "monotonicMs">): Dialect {
   return {
-    createDriver: () => new NodePostgresDriver(pool, clock),
+    createDriver: () => nodePostgresDriver(pool, clock),
     createQueryCompiler: () => new BytewisePostgresCompiler(),
     createAdapter: () => new LockingPostgresAdapter(),
     createIntrospector: (database) => new PostgresIntrospector(database),
@@ -61,67 +53,54 @@ class LockingPostgresAdapter extends PostgresAdapter {
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-class NodePostgresDriver implements Driver {
-  readonly #pool: Pool;
-  readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #queue: ConnectionQueue;
-  readonly #names = new StatementNames();
+function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driver {
+  const queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
+  const names = new StatementNames();
   /** The last failed attempt to connect; null after a successful one. */
-  #failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
+  let failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
 
-  constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
-    this.#pool = pool;
-    this.#clock = clock;
-    this.#queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
-  }
-
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<NodePostgresConnection> {
-    const end = await this.#queue.acquire();
+  async function connect(end: () => void): Promise<NodePostgresConnection> {
+    const isDown = pool.totalCount === 0;
+    if (failure !== null && isDown && clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS) throw failure.error;
     try {
-      return await this.#connect(end);
+      const client = await pool.connect();
+      failure = null;
+      return new NodePostgresConnection(client, names, end);
     } catch (error) {
-      end();
-      throw error;
+      failure = { error: connectionFailure(error), atMs: clock.monotonicMs() };
+      throw failure.error;
     }
   }
 
-  async #connect(end: () => void): Promise<NodePostgresConnection> {
-    const failure = this.#failure;
-    const isFresh = failure !== null && this.#clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS;
-    if (isFresh && this.#pool.totalCount === 0) throw failure.error;
-    try {
-      const client = await this.#pool.connect();
-      this.#failure = null;
-      return new NodePostgresConnection(client, this.#names, end);
-    } catch (error) {
-      this.#failure = { error: connectionFailure(error), atMs: this.#clock.monotonicMs() };
-      throw this.#failure.error;
-    }
-  }
-
-  async releaseConnection(connection: NodePostgresConnection): Promise<void> {
-    connection.release();
-  }
-
-  async beginTransaction(connection: NodePostgresConnection, settings: TransactionSettings): Promise<void> {
-    const level = settings.isolationLevel === undefined ? "" : ` isolation level ${settings.isolationLevel}`;
-    const mode = settings.accessMode === undefined ? "" : ` ${settings.accessMode}`;
-    await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}`));
-  }
-
-  async commitTransaction(connection: NodePostgresConnection): Promise<void> {
-    await connection.commit();
-  }
-
-  async rollbackTransaction(connection: NodePostgresConnection): Promise<void> {
-    await connection.rollback();
-  }
-
-  async destroy(): Promise<void> {
-    await this.#pool.end();
-  }
+  return {
+    async init() {},
+    async acquireConnection() {
+      const end = await queue.acquire();
+      try {
+        return await connect(end);
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+    async releaseConnection(connection: NodePostgresConnection) {
+      connection.release();
+    },
+    async beginTransaction(connection, { isolationLevel, accessMode }) {
+      const level = isolationLevel === undefined ? "" : ` isolation level ${isolationLevel}`;
+      const mode = accessMode === undefined ? "" : ` ${accessMode}`;
+      await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}`));
+    },
+    async commitTransaction(connection: NodePostgresConnection) {
+      await connection.commit();
+    },
+    async rollbackTransaction(connection: NodePostgresConnection) {
+      await connection.rollback();
+    },
+    async destroy() {
+      await pool.end();
+    },
+  };
 }
 
 class NodePostgresConnection implements DatabaseConnection {
