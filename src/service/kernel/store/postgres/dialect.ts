@@ -1,5 +1,5 @@
 import { CompiledQuery, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
-import type { DatabaseConnection, DataTypeNode, Dialect, Driver, Kysely, QueryResult } from "kysely";
+import type { DataTypeNode, Dialect, Driver, Kysely, QueryResult } from "kysely";
 import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../../../platform/clock.ts";
@@ -55,17 +55,26 @@ class LockingPostgresAdapter extends PostgresAdapter {
 
 function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driver {
   const queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
-  const names = new StatementNames();
+  /** Names of prepared statements; queries beyond the limit are parsed each time. */
+  const names = new Map<string, string>();
   /** The last failed attempt to connect; null after a successful one. */
   let failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
 
-  async function connect(end: () => void): Promise<NodePostgresConnection> {
+  function nameOf(text: string): string | undefined {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= STATEMENTS_MAXIMUM) return known;
+    const name = `s${names.size}`;
+    names.set(text, name);
+    return name;
+  }
+
+  async function connect(end: () => void): Promise<PostgresConnection> {
     const isDown = pool.totalCount === 0;
     if (failure !== null && isDown && clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS) throw failure.error;
     try {
       const client = await pool.connect();
       failure = null;
-      return new NodePostgresConnection(client, names, end);
+      return postgresConnection(client, nameOf, end);
     } catch (error) {
       failure = { error: connectionFailure(error), atMs: clock.monotonicMs() };
       throw failure.error;
@@ -83,7 +92,7 @@ function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driv
         throw error;
       }
     },
-    async releaseConnection(connection: NodePostgresConnection) {
+    async releaseConnection(connection: PostgresConnection) {
       connection.release();
     },
     async beginTransaction(connection, { isolationLevel, accessMode }) {
@@ -91,10 +100,10 @@ function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driv
       const mode = accessMode === undefined ? "" : ` ${accessMode}`;
       await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}`));
     },
-    async commitTransaction(connection: NodePostgresConnection) {
+    async commitTransaction(connection: PostgresConnection) {
       await connection.commit();
     },
-    async rollbackTransaction(connection: NodePostgresConnection) {
+    async rollbackTransaction(connection: PostgresConnection) {
       await connection.rollback();
     },
     async destroy() {
@@ -103,78 +112,56 @@ function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driv
   };
 }
 
-class NodePostgresConnection implements DatabaseConnection {
-  readonly #client: PoolClient;
-  readonly #names: StatementNames;
-  readonly #onRelease: () => void;
+/** @param nameOf the name to prepare a statement under; undefined for one that is parsed each time. */
+function postgresConnection(client: PoolClient, nameOf: (text: string) => string | undefined, onRelease: () => void) {
   /** Set once the connection can no longer be trusted. */
-  #broken: Error | null = null;
-
-  constructor(client: PoolClient, names: StatementNames, onRelease: () => void) {
-    this.#client = client;
-    this.#names = names;
-    this.#onRelease = onRelease;
-    client.on("error", this.#onError);
-  }
-
-  readonly #onError = (error: Error): void => {
-    this.#broken ??= error;
+  let broken: Error | null = null;
+  const onError = (error: Error): void => {
+    broken ??= error;
   };
+  client.on("error", onError);
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const { rows, rowCount, command } = await this.#query(query.sql, query.parameters.map(toParameter));
-    const changed = command === "INSERT" || command === "UPDATE" || command === "DELETE";
-    return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
-  }
-
-  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error("Queries are not streamed; page through them");
-  }
-
-  /** @throws when the server rolled back instead, because a statement of the transaction had failed. */
-  async commit(): Promise<void> {
-    const { command } = await this.#query("commit", []);
-    if (command === "ROLLBACK") throw new Error("The transaction had failed before its commit");
-  }
-
-  async rollback(): Promise<void> {
-    if (this.#broken !== null) return;
-    // If it fails, the connection is closed, which ends its transaction.
-    await this.#query("rollback", []).catch((error: unknown) => this.#onError(asError(error)));
-  }
-
-  release(): void {
-    this.#client.off("error", this.#onError);
-    this.#client.release(this.#broken ?? undefined);
-    this.#onRelease();
-  }
-
-  async #query(text: string, values: PostgresParameter[]) {
-    if (this.#broken !== null) throw connectionFailure(this.#broken);
+  async function query(text: string, values: PostgresParameter[]) {
+    if (broken !== null) throw connectionFailure(broken);
     const isPrepared = values.length > 0 && values.length <= PREPARED_PARAMETERS_MAXIMUM;
-    const name = isPrepared ? this.#names.of(text) : undefined;
+    const name = isPrepared ? nameOf(text) : undefined;
     try {
-      return await this.#client.query({ text, values, ...(name === undefined ? {} : { name }) });
+      return await client.query({ text, values, ...(name === undefined ? {} : { name }) });
     } catch (error) {
       if (isRefusal(error)) throw error;
-      this.#onError(asError(error));
+      onError(asError(error));
       throw connectionFailure(error);
     }
   }
+
+  return {
+    async executeQuery<R>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+      const { rows, rowCount, command } = await query(text, parameters.map(toParameter));
+      const changed = command === "INSERT" || command === "UPDATE" || command === "DELETE";
+      return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
+    },
+    streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+      throw new Error("Queries are not streamed; page through them");
+    },
+    /** @throws when the server rolled back instead, because a statement of the transaction had failed. */
+    async commit() {
+      const { command } = await query("commit", []);
+      if (command === "ROLLBACK") throw new Error("The transaction had failed before its commit");
+    },
+    async rollback() {
+      if (broken !== null) return;
+      // If it fails, the connection is closed, which ends its transaction.
+      await query("rollback", []).catch((error: unknown) => onError(asError(error)));
+    },
+    release() {
+      client.off("error", onError);
+      client.release(broken ?? undefined);
+      onRelease();
+    },
+  };
 }
 
-/** Names of prepared statements; queries beyond the limit are parsed each time. */
-class StatementNames {
-  readonly #names = new Map<string, string>();
-
-  of(text: string): string | undefined {
-    const known = this.#names.get(text);
-    if (known !== undefined || this.#names.size >= STATEMENTS_MAXIMUM) return known;
-    const name = `s${this.#names.size}`;
-    this.#names.set(text, name);
-    return name;
-  }
-}
+type PostgresConnection = ReturnType<typeof postgresConnection>;
 
 type PostgresParameter = string | number | bigint | boolean | Uint8Array | null;
 
