@@ -25,7 +25,6 @@ export const allowedKeysSchema = z
       .describe(`Until when a computer may enrol; at most ${ALLOWED_KEY_DAYS.maximum} days ahead.`),
   })
   .meta({ id: "AllowedKeysCreate" });
-
 export type AllowedKeysCreate = z.output<typeof allowedKeysSchema>;
 
 export const allowedKeyViewSchema = z
@@ -42,7 +41,6 @@ export const allowedKeyViewSchema = z
     robot: z.string().nullable().describe("The robot's name."),
   })
   .meta({ id: "AllowedKey", description: "A key whose computer may enrol once, without a person's approval." });
-
 export type AllowedKeyView = z.output<typeof allowedKeyViewSchema>;
 
 export const allowedKeyListSchema = z.object({ items: z.array(allowedKeyViewSchema) }).meta({ id: "AllowedKeyList" });

@@ -59,8 +59,6 @@ export const operations = {
   listUsage,
 } as const satisfies Record<string, Operation>;
 
-export type OperationName = keyof typeof operations;
-
 /** Operations that the service document does not have; the hosted service may lack any of them. */
 export const beyondSpec = {
   getRobot,
@@ -116,3 +114,8 @@ export const beyondSpec = {
   getSession,
   getAccount,
 } as const satisfies Record<string, Operation>;
+
+export type OperationName = keyof typeof operations | keyof typeof beyondSpec;
+
+/** All operations by name. */
+export const allOperations: Readonly<Record<OperationName, Operation>> = { ...operations, ...beyondSpec };

@@ -27,7 +27,6 @@ export const auditEntrySchema = z
     details: z.record(z.string(), z.unknown()).describe("Further details of the change; never a secret."),
   })
   .meta({ id: "AuditEntry" });
-
 export type AuditEntryView = z.output<typeof auditEntrySchema>;
 
 /** Answer of `GET /v1/me/audit`. */

@@ -16,7 +16,6 @@ export const deploymentCreateSchema = z
     robot: text(DEPLOYMENT_ROBOT_LENGTH).describe("Name or id of a robot."),
   })
   .meta({ id: "DeploymentCreate" });
-
 export type DeploymentCreate = z.output<typeof deploymentCreateSchema>;
 
 export const DEPLOYMENT_STATUSES = ["preparing", "active", "failed", "retired"] as const;
@@ -53,7 +52,6 @@ export const deploymentViewSchema = z
     retired_at: z.string().nullish(),
   })
   .meta({ id: "DeploymentView" });
-
 export type DeploymentView = z.output<typeof deploymentViewSchema>;
 
 /** Answer of `GET /v1/me/deployments`. */

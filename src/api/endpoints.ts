@@ -20,7 +20,6 @@ export const endpointViewSchema = z
     detail: nullableText.describe("Why the last probe failed; null if it did not fail."),
   })
   .meta({ id: "EndpointView" });
-
 export type EndpointView = z.output<typeof endpointViewSchema>;
 
 /** Answer of `GET /v1/endpoints`. */

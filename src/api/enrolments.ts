@@ -42,7 +42,6 @@ export const siteInferenceSchema = z
     `site_inference has at most ${SITE_INFERENCE_BYTES.maximum} bytes`,
   )
   .meta({ id: "SiteInference", description: "The region that the robot computer worked out, and how." });
-
 export type SiteInference = z.output<typeof siteInferenceSchema>;
 
 /** Body of `POST /v1/robot-agent/enrollment`: a robot computer asks for a credential of its own. */
@@ -97,7 +96,6 @@ export const enrolmentStartedSchema = z
     approval_required: z.boolean().describe("False if the computer needs no operator: it enrolled with a bulk key."),
   })
   .meta({ id: "EnrolmentStarted" });
-
 export type EnrolmentStarted = z.output<typeof enrolmentStartedSchema>;
 
 /** Body of `POST /v1/robot-agent/enrollment/poll`. */
@@ -108,7 +106,6 @@ export const enrolmentPollSchema = z
     signature: text({ minimum: 1 }).describe("Ed25519 signature of the enrolment text, 64 raw bytes in base64url."),
   })
   .meta({ id: "EnrolmentPoll" });
-
 export type EnrolmentPoll = z.output<typeof enrolmentPollSchema>;
 
 /** States in which an enrolment needs nothing more from anyone. */
@@ -135,7 +132,6 @@ export const enrolmentPolledSchema = z
     z.object({ status: z.enum(ENROLMENT_ENDS) }),
   ])
   .meta({ id: "EnrolmentPolled" });
-
 export type EnrolmentPolled = z.output<typeof enrolmentPolledSchema>;
 
 /** Body of `POST /v1/robots/approve`. */
@@ -150,7 +146,6 @@ export const enrolmentApprovalSchema = z
       .describe("True to replace the computer of a robot that is online."),
   })
   .meta({ id: "EnrolmentApproval" });
-
 export type EnrolmentApproval = z.output<typeof enrolmentApprovalSchema>;
 
 export const enrolmentApprovedSchema = z
@@ -166,7 +161,6 @@ export const enrolmentApprovedSchema = z
 
 /** Body of `POST /v1/robots/deny`. */
 export const enrolmentDenialSchema = z.object({ user_code: text(USER_CODE_LENGTH) }).meta({ id: "EnrolmentDenial" });
-
 export type EnrolmentDenial = z.output<typeof enrolmentDenialSchema>;
 
 export const enrolmentDeniedSchema = z
@@ -197,7 +191,6 @@ export const enrolmentViewSchema = z
     robot: identifiedRobotViewSchema.nullable().describe("The robot that has this name already."),
   })
   .meta({ id: "EnrolmentView" });
-
 export type EnrolmentView = z.output<typeof enrolmentViewSchema>;
 
 export const enrolmentListSchema = z.object({ items: z.array(enrolmentViewSchema) }).meta({ id: "EnrolmentList" });

@@ -34,7 +34,6 @@ export const fleetMemberViewSchema = z
       .describe("As in the view of the robot. Absent for a robot without an enrolled computer."),
   })
   .meta({ id: "FleetMemberView" });
-
 export type FleetMemberView = z.output<typeof fleetMemberViewSchema>;
 
 export const fleetGenerationViewSchema = z
@@ -53,7 +52,6 @@ export const fleetGenerationViewSchema = z
     blocker: nullableText.describe("What a person has to do, in a sentence; null unless the status is blocked."),
   })
   .meta({ id: "FleetGenerationView" });
-
 export type FleetGenerationView = z.output<typeof fleetGenerationViewSchema>;
 
 export const fleetEndpointViewSchema = z
@@ -66,7 +64,6 @@ export const fleetEndpointViewSchema = z
     detail: nullableText.describe("Why the last probe failed; null if it did not fail."),
   })
   .meta({ id: "FleetEndpointView" });
-
 export type FleetEndpointView = z.output<typeof fleetEndpointViewSchema>;
 
 /** All filters of a selector. Readers ignore filters that are added later. */
@@ -92,7 +89,6 @@ export const fleetSelectionViewSchema = z
       ),
   })
   .meta({ id: "FleetSelectionView" });
-
 export type FleetSelectionView = z.output<typeof fleetSelectionViewSchema>;
 
 /** Maximum number of changes of membership in the details: the newest. The audit log has all. */
@@ -110,7 +106,6 @@ export const membershipChangeSchema = z
     reason: z.string().describe("Why, in a few words."),
   })
   .meta({ id: "MembershipChange" });
-
 export type MembershipChange = z.output<typeof membershipChangeSchema>;
 
 /** A problem that needs attention: what it is and what to do, one sentence each. */
@@ -120,7 +115,6 @@ export const fleetNeedSchema = z
     action: z.string().describe("What a person can do."),
   })
   .meta({ id: "FleetNeed" });
-
 export type FleetNeed = z.output<typeof fleetNeedSchema>;
 
 const count = z.int().min(0);
@@ -133,7 +127,6 @@ export const waitingCountsSchema = z
     peak: count.describe("As many robots as peak_active_robots are active or ready."),
   })
   .meta({ id: "WaitingCounts", description: "The waiting robots, each counted once." });
-
 export type WaitingCounts = z.output<typeof waitingCountsSchema>;
 
 export const fleetNeedsSchema = z
@@ -147,7 +140,6 @@ export const fleetNeedsSchema = z
     waiting: waitingCountsSchema,
   })
   .meta({ id: "FleetNeeds" });
-
 export type FleetNeeds = z.output<typeof fleetNeedsSchema>;
 
 /** Answer of `GET /v1/me/fleet-needs`. */
@@ -175,7 +167,6 @@ export const fleetDetailsSchema = z
     waiting: waitingCountsSchema.describe("What the waiting robots wait for."),
   })
   .meta({ id: "FleetDetails" });
-
 export type FleetDetails = z.output<typeof fleetDetailsSchema>;
 
 export const previewedRobotSchema = z
@@ -195,7 +186,6 @@ export const previewedRobotSchema = z
     ),
   })
   .meta({ id: "PreviewedRobot" });
-
 export type PreviewedRobot = z.output<typeof previewedRobotSchema>;
 
 /** Answer of `POST /v1/fleets/preview`. */
@@ -205,7 +195,6 @@ export const fleetPreviewedSchema = z
     total: z.int().min(0).describe("Number of robots. The list contains all of them."),
   })
   .meta({ id: "FleetPreviewed" });
-
 export type FleetPreviewed = z.output<typeof fleetPreviewedSchema>;
 
 const operation = operationsOf("fleets");

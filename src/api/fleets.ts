@@ -82,7 +82,6 @@ export const fleetPreviewSchema = z
   })
   .refine(isOneWay, ONE_WAY)
   .meta({ id: "FleetPreview", description: "A selection as for a new fleet: exactly one of robots and selector." });
-
 export type FleetPreview = z.output<typeof fleetPreviewSchema>;
 
 export const operatingWindowSchema = z
@@ -111,7 +110,6 @@ export const fleetCreateSchema = z
       .describe("Required for the mode scheduled, not allowed for the others. Windows must not overlap."),
   })
   .meta({ id: "FleetCreate" });
-
 export type FleetCreate = z.output<typeof fleetCreateSchema>;
 
 /** Body of `PATCH /v1/fleets/{fleet_id}`. */
@@ -124,7 +122,6 @@ export const fleetChangeSchema = z
       ),
   })
   .meta({ id: "FleetChange" });
-
 export type FleetChange = z.output<typeof fleetChangeSchema>;
 
 /** Body of `POST /v1/fleets/{fleet_id}/model`. */
@@ -133,7 +130,6 @@ export const fleetModelUpdateSchema = z
     subject: text(SUBJECT_LENGTH).describe("Slug of a model or id of a checkpoint."),
   })
   .meta({ id: "FleetModelUpdate" });
-
 export type FleetModelUpdate = z.output<typeof fleetModelUpdateSchema>;
 
 export const readinessEstimateSchema = z
@@ -219,7 +215,6 @@ export const fleetViewSchema = z
       .describe("The update that will replace active_model; null if there is none."),
   })
   .meta({ id: "FleetView" });
-
 export type FleetView = z.output<typeof fleetViewSchema>;
 
 /** Answer of `GET /v1/fleets`. */

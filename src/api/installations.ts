@@ -23,13 +23,11 @@ export const heartbeatSchema = z
   .refine(({ readiness, reason }) => readiness === "ready" || (reason ?? "") !== "", "not_ready requires a reason")
   .refine(({ readiness, reason }) => readiness !== "ready" || (reason ?? null) === null, "ready takes no reason")
   .meta({ id: "Heartbeat" });
-
 export type Heartbeat = z.output<typeof heartbeatSchema>;
 
 export const heartbeatAcceptedSchema = credentialTermsSchema
   .extend({ robot_id: z.string(), accepted_at: z.string() })
   .meta({ id: "HeartbeatAccepted" });
-
 export type HeartbeatAccepted = z.output<typeof heartbeatAcceptedSchema>;
 
 /** Body of `POST /v1/robot-agent/credential/renew`. */
@@ -40,7 +38,6 @@ export const renewalSchema = z
     signature: text({ minimum: 1 }).describe("Ed25519 signature of the renewal text, 64 raw bytes in base64url."),
   })
   .meta({ id: "Renewal" });
-
 export type Renewal = z.output<typeof renewalSchema>;
 
 export const renewedSchema = credentialTermsSchema
@@ -50,7 +47,6 @@ export const renewedSchema = credentialTermsSchema
     recoveries_remaining: z.int().min(0),
   })
   .meta({ id: "Renewed" });
-
 export type Renewed = z.output<typeof renewedSchema>;
 
 /** States of an installation; `revoked` is final. */
@@ -76,7 +72,6 @@ export const installationViewSchema = z
     last_address: z.string().nullable(),
   })
   .meta({ id: "InstallationView" });
-
 export type InstallationView = z.output<typeof installationViewSchema>;
 
 /** Body of `PATCH /v1/robots/{robot}/installation`. */
@@ -91,7 +86,6 @@ export const installationChangeSchema = z
     frozen: z.literal(false).nullish().describe("False lets a frozen robot work again."),
   })
   .meta({ id: "InstallationChange" });
-
 export type InstallationChange = z.output<typeof installationChangeSchema>;
 
 const operation = operationsOf("robots");

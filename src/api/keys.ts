@@ -86,7 +86,6 @@ export const apiKeyCreateSchema = z
     { path: ["enrollment"], error: `enrollment and the scope ${ENROLL_SCOPE} go together, without any other scope` },
   )
   .meta({ id: "ApiKeyCreate" });
-
 export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
 
 /** A key in lists, without its secret. The service document leaves the members open. */
@@ -121,7 +120,6 @@ export const apiKeyViewSchema = z
     last_robot_id: z.string().nullish().describe("The robot that enrolled last with the key."),
   })
   .meta({ id: "ApiKeyView" });
-
 export type ApiKeyView = z.output<typeof apiKeyViewSchema>;
 
 /** Answer of `POST /v1/me/api-keys`, the only one that contains the key itself. */

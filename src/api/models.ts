@@ -33,7 +33,6 @@ export const modelViewSchema = z
     created_at: z.string().nullish(),
   })
   .meta({ id: "ModelView" });
-
 export type ModelView = z.output<typeof modelViewSchema>;
 
 /** Answer of `GET /v1/models`. */

@@ -25,12 +25,10 @@ export const refusalSchema = z
     count: z.int().describe("Number of refused requests from first_at to last_at."),
   })
   .meta({ id: "Refusal" });
-
 export type RefusalView = z.output<typeof refusalSchema>;
 
 /** Query of `GET /v1/me/refusals`. */
 export const refusalQuerySchema = z.object({ robot: z.string().optional() });
-
 export type RefusalQuery = z.output<typeof refusalQuerySchema>;
 
 /** Answer of `GET /v1/me/refusals`. */

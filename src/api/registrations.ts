@@ -38,7 +38,6 @@ const registrationMembers = {
 
 /** The part of a robot's last registration that a list shows. */
 export const registrationSummarySchema = z.object(registrationMembers).meta({ id: "RegistrationSummary" });
-
 export type RegistrationSummary = z.output<typeof registrationSummarySchema>;
 
 /** Answer of `GET /v1/me/registrations`. */
@@ -65,7 +64,6 @@ export const registrationViewSchema = z
       .describe("The contract as it was sent; null if there was none."),
   })
   .meta({ id: "RegistrationView" });
-
 export type RegistrationView = z.output<typeof registrationViewSchema>;
 
 export const registrationRecordSchema = z
@@ -90,7 +88,6 @@ export const registrationRecordSchema = z
       ),
   })
   .meta({ id: "RegistrationRecord", description: "One registration." });
-
 export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
 
 /** Answer of `GET /v1/robots/{robot}/history`. */

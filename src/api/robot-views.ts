@@ -23,7 +23,6 @@ export const robotViewSchema = z.object({
     .nullish()
     .transform((labels) => labels ?? {}),
 });
-
 export type RobotView = z.output<typeof robotViewSchema>;
 
 /** `online`: the robot's computer sent a heartbeat a short time ago, and is not frozen. */
@@ -51,7 +50,6 @@ export const identifiedRobotViewSchema = robotViewSchema
       .describe("The region that the computer worked out when it enrolled, and how."),
   })
   .meta({ id: "RobotView" });
-
 export type IdentifiedRobotView = z.output<typeof identifiedRobotViewSchema>;
 
 /** Answer of `POST /v1/robots/setup`, as far as a robot computer keeps it. */

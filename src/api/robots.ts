@@ -88,7 +88,6 @@ export const robotSetupSchema = z
     id: "RobotSetup",
     description: "A one-time or replacement installation request sent from a robot computer.",
   });
-
 export type RobotSetupRequest = z.output<typeof robotSetupSchema>;
 
 /** What a robot is registered as. */
@@ -98,7 +97,6 @@ export type RobotSetup = Omit<RobotSetupRequest, "confirm_replace">;
 export const robotsQuerySchema = pageQuerySchema.extend({
   status: z.enum(ROBOT_STATUSES).optional().describe("Only robots of this status."),
 });
-
 export type RobotsQuery = z.output<typeof robotsQuerySchema>;
 
 const operation = operationsOf("robots");
@@ -127,7 +125,6 @@ export const getRobot = operation("GET", "/v1/robots/{robot}", {
 export const robotRemovedSchema = z
   .object({ robot_id: z.string(), removed_at: z.string() })
   .meta({ id: "RobotRemoved" });
-
 export type RobotRemoved = z.output<typeof robotRemovedSchema>;
 
 export const removeRobot = operation("DELETE", "/v1/robots/{robot}", {
@@ -144,7 +141,6 @@ export const robotChangeSchema = z
     ),
   })
   .meta({ id: "RobotChange" });
-
 export type RobotChange = z.output<typeof robotChangeSchema>;
 
 export const renameRobot = operation("PATCH", "/v1/robots/{robot}", {

@@ -26,7 +26,6 @@ export const usageRecordSchema = z
     period_end: z.string().nullish().describe("Null while the period runs."),
   })
   .meta({ id: "UsageRecord", description: "A period in which a robot had an active deployment." });
-
 export type UsageRecord = z.output<typeof usageRecordSchema>;
 
 /** Answer of `GET /v1/me/usage`. */
@@ -48,7 +47,6 @@ export const usageSummaryQuerySchema = z.object({
   until: dateTime.optional(),
   by: z.enum(USAGE_GROUPINGS).default("day"),
 });
-
 export type UsageSummaryQuery = z.output<typeof usageSummaryQuerySchema>;
 
 /** Time with an active deployment, in whole seconds. Members that the sum is not grouped by are null. */
@@ -75,7 +73,6 @@ export const usageSummarySchema = z
     items: z.array(usageSumSchema).describe("Sorted by day, then by name. Without sums of zero."),
   })
   .meta({ id: "UsageSummary" });
-
 export type UsageSummary = z.output<typeof usageSummarySchema>;
 
 const operation = operationsOf("customer-auth");

@@ -25,7 +25,6 @@ export const webhookCreateSchema = z
       .describe("Types of the events to send; absent or null for all of them, also later ones."),
   })
   .meta({ id: "WebhookCreate" });
-
 export type WebhookCreate = z.output<typeof webhookCreateSchema>;
 
 /** Body of `PATCH /v1/webhooks/{webhook_id}`: what is absent stays as it is, and so does the secret. */
@@ -39,7 +38,6 @@ export const webhookChangeSchema = z
       .describe("true: no more events, and what is pending is given up. false: events from now on."),
   })
   .meta({ id: "WebhookChange" });
-
 export type WebhookChange = z.output<typeof webhookChangeSchema>;
 
 export const webhookViewSchema = z
@@ -65,7 +63,6 @@ export const webhookViewSchema = z
       .describe("gone: the receiver answered 410. failing: it failed for days. requested: by an operator."),
   })
   .meta({ id: "Webhook" });
-
 export type WebhookView = z.output<typeof webhookViewSchema>;
 
 export const webhookCreatedSchema = webhookViewSchema
@@ -93,7 +90,6 @@ export const deliveryViewSchema = z
     body: z.record(z.string(), z.unknown()).describe("What is sent: type, timestamp and data."),
   })
   .meta({ id: "WebhookDelivery" });
-
 export type DeliveryView = z.output<typeof deliveryViewSchema>;
 
 export const deliveryListSchema = z.object({ items: z.array(deliveryViewSchema) }).meta({ id: "WebhookDeliveryList" });

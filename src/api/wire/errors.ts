@@ -16,14 +16,12 @@ export const validationErrorSchema = z
     ctx: z.record(z.string(), z.unknown()).optional(),
   })
   .meta({ id: "ValidationError" });
-
 export type ValidationError = z.output<typeof validationErrorSchema>;
 
 /** Body of every 422 answer (HTTPValidationError in the service document). */
 export const validationErrorBodySchema = z
   .object({ detail: z.array(validationErrorSchema) })
   .meta({ id: "HTTPValidationError", description: "The invalid inputs of a request." });
-
 export type ValidationErrorBody = z.output<typeof validationErrorBodySchema>;
 
 /** Error codes for programs; the sentence beside them is for people. */
@@ -37,7 +35,6 @@ export const ERROR_CODES = [
   "RateLimited",
   "Unavailable",
 ] as const;
-
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** Why robot identities are refused, for programs; other refusals have none. */
@@ -57,7 +54,6 @@ export const REFUSAL_REASONS = [
   "uses_spent",
   "scope",
 ] as const;
-
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /**
@@ -84,5 +80,4 @@ export const errorBodySchema = z
     description:
       "The body of every refusal except 422. detail and message are the same sentence; code is for programs.",
   });
-
 export type ErrorBody = z.output<typeof errorBodySchema>;

@@ -12,5 +12,4 @@ export const EVENT_TYPES = [
   "fleet.degraded",
   "fleet.blocked",
 ] as const;
-
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -16,5 +16,4 @@ export const pageQuerySchema = z.object({
   limit: z.int().min(PAGE_LIMIT.minimum).max(PAGE_LIMIT.maximum).optional(),
   cursor: text(CURSOR_LENGTH).optional(),
 });
-
 export type PageQuery = z.output<typeof pageQuerySchema>;

@@ -25,7 +25,6 @@ export const GENERAL_SCOPES = API_KEY_SCOPES.filter((scope) => scope !== ENROLL_
 
 /** The permission of a robot's own credential, which no key can have. */
 export const ROBOT_SCOPE = "robots:self";
-
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
 export type Scope = ApiKeyScope | typeof ROBOT_SCOPE;

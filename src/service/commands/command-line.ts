@@ -1,5 +1,5 @@
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { describeLocation } from "../kernel/store/store-problem.ts";
+import { hasPassword } from "../kernel/store/store-problem.ts";
 import type { StoreFlags } from "./store/locate-store.ts";
 
 /** A command to copy into a shell: these words, on the store that these flags name. A password in a URL is not shown. */
@@ -13,7 +13,9 @@ export function commandLine(words: string, { config, data, database }: StoreFlag
 }
 
 function withoutPassword(url: string): string {
-  if (!URL.canParse(url) || new URL(url).password === "") return url;
-  const shown = describeLocation({ kind: "postgres", url });
-  return shown.replace("@", ":PASSWORD@");
+  const shown = URL.parse(url);
+  if (shown === null || !hasPassword(shown)) return url;
+  if (shown.password !== "") shown.password = "PASSWORD";
+  if (shown.searchParams.has("password")) shown.searchParams.set("password", "PASSWORD");
+  return shown.href;
 }

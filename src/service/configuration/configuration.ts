@@ -8,7 +8,8 @@ import type { Reader } from "../../manifest/fields.ts";
 import { fail, mapping } from "../../manifest/fields.ts";
 import type { ValuesOf } from "../../manifest/keys.ts";
 import { defaultsOf, keysReader, readKeys, withDefault } from "../../manifest/keys.ts";
-import { absolutePath, boolean, integer, list, number, oneOf, string } from "../../manifest/readers.ts";
+import { absolutePath, boolean, integer, list, oneOf, string } from "../../manifest/readers.ts";
+import type { NumberBounds } from "../../manifest/readers.ts";
 import type { SettingsReading } from "../../manifest/settings.ts";
 import { readSettings } from "../../manifest/settings.ts";
 import { IDENTITY_SETTINGS } from "../installations/index.ts";
@@ -21,7 +22,7 @@ import { WEBHOOK_SETTINGS } from "../webhooks/index.ts";
 import type { WebhookSettings } from "../webhooks/index.ts";
 import { readKeep } from "./keep.ts";
 import type { Keep } from "./keep.ts";
-import { MS_PER_S, readLimits, readRateLimit } from "./limits.ts";
+import { readLimits, readRateLimit, readSeconds } from "./limits.ts";
 import { isAddressOrNetwork, isWritten, listenAddress, networks } from "./readers.ts";
 import { shown } from "../../manifest/shown.ts";
 
@@ -87,10 +88,8 @@ const ONLINE_WINDOW_S = { minimum: 60, maximum: DAY_S } as const;
 
 /** Lifetimes of enrolments and of the credentials of robots. */
 const readIdentity: Reader<IdentitySettings> = mapping((fields) => {
-  const milliseconds = (key: string, bounds: Parameters<typeof number>[0], standardMs: number): number => {
-    const seconds = fields.optional(key, number(bounds));
-    return seconds === undefined ? standardMs : Math.round(seconds * MS_PER_S);
-  };
+  const milliseconds = (key: string, bounds: NumberBounds, standardMs: number) =>
+    readSeconds(fields, key, bounds, standardMs);
   const standard = IDENTITY_SETTINGS;
   return {
     codeTtlMs: milliseconds("code_ttl_s", CODE_TTL_S, standard.codeTtlMs),

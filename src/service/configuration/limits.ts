@@ -13,7 +13,7 @@ const BODY_BYTES = { minimum: 16_384, maximum: 16 * 1024 * 1024 } as const;
 const HEADER_BYTES = { minimum: 4096, maximum: 64 * 1024 } as const;
 const TIMEOUT_S = { minimum: 1, maximum: 600 } as const;
 const CONNECTIONS = { minimum: 1, maximum: 1_000_000 } as const;
-export const MS_PER_S = 1000;
+const MS_PER_S = 1000;
 
 export const readRateLimit: Reader<RateLimits | "off"> = mapping((fields) => {
   const enabled = fields.optional("enabled", boolean) ?? true;
@@ -32,10 +32,7 @@ function rateReader(standard: RateLimit): Reader<RateLimit> {
 }
 
 export const readLimits: Reader<ServiceLimits> = mapping((fields, place) => {
-  const seconds = (key: string, standardMs: number): number => {
-    const value = fields.optional(key, number(TIMEOUT_S));
-    return value === undefined ? standardMs : Math.round(value * MS_PER_S);
-  };
+  const seconds = (key: string, standardMs: number) => readSeconds(fields, key, TIMEOUT_S, standardMs);
   const connections = fields.optional("connections", integer(CONNECTIONS)) ?? SERVICE_LIMITS.connections;
   const limits: ServiceLimits = {
     ...SERVICE_LIMITS,
@@ -54,6 +51,12 @@ export const readLimits: Reader<ServiceLimits> = mapping((fields, place) => {
   checkOrder(place, limits);
   return limits;
 });
+
+/** Milliseconds, written in seconds. */
+export function readSeconds(fields: Fields, key: string, bounds: NumberBounds, standardMs: number): number {
+  const seconds = fields.optional(key, number(bounds));
+  return seconds === undefined ? standardMs : Math.round(seconds * MS_PER_S);
+}
 
 /** A part cannot have a longer timeout than the whole. */
 function checkOrder(place: Place, limits: ServiceLimits): void {

@@ -6,6 +6,7 @@ import { list, string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
 import type { ListenAddress } from "../kernel/connections/listen-address.ts";
 import { parseListenAddress } from "../kernel/connections/listen-address.ts";
+import { hasPassword } from "../kernel/store/store-problem.ts";
 
 /** More proxies than this are better written as a network. */
 export const TRUSTED_PROXIES_MAXIMUM = 256;
@@ -25,7 +26,7 @@ export const databaseUrl: Reader<string> = (place) => {
   const url = parseDatabaseUrl(written);
   // Messages do not repeat the URL: it may contain a password.
   if (url === null) return fail(place, "url_format", "expected the URL of a database, postgres://USER@HOST/NAME");
-  if (url.password === "" && !url.searchParams.has("password")) return written;
+  if (!hasPassword(url)) return written;
   const message = "the URL contains a password; put the whole URL into a file and set url_file to its path";
   return fail(place, "secret_in_configuration", message);
 };

@@ -1,4 +1,4 @@
-import type { beyondSpec, OperationName } from "../../api/api.ts";
+import type { OperationName } from "../../api/api.ts";
 import { HISTORY_SHOWN } from "../../api/registrations.ts";
 import { ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
 import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 const WHOLE_LIST = "The whole list or one page, oldest first.";
 
 /** One entry for each operation under /v1. */
-export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeof beyondSpec, OperationWords>> = {
+export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName, OperationWords>> = {
   setupRobot: {
     does: "Registers a robot, or replaces the registration of the robot with this name. A replacement keeps id and created_at and sets everything else from this request; members that the request omits are cleared. The robot stays a member of its fleets, and joins and leaves those that follow their selectors. If its type, region or contract changed, its deployments and fleets are evaluated again. If the robot's computer has a credential of its own, a setup by anyone else replaces that computer: its credential ends.",
     200: "The registered robot.",

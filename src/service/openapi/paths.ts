@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { beyondSpec, operations } from "../../api/api.ts";
+import { allOperations, beyondSpec } from "../../api/api.ts";
 import type { Operation, WithBody } from "../../api/wire/operation.ts";
 import { EXAMPLES } from "./examples.ts";
 import { OPERATION_DESCRIPTIONS } from "./operation-descriptions.ts";
@@ -15,32 +15,23 @@ type Part = Readonly<Record<string, unknown>>;
 
 const KIBIBYTE = 1024;
 
-interface Row {
-  readonly id: string;
-  readonly operation: Operation;
-  readonly isBeyondSpec: boolean;
-}
-
-const ROWS: readonly Row[] = [
-  ...Object.entries(operations).map(([id, operation]) => ({ id, operation, isBeyondSpec: false })),
-  ...Object.entries(beyondSpec).map(([id, operation]) => ({ id, operation, isBeyondSpec: true })),
-];
-
-const WORDS: ReadonlyMap<string, OperationWords> = new Map(Object.entries(OPERATION_DESCRIPTIONS));
+/** By the id of the operation. */
+const WORDS: Readonly<Record<string, OperationWords>> = OPERATION_DESCRIPTIONS;
+const BODIES: Readonly<Record<string, unknown>> = EXAMPLES;
 
 /** All paths of the interface with their operations. */
 export function paths(): Part {
   const all: Record<string, Record<string, Part>> = {};
-  for (const row of ROWS) {
-    const { path, method } = row.operation;
-    all[path] = { ...all[path], [method.toLowerCase()]: describeOperation(row) };
+  for (const [id, operation] of Object.entries(allOperations)) {
+    const { path, method } = operation;
+    all[path] = { ...all[path], [method.toLowerCase()]: describeOperation(id, operation) };
   }
   return { ...all, ...SERVICE_PATHS };
 }
 
-function describeOperation({ id, operation, isBeyondSpec }: Row): Part {
+function describeOperation(id: string, operation: Operation): Part {
   const { summary, tag, scopes } = operation;
-  const words = WORDS.get(id);
+  const words = WORDS[id];
   if (words === undefined) throw new Error(`The operation ${id} has no description`);
   const parameters = [...pathParameters(operation), ...queryParameters(operation)];
   return {
@@ -49,7 +40,7 @@ function describeOperation({ id, operation, isBeyondSpec }: Row): Part {
     description: words.does,
     tags: [tag],
     ...securityOf(operation),
-    ...(isBeyondSpec ? { "x-beyond-spec": true } : {}),
+    ...(Object.hasOwn(beyondSpec, id) ? { "x-beyond-spec": true } : {}),
     "x-scope": scopes,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.request === null ? {} : { requestBody: describeBody(id, operation) }),
@@ -107,7 +98,7 @@ function plainSchema(member: z.core.$ZodType): JsonSchema {
 }
 
 function describeBody(id: string, { request, bodyBytes }: WithBody): Part {
-  const example = Object.entries(EXAMPLES).find(([name]) => name === id)?.[1];
+  const example = BODIES[id];
   const content = { schema: schemaReference(request), ...(example === undefined ? {} : { example }) };
   const description = `At most ${bodyBytes / KIBIBYTE} KiB.`;
   return { required: true, description, content: { "application/json": content } };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { beyondSpec, operations } from "../../api/api.ts";
+import { allOperations } from "../../api/api.ts";
 import { errorBodySchema, validationErrorBodySchema } from "../../api/wire/errors.ts";
 import { isObject } from "../../platform/is-object.ts";
 
@@ -13,7 +13,7 @@ const MOMENT = /(?:_at|^period_(?:start|end))$/;
 
 /** The schemas of all bodies by name, generated from the zod schemas that validate requests and build answers. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
-  const rows = [...Object.values(operations), ...Object.values(beyondSpec)];
+  const rows = Object.values(allOperations);
   const requests = describe(
     rows.flatMap(({ request }) => request ?? []),
     "input",

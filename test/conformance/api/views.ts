@@ -1,7 +1,7 @@
 /** What the service answers, member by member: every one of them there, no other beside them. A reader of the contract does with less. */
 import * as z from "zod";
 
-import type { beyondSpec, OperationName } from "../../../src/api/api.ts";
+import type { OperationName } from "../../../src/api/api.ts";
 import { DEPLOYMENT_STATUSES } from "../../../src/api/deployments.ts";
 import { ENDPOINT_STATUSES } from "../../../src/api/endpoints.ts";
 import { FLEET_MEMBER_STATES, SELECTION_KINDS } from "../../../src/api/fleet-details.ts";
@@ -532,7 +532,7 @@ export const answers = {
     deployment_count: count,
     api_key_count: count,
   }),
-} as const satisfies Record<OperationName | keyof typeof beyondSpec, z.ZodType>;
+} as const satisfies Record<OperationName, z.ZodType>;
 
 /** Body of a 422 answer. */
 export const findings = z.strictObject({

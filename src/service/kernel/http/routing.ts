@@ -1,7 +1,7 @@
-import { beyondSpec, operations } from "../../../api/api.ts";
+import { allOperations } from "../../../api/api.ts";
 import type { Operation } from "../../../api/wire/operation.ts";
 
-const OPERATIONS: readonly Operation[] = [...Object.values(operations), ...Object.values(beyondSpec)];
+const OPERATIONS: readonly Operation[] = Object.values(allOperations);
 
 /** Paths outside /v1; they accept only GET. */
 export const SERVICE_PATHS = ["/healthz", "/health", "/readyz", "/metrics", "/openapi.json"] as const;

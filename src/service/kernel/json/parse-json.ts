@@ -33,28 +33,18 @@ export function parseJson(text: string, valuesMaximum = Number.POSITIVE_INFINITY
   try {
     return { state: "parsed", value: parser.document() };
   } catch (error) {
-    if (error instanceof BoundError) return { state: error.bound };
-    if (!(error instanceof SyntaxFinding)) throw error;
-    return { state: "invalid", message: error.message, position: codePoints(text.slice(0, error.index)) };
+    if (error instanceof Stop) return error.outcome;
+    throw error;
   }
 }
 
-class SyntaxFinding extends Error {
-  /** UTF-16 index into the text. */
-  readonly index: number;
+/** Ends the parsing of a text that cannot be parsed. */
+class Stop extends Error {
+  readonly outcome: ParsedJson;
 
-  constructor(message: string, index: number) {
-    super(message);
-    this.index = index;
-  }
-}
-
-class BoundError extends Error {
-  readonly bound: "too-much" | "too-many";
-
-  constructor(bound: BoundError["bound"]) {
-    super(bound);
-    this.bound = bound;
+  constructor(outcome: ParsedJson) {
+    super();
+    this.outcome = outcome;
   }
 }
 
@@ -99,13 +89,13 @@ class Parser {
     this.#skipSpace();
     const value = this.#value();
     this.#skipSpace();
-    if (this.#index < this.#text.length) throw new SyntaxFinding("Extra data", this.#index);
+    if (this.#index < this.#text.length) throw this.#invalid("Extra data", this.#index);
     return value;
   }
 
   #value(): Json {
     this.#valuesLeft -= 1;
-    if (this.#valuesLeft < 0) throw new BoundError("too-many");
+    if (this.#valuesLeft < 0) throw new Stop({ state: "too-many" });
     const first = this.#text.charAt(this.#index);
     if (first === '"') return this.#string();
     if (first === "{") return this.#nested(() => this.#object());
@@ -116,7 +106,7 @@ class Parser {
 
   #nested<T>(parse: () => T): T {
     this.#depth += 1;
-    if (this.#depth > JSON_DEPTH_MAXIMUM) throw new BoundError("too-much");
+    if (this.#depth > JSON_DEPTH_MAXIMUM) throw new Stop({ state: "too-much" });
     const value = parse();
     this.#depth -= 1;
     return value;
@@ -129,16 +119,16 @@ class Parser {
     if (this.#take("}")) return members;
     for (;;) {
       if (this.#text.charAt(this.#index) !== '"') {
-        throw new SyntaxFinding("Expecting property name enclosed in double quotes", this.#index);
+        throw this.#invalid("Expecting property name enclosed in double quotes", this.#index);
       }
       const name = this.#string();
       this.#skipSpace();
-      if (!this.#take(":")) throw new SyntaxFinding("Expecting ':' delimiter", this.#index);
+      if (!this.#take(":")) throw this.#invalid("Expecting ':' delimiter", this.#index);
       this.#skipSpace();
       members.set(name, this.#value());
       this.#skipSpace();
       if (this.#take("}")) return members;
-      if (!this.#take(",")) throw new SyntaxFinding("Expecting ',' delimiter", this.#index);
+      if (!this.#take(",")) throw this.#invalid("Expecting ',' delimiter", this.#index);
       this.#skipSpace();
     }
   }
@@ -152,7 +142,7 @@ class Parser {
       items.push(this.#value());
       this.#skipSpace();
       if (this.#take("]")) return items;
-      if (!this.#take(",")) throw new SyntaxFinding("Expecting ',' delimiter", this.#index);
+      if (!this.#take(",")) throw this.#invalid("Expecting ',' delimiter", this.#index);
       this.#skipSpace();
     }
   }
@@ -163,13 +153,13 @@ class Parser {
     this.#index += 1;
     for (let start = this.#index; ;) {
       const code = this.#text.charCodeAt(this.#index);
-      if (Number.isNaN(code)) throw new SyntaxFinding("Unterminated string starting at", begin);
+      if (Number.isNaN(code)) throw this.#invalid("Unterminated string starting at", begin);
       if (code === 0x22) {
         value += this.#text.slice(start, this.#index);
         this.#index += 1;
         return value;
       }
-      if (code < 0x20) throw new SyntaxFinding("Invalid control character at", this.#index);
+      if (code < 0x20) throw this.#invalid("Invalid control character at", this.#index);
       if (code === 0x5c) {
         value += this.#text.slice(start, this.#index) + this.#escape(begin);
         start = this.#index;
@@ -181,23 +171,23 @@ class Parser {
 
   #escape(begin: number): string {
     const letter = this.#text.charAt(this.#index + 1);
-    if (letter === "") throw new SyntaxFinding("Unterminated string starting at", begin);
+    if (letter === "") throw this.#invalid("Unterminated string starting at", begin);
     if (letter === "u") {
       const digits = this.#text.slice(this.#index + 2, this.#index + 6);
       // At the end of the text Python reports the escape, even a complete one, not the unterminated string.
       const isLast = this.#index + 6 >= this.#text.length;
-      if (isLast || !HEX_4.test(digits)) throw new SyntaxFinding("Invalid \\uXXXX escape", this.#index + 1);
+      if (isLast || !HEX_4.test(digits)) throw this.#invalid("Invalid \\uXXXX escape", this.#index + 1);
       this.#index += 6;
       return String.fromCharCode(Number.parseInt(digits, 16));
     }
     const character = ESCAPES.get(letter);
-    if (character === undefined) throw new SyntaxFinding("Invalid \\escape", this.#index);
+    if (character === undefined) throw this.#invalid("Invalid \\escape", this.#index);
     this.#index += 2;
     return character;
   }
 
   #constant({ word, value }: Constant): Json {
-    if (!this.#text.startsWith(word, this.#index)) throw new SyntaxFinding("Expecting value", this.#index);
+    if (!this.#text.startsWith(word, this.#index)) throw this.#invalid("Expecting value", this.#index);
     this.#index += word.length;
     return value;
   }
@@ -209,14 +199,18 @@ class Parser {
     }
     NUMBER.lastIndex = this.#index;
     const match = NUMBER.exec(this.#text);
-    if (match === null) throw new SyntaxFinding("Expecting value", this.#index);
+    if (match === null) throw this.#invalid("Expecting value", this.#index);
     const [literal, fraction, exponent] = match;
     this.#index += literal.length;
     const value = Number(literal);
     if (fraction !== undefined || exponent !== undefined) return value;
     if (Number.isSafeInteger(value)) return value === 0 ? 0 : value;
-    if (literal.length > JSON_INTEGER_DIGITS_MAXIMUM) throw new BoundError("too-much");
+    if (literal.length > JSON_INTEGER_DIGITS_MAXIMUM) throw new Stop({ state: "too-much" });
     return BigInt(literal);
+  }
+
+  #invalid(message: string, index: number): Stop {
+    return new Stop({ state: "invalid", message, position: codePoints(this.#text.slice(0, index)) });
   }
 
   #take(character: string): boolean {

@@ -38,6 +38,11 @@ export function describeLocation(location: StoreLocation): string {
   return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;
 }
 
+/** Whether the URL of a database has a password: before the host, or as a parameter, which `pg` prefers. */
+export function hasPassword({ password, searchParams }: URL): boolean {
+  return password !== "" || searchParams.has("password");
+}
+
 /** The location exists, but contains no store. */
 export function noStore(location: StoreLocation): Problem {
   const [what, fix] =
@@ -104,7 +109,7 @@ const NO_PASSWORD = "client password must be a string";
 
 function databaseProblem(error: StoreUnavailableError, url: string, where: string): Problem {
   const isRefused = errorCode(error.cause) === PASSWORD_REFUSED;
-  if (error.message.includes(NO_PASSWORD) || (isRefused && new URL(url).password === "")) {
+  if (error.message.includes(NO_PASSWORD) || (isRefused && !hasPassword(new URL(url)))) {
     return {
       code: "database-password-missing",
       what: "The database asks for a password, and its URL has none.",

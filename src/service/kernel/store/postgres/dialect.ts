@@ -1,13 +1,5 @@
 import { CompiledQuery, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
-import type {
-  DatabaseConnection,
-  DataTypeNode,
-  Dialect,
-  Driver,
-  Kysely,
-  QueryResult,
-  TransactionSettings,
-} from "kysely";
+import type { DataTypeNode, Dialect, Driver, Kysely, QueryResult } from "kysely";
 import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../../../platform/clock.ts";
@@ -32,7 +24,7 @@ const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
  */
 export function nodePostgresDialect(pool: Pool, clock: Pick<Clock, "monotonicMs">): Dialect {
   return {
-    createDriver: () => new NodePostgresDriver(pool, clock),
+    createDriver: () => nodePostgresDriver(pool, clock),
     createQueryCompiler: () => new BytewisePostgresCompiler(),
     createAdapter: () => new LockingPostgresAdapter(),
     createIntrospector: (database) => new PostgresIntrospector(database),
@@ -61,141 +53,115 @@ class LockingPostgresAdapter extends PostgresAdapter {
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-class NodePostgresDriver implements Driver {
-  readonly #pool: Pool;
-  readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #queue: ConnectionQueue;
-  readonly #names = new StatementNames();
+function nodePostgresDriver(pool: Pool, clock: Pick<Clock, "monotonicMs">): Driver {
+  const queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
+  /** Names of prepared statements; queries beyond the limit are parsed each time. */
+  const names = new Map<string, string>();
   /** The last failed attempt to connect; null after a successful one. */
-  #failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
+  let failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
 
-  constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
-    this.#pool = pool;
-    this.#clock = clock;
-    this.#queue = new ConnectionQueue(pool.options.max, PATIENCE_MS);
+  function nameOf(text: string): string | undefined {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= STATEMENTS_MAXIMUM) return known;
+    const name = `s${names.size}`;
+    names.set(text, name);
+    return name;
   }
 
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<NodePostgresConnection> {
-    const end = await this.#queue.acquire();
+  async function connect(end: () => void): Promise<PostgresConnection> {
+    const isDown = pool.totalCount === 0;
+    if (failure !== null && isDown && clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS) throw failure.error;
     try {
-      return await this.#connect(end);
+      const client = await pool.connect();
+      failure = null;
+      return postgresConnection(client, nameOf, end);
     } catch (error) {
-      end();
-      throw error;
+      failure = { error: connectionFailure(error), atMs: clock.monotonicMs() };
+      throw failure.error;
     }
   }
 
-  async #connect(end: () => void): Promise<NodePostgresConnection> {
-    const failure = this.#failure;
-    const isFresh = failure !== null && this.#clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS;
-    if (isFresh && this.#pool.totalCount === 0) throw failure.error;
-    try {
-      const client = await this.#pool.connect();
-      this.#failure = null;
-      return new NodePostgresConnection(client, this.#names, end);
-    } catch (error) {
-      this.#failure = { error: connectionFailure(error), atMs: this.#clock.monotonicMs() };
-      throw this.#failure.error;
-    }
-  }
-
-  async releaseConnection(connection: NodePostgresConnection): Promise<void> {
-    connection.release();
-  }
-
-  async beginTransaction(connection: NodePostgresConnection, settings: TransactionSettings): Promise<void> {
-    const level = settings.isolationLevel === undefined ? "" : ` isolation level ${settings.isolationLevel}`;
-    const mode = settings.accessMode === undefined ? "" : ` ${settings.accessMode}`;
-    await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}`));
-  }
-
-  async commitTransaction(connection: NodePostgresConnection): Promise<void> {
-    await connection.commit();
-  }
-
-  async rollbackTransaction(connection: NodePostgresConnection): Promise<void> {
-    await connection.rollback();
-  }
-
-  async destroy(): Promise<void> {
-    await this.#pool.end();
-  }
+  return {
+    async init() {},
+    async acquireConnection() {
+      const end = await queue.acquire();
+      try {
+        return await connect(end);
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+    async releaseConnection(connection: PostgresConnection) {
+      connection.release();
+    },
+    async beginTransaction(connection, { isolationLevel, accessMode }) {
+      const level = isolationLevel === undefined ? "" : ` isolation level ${isolationLevel}`;
+      const mode = accessMode === undefined ? "" : ` ${accessMode}`;
+      await connection.executeQuery(CompiledQuery.raw(`begin${level}${mode}`));
+    },
+    async commitTransaction(connection: PostgresConnection) {
+      await connection.commit();
+    },
+    async rollbackTransaction(connection: PostgresConnection) {
+      await connection.rollback();
+    },
+    async destroy() {
+      await pool.end();
+    },
+  };
 }
 
-class NodePostgresConnection implements DatabaseConnection {
-  readonly #client: PoolClient;
-  readonly #names: StatementNames;
-  readonly #onRelease: () => void;
+/** @param nameOf the name to prepare a statement under; undefined for one that is parsed each time. */
+function postgresConnection(client: PoolClient, nameOf: (text: string) => string | undefined, onRelease: () => void) {
   /** Set once the connection can no longer be trusted. */
-  #broken: Error | null = null;
-
-  constructor(client: PoolClient, names: StatementNames, onRelease: () => void) {
-    this.#client = client;
-    this.#names = names;
-    this.#onRelease = onRelease;
-    client.on("error", this.#onError);
-  }
-
-  readonly #onError = (error: Error): void => {
-    this.#broken ??= error;
+  let broken: Error | null = null;
+  const onError = (error: Error): void => {
+    broken ??= error;
   };
+  client.on("error", onError);
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const { rows, rowCount, command } = await this.#query(query.sql, query.parameters.map(toParameter));
-    const changed = command === "INSERT" || command === "UPDATE" || command === "DELETE";
-    return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
-  }
-
-  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error("Queries are not streamed; page through them");
-  }
-
-  /** @throws when the server rolled back instead, because a statement of the transaction had failed. */
-  async commit(): Promise<void> {
-    const { command } = await this.#query("commit", []);
-    if (command === "ROLLBACK") throw new Error("The transaction had failed before its commit");
-  }
-
-  async rollback(): Promise<void> {
-    if (this.#broken !== null) return;
-    // If it fails, the connection is closed, which ends its transaction.
-    await this.#query("rollback", []).catch((error: unknown) => this.#onError(asError(error)));
-  }
-
-  release(): void {
-    this.#client.off("error", this.#onError);
-    this.#client.release(this.#broken ?? undefined);
-    this.#onRelease();
-  }
-
-  async #query(text: string, values: PostgresParameter[]) {
-    if (this.#broken !== null) throw connectionFailure(this.#broken);
+  async function query(text: string, values: PostgresParameter[]) {
+    if (broken !== null) throw connectionFailure(broken);
     const isPrepared = values.length > 0 && values.length <= PREPARED_PARAMETERS_MAXIMUM;
-    const name = isPrepared ? this.#names.of(text) : undefined;
+    const name = isPrepared ? nameOf(text) : undefined;
     try {
-      return await this.#client.query({ text, values, ...(name === undefined ? {} : { name }) });
+      return await client.query({ text, values, ...(name === undefined ? {} : { name }) });
     } catch (error) {
       if (isRefusal(error)) throw error;
-      this.#onError(asError(error));
+      onError(asError(error));
       throw connectionFailure(error);
     }
   }
+
+  return {
+    async executeQuery<R>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+      const { rows, rowCount, command } = await query(text, parameters.map(toParameter));
+      const changed = command === "INSERT" || command === "UPDATE" || command === "DELETE";
+      return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
+    },
+    streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+      throw new Error("Queries are not streamed; page through them");
+    },
+    /** @throws when the server rolled back instead, because a statement of the transaction had failed. */
+    async commit() {
+      const { command } = await query("commit", []);
+      if (command === "ROLLBACK") throw new Error("The transaction had failed before its commit");
+    },
+    async rollback() {
+      if (broken !== null) return;
+      // If it fails, the connection is closed, which ends its transaction.
+      await query("rollback", []).catch((error: unknown) => onError(asError(error)));
+    },
+    release() {
+      client.off("error", onError);
+      client.release(broken ?? undefined);
+      onRelease();
+    },
+  };
 }
 
-/** Names of prepared statements; queries beyond the limit are parsed each time. */
-class StatementNames {
-  readonly #names = new Map<string, string>();
-
-  of(text: string): string | undefined {
-    const known = this.#names.get(text);
-    if (known !== undefined || this.#names.size >= STATEMENTS_MAXIMUM) return known;
-    const name = `s${this.#names.size}`;
-    this.#names.set(text, name);
-    return name;
-  }
-}
+type PostgresConnection = ReturnType<typeof postgresConnection>;
 
 type PostgresParameter = string | number | bigint | boolean | Uint8Array | null;
 

@@ -9,13 +9,12 @@ import type {
   LimitNode,
   QueryResult,
   SelectModifierNode,
-  TransactionSettings,
 } from "kysely";
 
 import { retryWhileLocked } from "./lock.ts";
 import type { WaitingClock } from "./lock.ts";
 import { SqliteSession } from "./session.ts";
-import type { StatementResult } from "./session.ts";
+import type { StatementRequest, StatementResult } from "./session.ts";
 
 const ROW_LOCKS: ReadonlySet<string> = new Set([
   "ForUpdate",
@@ -47,7 +46,7 @@ export function sqliteDialect(createDriver: () => Driver, adapter: SqliteAdapter
  * @param clock to wait asynchronously for the lock of another process; null lets SQLite wait, which blocks the thread.
  */
 export function nodeSqliteDialect(database: DatabaseSync, clock: WaitingClock | null = null): Dialect {
-  return sqliteDialect(() => new NodeSqliteDriver(database, clock));
+  return sqliteDialect(() => nodeSqliteDriver(database, clock));
 }
 
 class NodeSqliteCompiler extends SqliteQueryCompiler {
@@ -74,62 +73,55 @@ export class TransactionalSqliteAdapter extends SqliteAdapter {
 /** Shared, because prepared queries are cached by adapter (store/prepared.ts). */
 const SQLITE_ADAPTER = new TransactionalSqliteAdapter();
 
-export class NodeSqliteDriver implements Driver {
-  readonly #database: DatabaseSync;
-  readonly #connection: DatabaseConnection;
-  readonly #clock: WaitingClock | null;
-
-  constructor(database: DatabaseSync, clock: WaitingClock | null) {
-    this.#database = database;
-    this.#clock = clock;
-    this.#connection = new NodeSqliteConnection(new SqliteSession(database));
-  }
-
-  async init(): Promise<void> {
-    if (this.#clock !== null) this.#database.exec("pragma busy_timeout = 0");
-  }
-
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection;
-  }
-
-  async releaseConnection(): Promise<void> {}
-
-  async beginTransaction(_connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
-    const begin = () => this.#database.exec(accessMode === "read only" ? "begin" : "begin immediate");
-    if (this.#clock === null) begin();
-    else await retryWhileLocked(begin, this.#clock);
-  }
-
-  async commitTransaction(): Promise<void> {
-    this.#database.exec("commit");
-  }
-
-  async rollbackTransaction(): Promise<void> {
-    // A full disk or an I/O error makes SQLite roll back on its own.
-    if (this.#database.isTransaction) this.#database.exec("rollback");
-  }
-
-  async destroy(): Promise<void> {
-    this.#database.close();
-  }
+/** @param connection runs the queries; begins, commits and rollbacks go to the database itself. */
+export function nodeSqliteDriver(
+  database: DatabaseSync,
+  clock: WaitingClock | null,
+  connection = sessionConnection(new SqliteSession(database)),
+): Driver {
+  return {
+    async init() {
+      if (clock !== null) database.exec("pragma busy_timeout = 0");
+    },
+    async acquireConnection() {
+      return connection;
+    },
+    async releaseConnection() {},
+    async beginTransaction(_connection, { accessMode }) {
+      const begin = () => database.exec(accessMode === "read only" ? "begin" : "begin immediate");
+      if (clock === null) begin();
+      else await retryWhileLocked(begin, clock);
+    },
+    async commitTransaction() {
+      database.exec("commit");
+    },
+    async rollbackTransaction() {
+      // A full disk or an I/O error makes SQLite roll back on its own.
+      if (database.isTransaction) database.exec("rollback");
+    },
+    async destroy() {
+      database.close();
+    },
+  };
 }
 
-export class NodeSqliteConnection implements DatabaseConnection {
-  readonly #session: SqliteSession;
-
-  constructor(session: SqliteSession) {
-    this.#session = session;
+/** @param onRun called with each statement that has run. */
+export function sessionConnection(
+  session: SqliteSession,
+  onRun: (statement: StatementRequest) => void = () => {},
+): DatabaseConnection {
+  async function executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const result = queryResult<R>(session.run(sql, parameters));
+    onRun({ sql, parameters });
+    return result;
   }
-
-  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    return queryResult<R>(this.#session.run(sql, parameters));
-  }
-
-  /** Returns all rows at once: the file is local. */
-  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
-    yield await this.executeQuery<R>(query);
-  }
+  return {
+    executeQuery,
+    /** Returns all rows at once: the file is local. */
+    async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+      yield await executeQuery<R>(query);
+    },
+  };
 }
 
 /** The result of a statement as Kysely expects it. */

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 
-import type { CompiledQuery, DatabaseConnection, Dialect, QueryResult } from "kysely";
+import type { Dialect, Driver } from "kysely";
 
-import type { Committer, RecordedTransaction } from "./replay.ts";
-import { NodeSqliteConnection, NodeSqliteDriver, sqliteDialect } from "./dialect.ts";
+import type { Committer } from "./replay.ts";
+import { nodeSqliteDriver, sessionConnection, sqliteDialect } from "./dialect.ts";
 import type { WaitingClock } from "./lock.ts";
 import { SqliteSession } from "./session.ts";
 import type { StatementRequest } from "./session.ts";
@@ -22,67 +22,33 @@ export function recordingDialect(
   committer: Committer,
   clock: WaitingClock | null = null,
 ): Dialect {
-  return sqliteDialect(() => new RecordingDriver(database, committer, clock));
+  return sqliteDialect(() => recordingDriver(database, committer, clock));
 }
 
-class RecordingDriver extends NodeSqliteDriver {
-  readonly #database: DatabaseSync;
-  readonly #committer: Committer;
-  readonly #connection: RecordingConnection;
-
-  constructor(database: DatabaseSync, committer: Committer, clock: WaitingClock | null) {
-    super(database, clock);
-    this.#database = database;
-    this.#committer = committer;
-    this.#connection = new RecordingConnection(new SqliteSession(database));
-  }
-
-  override async init(): Promise<void> {
-    await super.init();
-    this.#database.exec(`pragma cache_spill = ${CACHED_PAGES}`);
-  }
-
-  override async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection;
-  }
-
-  override async beginTransaction(...parameters: Parameters<NodeSqliteDriver["beginTransaction"]>): Promise<void> {
-    await super.beginTransaction(...parameters);
-    this.#connection.begin();
-  }
-
-  override async commitTransaction(): Promise<void> {
-    const recorded = this.#connection.end();
-    this.#database.exec("rollback");
-    await this.#committer.commit(recorded);
-  }
-}
-
-class RecordingConnection extends NodeSqliteConnection {
-  readonly #session: SqliteSession;
-  #statements: StatementRequest[] = [];
-  #changesBefore = 0;
-
-  constructor(session: SqliteSession) {
-    super(session);
-    this.#session = session;
-  }
-
-  begin(): void {
-    this.#statements = [];
-    this.#changesBefore = this.#session.totalChanges();
-  }
-
-  end(): RecordedTransaction {
-    const statements = this.#statements;
-    this.#statements = [];
-    return { statements, changes: this.#session.totalChanges() - this.#changesBefore };
-  }
-
-  override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const result = await super.executeQuery<R>(query);
-    const { sql, parameters } = query;
-    if (!READ_ONLY.test(sql)) this.#statements.push({ sql, parameters });
-    return result;
-  }
+function recordingDriver(database: DatabaseSync, committer: Committer, clock: WaitingClock | null): Driver {
+  const session = new SqliteSession(database);
+  let statements: StatementRequest[] = [];
+  let changesBefore = 0;
+  const connection = sessionConnection(session, (statement) => {
+    if (!READ_ONLY.test(statement.sql)) statements.push(statement);
+  });
+  const driver = nodeSqliteDriver(database, clock, connection);
+  return {
+    ...driver,
+    async init() {
+      await driver.init();
+      database.exec(`pragma cache_spill = ${CACHED_PAGES}`);
+    },
+    async beginTransaction(...parameters) {
+      await driver.beginTransaction(...parameters);
+      statements = [];
+      changesBefore = session.totalChanges();
+    },
+    async commitTransaction() {
+      const recorded = { statements, changes: session.totalChanges() - changesBefore };
+      statements = [];
+      database.exec("rollback");
+      await committer.commit(recorded);
+    },
+  };
 }

@@ -14,7 +14,7 @@ const STATEMENT_TIMEOUT_MS = 15_000;
  * @param threads at most; each starts when it is first needed.
  */
 export function sqliteThreadsDialect(path: string, threads: number, timeoutMs = STATEMENT_TIMEOUT_MS): Dialect {
-  return sqliteDialect(() => new SqliteThreadsDriver(path, threads, timeoutMs), SQLITE_THREADS_ADAPTER);
+  return sqliteDialect(() => threadsDriver(path, threads, timeoutMs), SQLITE_THREADS_ADAPTER);
 }
 
 class SqliteThreadsAdapter extends TransactionalSqliteAdapter {
@@ -26,55 +26,42 @@ class SqliteThreadsAdapter extends TransactionalSqliteAdapter {
 /** Shared, because prepared queries are cached by adapter (store/prepared.ts). */
 const SQLITE_THREADS_ADAPTER = new SqliteThreadsAdapter();
 
-class SqliteThreadsDriver implements Driver {
-  readonly #path: string;
-  readonly #timeoutMs: number;
-  readonly #queue: ConnectionQueue;
-  readonly #free: ReaderConnection[] = [];
-  readonly #ends = new Map<ReaderConnection, () => void>();
-
-  constructor(path: string, maximum: number, timeoutMs: number) {
-    this.#path = path;
-    this.#timeoutMs = timeoutMs;
-    this.#queue = new ConnectionQueue(maximum, timeoutMs);
-  }
-
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<ReaderConnection> {
-    const end = await this.#queue.acquire();
-    const connection = this.#free.pop() ?? new ReaderConnection(this.#path, this.#timeoutMs);
-    this.#ends.set(connection, end);
-    return connection;
-  }
-
-  async releaseConnection(connection: ReaderConnection): Promise<void> {
-    const end = this.#ends.get(connection) ?? (() => {});
-    this.#ends.delete(connection);
-    if (connection.hasEnded) {
-      // It keeps its place until its thread has exited; else threads would pile up while the disk hangs.
-      void connection.gone.then(end);
-      return;
-    }
-    this.#free.push(connection);
-    end();
-  }
-
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(BEGIN);
-  }
-
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(COMMIT);
-  }
-
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(ROLLBACK);
-  }
-
-  async destroy(): Promise<void> {
-    await Promise.all([...this.#free, ...this.#ends.keys()].map((connection) => connection.end()));
-  }
+function threadsDriver(path: string, maximum: number, timeoutMs: number): Driver {
+  const queue = new ConnectionQueue(maximum, timeoutMs);
+  const free: ReaderConnection[] = [];
+  const ends = new Map<ReaderConnection, () => void>();
+  return {
+    async init() {},
+    async acquireConnection() {
+      const end = await queue.acquire();
+      const connection = free.pop() ?? new ReaderConnection(path, timeoutMs);
+      ends.set(connection, end);
+      return connection;
+    },
+    async releaseConnection(connection: ReaderConnection) {
+      const end = ends.get(connection) ?? (() => {});
+      ends.delete(connection);
+      if (connection.hasEnded) {
+        // It keeps its place until its thread has exited; else threads would pile up while the disk hangs.
+        void connection.gone.then(end);
+        return;
+      }
+      free.push(connection);
+      end();
+    },
+    async beginTransaction(connection) {
+      await connection.executeQuery(BEGIN);
+    },
+    async commitTransaction(connection) {
+      await connection.executeQuery(COMMIT);
+    },
+    async rollbackTransaction(connection) {
+      await connection.executeQuery(ROLLBACK);
+    },
+    async destroy() {
+      await Promise.all([...free, ...ends.keys()].map((connection) => connection.end()));
+    },
+  };
 }
 
 const BEGIN = CompiledQuery.raw("begin");
