@@ -1,11 +1,11 @@
 import * as z from "zod";
 
+import { registrationViewSchema } from "../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { RobotView } from "../api/robot-views.ts";
 import { robotViewSchema } from "../api/robot-views.ts";
-import { maskWholeKeys } from "../api/wire/service-key.ts";
-import { registrationViewSchema } from "../api/registrations.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../api/robots.ts";
+import { maskWholeKeys } from "../api/wire/service-key.ts";
 
 /** Twice what the service takes for any of them, in UTF-16 units. */
 const TEXT_LIMIT = 512;

@@ -1,5 +1,5 @@
-import { resolve, join } from "node:path";
 import * as fs from "node:fs";
+import { resolve, join } from "node:path";
 import { promisify } from "node:util";
 
 import { errorCode } from "../platform/files/files.ts";

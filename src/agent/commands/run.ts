@@ -11,13 +11,13 @@ import type { DocumentInput } from "../configuration/document-input.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
 import { openConfiguration, openManifest, openState } from "../configuration/open.ts";
-import { keepControlSocket } from "../control/socket.ts";
 import type { TakenLock } from "../control/lock.ts";
 import { lockState } from "../control/lock.ts";
+import { keepControlSocket } from "../control/socket.ts";
+import { documentFindings } from "../findings.ts";
 import { connect } from "../registration/connect.ts";
 import { trackFiles } from "../watching/pending-files.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { documentFindings } from "../findings.ts";
 import { showFindings } from "./show.ts";
 
 /** `run`: the daemon, until SIGTERM. */

@@ -1,10 +1,10 @@
 import { renderFindings } from "../../manifest/excerpt.ts";
+import { maskProblem } from "../../manifest/secrets.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import type { Terminal, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
-import { maskProblem } from "../../manifest/secrets.ts";
 
 /** The readers refuse larger files, so their findings have no source line. */
 const EXCERPT_LIMIT_BYTES = 1024 * 1024;

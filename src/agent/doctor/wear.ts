@@ -1,5 +1,5 @@
-import type { Files } from "../../platform/files/files.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
+import type { Files } from "../../platform/files/files.ts";
 
 const BLOCK_DEVICES = "/sys/block";
 /** JEDEC eMMC 5.0, DEVICE_LIFE_TIME_EST: 0x0A is 90 to 100 % used, 0x0B is exceeded. */

@@ -1,14 +1,14 @@
 import { dirname } from "node:path";
 
+import { readServiceUnit, SERVICE_NAME } from "../../access/unit.ts";
 import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
+import { systemPrograms } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { hasStandardState } from "../configuration/folders.ts";
 import { readConfigurationNow } from "../configuration/open.ts";
-import { readServiceUnit, SERVICE_NAME } from "../../access/unit.ts";
-import { systemPrograms } from "../../platform/programs.ts";
 
 /** The API key that an enrolled robot does not need any more. */
 export interface DiscardedKey {

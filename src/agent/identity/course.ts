@@ -1,12 +1,12 @@
-import type { IdentityStatus } from "../status.ts";
-import type { Later, RefusedState } from "./answers.ts";
-import type { Random } from "../../platform/random.ts";
-import type { Backoff } from "../../platform/retry.ts";
-import { createBackoff } from "../../platform/retry.ts";
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import type { IdentityClient } from "../../client/identity-client.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Backoff } from "../../platform/retry.ts";
+import { createBackoff } from "../../platform/retry.ts";
+import type { IdentityStatus } from "../status.ts";
+import type { Later, RefusedState } from "./answers.ts";
 import type { EnrolmentRequest } from "./enrolment-request.ts";
 import type { Readiness } from "./heartbeats.ts";
 import type { IdentityFiles, StoredIdentity } from "./identity-files.ts";

@@ -1,11 +1,11 @@
 /** The questions of `init`. An answer of null leaves a placeholder in the file. */
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import type { CheckId } from "../doctor/check.ts";
-import { noEndpointIn } from "../doctor/asking.ts";
-import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
-import { chooseType, typeLines } from "./type-choice.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { Terminal } from "../../platform/terminal.ts";
+import { noEndpointIn } from "../doctor/asking.ts";
+import type { CheckId } from "../doctor/check.ts";
+import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
+import { chooseType, typeLines } from "./type-choice.ts";
 
 /** The answers that `init` needs; null for unknown ones. */
 export interface Answers {

@@ -6,12 +6,12 @@ import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { loadCredential } from "../../client/load-credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import type { Transport } from "../../client/transport/transport.ts";
+import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { ServiceConfiguration } from "../configuration/keys.ts";
 import type { Folders } from "../configuration/folders.ts";
+import type { ServiceConfiguration } from "../configuration/keys.ts";
 import { identityCredentialPath, readRobotCredential } from "../identity/identity-files.ts";
-import { createUndiciTransport } from "../../client/transport/undici-transport.ts";
 
 /** The way to the service of a configuration. */
 export interface Connection {

@@ -2,6 +2,7 @@ import { chownSync } from "node:fs";
 
 import type { Account } from "../../access/account.ts";
 import { accountName, readGroups, readUsers } from "../../access/account.ts";
+import type { EntryHandle } from "../../platform/files/entry-handle.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { GrantRecord } from "./record.ts";
@@ -10,7 +11,6 @@ import type { GrantAsked } from "./run.ts";
 import { stillUnreadable, showGrant, showRefusal } from "./run.ts";
 import type { PlannedDropIn } from "./unit.ts";
 import { restartUnit, writeDropIn } from "./unit.ts";
-import type { EntryHandle } from "../../platform/files/entry-handle.ts";
 import type { People } from "./walk.ts";
 import { walkTrusted } from "./walk.ts";
 

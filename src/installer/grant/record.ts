@@ -3,8 +3,8 @@ import { z } from "zod";
 import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import { parseJson } from "../../platform/text/parse-json.ts";
 import type { RunProgram } from "../../platform/programs.ts";
+import { parseJson } from "../../platform/text/parse-json.ts";
 
 /** Belongs to root: the service must not be able to change what `grant --revoke` does as root. */
 export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";

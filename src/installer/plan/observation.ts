@@ -1,7 +1,7 @@
 import { digestOf } from "../disk/content.ts";
 import type { Disk, Sight } from "../disk/disk.ts";
-import type { Item } from "./wanted.ts";
 import { CONFIGURATION_FILE, KEY_FILE, MANIFEST_FILE } from "../layout.ts";
+import type { Item } from "./wanted.ts";
 
 /** What is at a path, with the digest of a file's content (hex). */
 export type Seen =
