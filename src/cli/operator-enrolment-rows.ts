@@ -49,7 +49,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
     names: ["codes"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots deny WXYZ-2345"],
-    load: async () => (await import("../operator/enrolments/deny.ts")).robotsDeny,
+    load: async () => (await import("../operator/enrolments/pending.ts")).robotsDeny,
   },
   {
     name: "robots allow",
@@ -120,7 +120,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
     names: ["robots"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots rename arm-7 arm-8"],
-    load: async () => (await import("../operator/robots/rename.ts")).robotsRename,
+    load: async () => (await import("../operator/robots/change.ts")).robotsRename,
   },
   {
     name: "robots remove",
@@ -130,6 +130,6 @@ export const enrolmentRows: readonly OperatorRow[] = [
     names: ["robots"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots remove arm-7", "robot-policy robots remove arm-7 --dry-run"],
-    load: async () => (await import("../operator/robots/remove.ts")).robotsRemove,
+    load: async () => (await import("../operator/robots/change.ts")).robotsRemove,
   },
 ];

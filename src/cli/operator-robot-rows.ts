@@ -182,7 +182,7 @@ export const fleetRows: readonly OperatorRow[] = [
     names: ["fleets", "models"],
     flags: [...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
-    load: async () => (await import("../operator/fleets/update-model.ts")).fleetsUpdateModel,
+    load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdateModel,
   },
   {
     name: "fleets update",
@@ -199,7 +199,7 @@ export const fleetRows: readonly OperatorRow[] = [
       DRY_RUN_FLAG,
     ],
     examples: ["robot-policy fleets update packing --membership follow"],
-    load: async () => (await import("../operator/fleets/update.ts")).fleetsUpdate,
+    load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdate,
   },
   {
     name: "fleets remove",
@@ -209,7 +209,7 @@ export const fleetRows: readonly OperatorRow[] = [
     names: ["fleets"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets remove packing"],
-    load: async () => (await import("../operator/fleets/remove.ts")).fleetsRemove,
+    load: async () => (await import("../operator/fleets/change.ts")).fleetsRemove,
   },
 ];
 

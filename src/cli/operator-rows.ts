@@ -39,7 +39,7 @@ export const deploymentRows: readonly OperatorRow[] = [
     names: ["deployments"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy deployments retire arm-7", "robot-policy deployments retire arm-7 --dry-run"],
-    load: async () => (await import("../operator/deployments/retire.ts")).deploymentsRetire,
+    load: async () => (await import("../operator/deployments/deployments.ts")).deploymentsRetire,
   },
 ];
 

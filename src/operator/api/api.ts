@@ -4,7 +4,7 @@ import type { HttpAnswer } from "../../client/transport/transport.ts";
 import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
 import { readGiven } from "../files/read-given.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { joinPages, NAMES_ITSELF } from "../lists/listed.ts";
@@ -20,37 +20,23 @@ const PAGES_LIMIT = 1000;
 const PAGE_ITEMS = "1000";
 
 /** `api [METHOD] PATH`: sends any request, and prints the answer unchanged. */
-export async function api(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  first: string | undefined,
-  second: string | undefined,
-): Promise<ExitCode> {
+export const api: OperatorCommand = async (flags, context, first, second) => {
   const request = await readRequest(flags, context, first, second);
   if ("problem" in request) return refuse(request.problem, EXIT.usage, context.terminal);
   return withService(flags, context, async (service) => {
-    if (flags.dryRun === true) return service.showRawRequest(request, flags.json === true);
-    return flags.paginate === true ? pages(service, request, flags, context) : once(service, request, flags, context);
+    if (flags.dryRun === true) return service.showRawRequest(request);
+    return flags.paginate === true ? pages(service, request) : once(service, request);
   });
-}
+};
 
-async function once(
-  service: Service,
-  request: RawRequest,
-  flags: OperatorFlags,
-  { terminal }: OperatorContext,
-): Promise<ExitCode> {
+async function once(service: Service, request: RawRequest): Promise<ExitCode> {
   const { result, answer } = await service.send(request);
-  if (answer?.complete === true) showAnswer(answer, flags, terminal);
+  if (answer?.complete === true) showAnswer(answer, service);
   return result.kind === "ok" ? EXIT.ok : service.failed(result, { body: readJson(request.body ?? "") });
 }
 
-async function pages(
-  service: Service,
-  request: RawRequest,
-  flags: OperatorFlags,
-  { terminal }: OperatorContext,
-): Promise<ExitCode> {
+async function pages(service: Service, request: RawRequest): Promise<ExitCode> {
+  const { flags, terminal } = service;
   const documents: unknown[] = [];
   // Not resolved against a base: a path such as `/\host` would name another host.
   const url = new URL(`http://service${request.path}`);
@@ -58,7 +44,7 @@ async function pages(
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
     const { result, answer } = await service.send({ ...request, path: url.pathname + url.search });
     if (result.kind !== "ok") {
-      if (answer?.complete === true) showAnswer(answer, flags, terminal);
+      if (answer?.complete === true) showAnswer(answer, service);
       return service.failed(result);
     }
     if (answer === null) break;
@@ -78,7 +64,8 @@ async function pages(
   return EXIT.ok;
 }
 
-function showAnswer(answer: HttpAnswer, { include, json }: OperatorFlags, terminal: Terminal): void {
+function showAnswer(answer: HttpAnswer, { flags, terminal }: Service): void {
+  const { include, json } = flags;
   const text = textOf(answer);
   const document = readJson(text);
   if (json === true && include === true) {

@@ -2,20 +2,15 @@ import { beyondSpec } from "../../api/api.ts";
 import type { AllowedKeyView } from "../../api/allowed-keys.ts";
 import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
 import { allowedKeyState } from "../../api/words/allowed-keys.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import { makeConfirmedChange } from "../confirmed-change.ts";
-import type { OperatorContext } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
-import type { Failure } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
+import { makeChange } from "../change.ts";
+import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuseMissingOperation, refuseUnknown, refuseUsage } from "../refuse.ts";
+import { refuseUnknown, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { readKeyList } from "./key-list.ts";
 
@@ -23,7 +18,7 @@ const DEFAULT_EXPIRY = "30d";
 const MISSING = ["has no list of allowed keys", "approve each code instead: robot-policy robots approve CODE"] as const;
 
 /** `robots allow --keys FILE`: computers with these keys enrol without an approval, each once. */
-export async function robotsAllow(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const robotsAllow: OperatorCommand = async (flags, context) => {
   const { terminal, machine } = context;
   const { keys: path, expires = DEFAULT_EXPIRY } = flags;
   if (path === undefined)
@@ -38,22 +33,20 @@ export async function robotsAllow(flags: OperatorFlags, context: OperatorContext
     let added = 0;
     for (let from = 0; from < keys.length; from += size) {
       const body = { keys: keys.slice(from, from + size), expires_at: expiresAt.iso };
-      if (flags.dryRun === true) return service.showRequest(beyondSpec.allowKeys, { body }, flags.json === true);
+      if (flags.dryRun === true) return service.showRequest(beyondSpec.allowKeys, { body });
       const result = await service.call(beyondSpec.allowKeys, { body });
       if (result.kind !== "ok") {
         if (added > 0) terminal.note(`${added} keys are allowed already; the same command may be repeated.`);
-        return failed(service, result, context, { body, places: (loc) => places(loc, from) });
+        return service.failed(result, { body, places: (loc) => places(loc, from), missing: MISSING });
       }
       added += result.value.value.added;
     }
-    if (flags.json === true) terminal.json({ added, expires_at: expiresAt.iso });
-    else {
+    return service.answer({ added, expires_at: expiresAt.iso }, () => {
       const what = added === 1 ? "The computer with this key enrolls" : `${added} computers with these keys enroll`;
       terminal.print(`${what} without an approval, once, until ${expiresAt.iso.slice(0, 10)}.`);
-    }
-    return EXIT.ok;
+    });
   });
-}
+};
 
 const allowedView: ListView<AllowedKeyView> = {
   headers: ["key", "state", "robot", "allowed by", "allowed", "expires", "id"],
@@ -77,55 +70,35 @@ function stateOf(entry: AllowedKeyView, nowMs: number): string {
 }
 
 /** `robots allowed`: the keys, who allowed them, and when they were used. */
-export async function robotsAllowed(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  return withService(flags, context, async (service) => {
-    const load = () => service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
-    const first = await load();
-    if (first.kind !== "ok") return failed(service, first, context);
-    return showList(service, load, allowedView, flags, context, first);
-  });
+export const robotsAllowed: OperatorCommand = (flags, context) =>
+  withService(flags, context, (service) =>
+    showList(service, () => listAllowed(service), allowedView, { missing: MISSING }),
+  );
+
+function listAllowed(service: Service) {
+  return service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
 }
 
 /** `robots disallow KEY`: by its fingerprint or the id of its entry. Asks once at a terminal. */
-export async function robotsDisallow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  return withService(flags, context, async (service) => {
-    const result = await service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
-    if (result.kind !== "ok") return failed(service, result, context);
+export const robotsDisallow: OperatorCommand = (flags, context, name) =>
+  withService(flags, context, async (service) => {
+    const { terminal } = service;
+    const result = await listAllowed(service);
+    if (result.kind !== "ok") return service.failed(result, { missing: MISSING });
     const entry = itemsIn(result.value).find(({ id, key_fingerprint: key }) => id === name || key === name);
     if (entry === undefined) {
       return refuseUnknown(`no allowed key is ${name ?? ""}`, "robot-policy robots allowed lists them", terminal);
     }
-    return makeConfirmedChange(
-      service,
-      {
-        row: beyondSpec.removeAllowedKey,
-        input: { parameters: { allowed_key_id: entry.id } },
-        explain() {
-          terminal.note(
-            `This takes ${entry.key_fingerprint} (${stateOf(entry, machine.clock.wallMs())}) off the list.`,
-          );
-          if (entry.used_at !== null) terminal.note("The computer that enrolled with it keeps its credential.");
-          return "Go on?";
-        },
-        missing: MISSING,
-        done: () => `${entry.key_fingerprint} is allowed no more.`,
+    const { id, key_fingerprint: key } = entry;
+    return makeChange(service, {
+      row: beyondSpec.removeAllowedKey,
+      input: { parameters: { allowed_key_id: id } },
+      explain() {
+        terminal.note(`This takes ${key} (${stateOf(entry, service.nowMs())}) off the list.`);
+        if (entry.used_at !== null) terminal.note("The computer that enrolled with it keeps its credential.");
+        return "Go on?";
       },
-      flags,
-      context,
-    );
+      missing: MISSING,
+      show: () => terminal.print(`${key} is allowed no more.`),
+    });
   });
-}
-
-function failed(
-  service: Service,
-  failure: Failure,
-  { terminal }: OperatorContext,
-  sent: Parameters<Service["failed"]>[1] = {},
-): ExitCode {
-  return isUnknownOperation(failure) ? refuseMissingOperation(...MISSING, terminal) : service.failed(failure, sent);
-}

@@ -2,7 +2,6 @@ import { beyondSpec } from "../../api/api.ts";
 import type { EnrolmentView } from "../../api/enrolments.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { enrolledName, enrolmentDifferences } from "../../api/words/enrolments.ts";
-import type { Terminal } from "../../platform/terminal.ts";
 import { differences } from "../robots/registration-change.ts";
 import { shortDigest, statusText } from "../robots/words.ts";
 import type { Service } from "../service.ts";
@@ -29,9 +28,8 @@ export async function noteTarget(
   enrolment: EnrolmentView,
   target: IdentifiedRobotView | null | "hidden",
   decided: { readonly name: string; readonly region: string },
-  terminal: Terminal,
-  nowMs: number,
 ): Promise<void> {
+  const { terminal } = service;
   if (target === "hidden") {
     terminal.note(`This credential may not see whether a robot ${decided.name} exists.`);
     return;
@@ -40,7 +38,7 @@ export async function noteTarget(
     terminal.note(`This adds the robot ${decided.name}.`);
     return;
   }
-  const status = statusText(target, nowMs);
+  const status = statusText(target, service.nowMs());
   terminal.note(`The robot ${target.name} exists (${target.id})${status === "" ? "" : `: ${status}`}.`);
   const digest = await registeredDigest(service, target.id);
   const changes = enrolmentDifferences(enrolment, target, decided.region, digest).map(([member, registered, said]) =>

@@ -7,7 +7,15 @@ import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showEndpoints } from "../models/endpoints.ts";
 import { withNeeds } from "./needs.ts";
-import { countsAsBar, countsText, estimateText, statusText, minuteText, withRelativeTimes } from "./words.ts";
+import {
+  countsAsBar,
+  countsText,
+  estimateText,
+  minuteText,
+  robotsText,
+  statusText,
+  withRelativeTimes,
+} from "./words.ts";
 
 /** Members named per group; the rest is counted. */
 const NAMED_ROBOTS = 12;
@@ -44,18 +52,15 @@ function needsOf(fleet: FleetView, details: FleetDetails | null): readonly Fleet
 function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
   const { update, active_model: activeModel } = fleet;
   const isUpdated = update !== null && update !== undefined;
-  showFacts(
-    [
-      ["model", `${fleet.subject}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
-      ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
-      ["estimate", estimateText(fleet)],
-      ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
-      ["members", details === null ? "" : selectionText(details)],
-      ["created", relativeTime(details?.created_at, nowMs)],
-      ["updated", relativeTime(details?.updated_at, nowMs)],
-    ],
-    terminal,
-  );
+  showFacts(terminal, [
+    ["model", `${fleet.subject}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
+    ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
+    ["estimate", estimateText(fleet)],
+    ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
+    ["members", details === null ? "" : selectionText(details)],
+    ["created", relativeTime(details?.created_at, nowMs)],
+    ["updated", relativeTime(details?.updated_at, nowMs)],
+  ]);
 }
 
 function selectionText({ selection, membership_changes: changes }: FleetDetails): string {
@@ -85,18 +90,14 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal, no
     const style = STYLES[state];
     terminal.print("");
     const why = reason === null ? "" : `: ${withRelativeTimes(reason, nowMs)}`;
-    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${robotCount(group)}${why}`);
+    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${robotsText(group.length)}${why}`);
     showNames(group, terminal);
   }
   const offline = members.filter(({ status }) => status === "offline");
   if (offline.length === 0) return;
   terminal.print("");
-  terminal.sentence(`${terminal.style("warn", "offline")}, ${robotCount(offline)}: no heartbeats arrive`);
+  terminal.sentence(`${terminal.style("warn", "offline")}, ${robotsText(offline.length)}: no heartbeats arrive`);
   showNames(offline, terminal);
-}
-
-function robotCount({ length }: readonly FleetMemberView[]): string {
-  return `${length} ${length === 1 ? "robot" : "robots"}`;
 }
 
 function showNames(members: readonly FleetMemberView[], terminal: Terminal): void {

@@ -4,7 +4,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 import { defined } from "../defined.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
-import { refuseUsage } from "../refuse.ts";
+import { refuseFlags } from "../refuse.ts";
 
 /** What a key for enrolments adds to the body that creates a key. */
 export interface EnrollmentMembers {
@@ -28,28 +28,28 @@ export function readEnrollment(flags: EnrollmentFlags, terminal: Terminal): Enro
     const { uses, site, region, label } = flags;
     const stray = givenOf({ "--uses": uses, "--site": site, "--region": region, "--label": label });
     if (stray === undefined) return undefined;
-    refuseUsage(`${stray} is only for a key with --enroll`, "add --enroll, or leave it out", terminal);
-    return null;
+    return refuseFlags(`${stray} is only for a key with --enroll`, "add --enroll, or leave it out", terminal);
   }
   const { scope, robot, maxRobots } = flags;
   const other = givenOf({ "--scope": scope, "--robot": robot, "--max-robots": maxRobots });
   if (other !== undefined) {
-    refuseUsage(`${other} and --enroll exclude each other`, "a key with --enroll can only enroll robots", terminal);
-    return null;
+    return refuseFlags(
+      `${other} and --enroll exclude each other`,
+      "a key with --enroll can only enroll robots",
+      terminal,
+    );
   }
   const { uses = "", expires, site, region, label } = flags;
   if (!/^[1-9]\d{0,5}$/.test(uses) || Number(uses) > ENROLLMENT_USES.maximum) {
     const what = uses === "" ? "--enroll needs --uses" : `--uses '${uses}' is not a number of robots`;
-    refuseUsage(
+    return refuseFlags(
       what,
       `give a number from ${ENROLLMENT_USES.minimum} to ${ENROLLMENT_USES.maximum}: --uses 500`,
       terminal,
     );
-    return null;
   }
   if (expires === undefined) {
-    refuseUsage("--enroll needs --expires", "give a time at most 90 days ahead: --expires 7d", terminal);
-    return null;
+    return refuseFlags("--enroll needs --expires", "give a time at most 90 days ahead: --expires 7d", terminal);
   }
   const labels = label === undefined ? undefined : readLabels(label, terminal);
   if (labels === null) return null;

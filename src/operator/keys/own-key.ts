@@ -1,6 +1,5 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
-import type { OperatorContext } from "../context.ts";
 import { chooseService } from "../logins/choose-service.ts";
 import { openService } from "../operator.ts";
 import type { Service } from "../service.ts";
@@ -11,18 +10,14 @@ import type { Service } from "../service.ts";
  *
  * @returns the credential for a sentence, such as `the login of context lab`; null where neither depends on these keys.
  */
-export async function ownUseOf(
-  keys: readonly ApiKeyView[],
-  service: Service,
-  context: OperatorContext,
-): Promise<string | null> {
-  const { chosen } = service;
+export async function ownUseOf(keys: readonly ApiKeyView[], service: Service): Promise<string | null> {
+  const { chosen, context, flags } = service;
   if (await isUsedForRequests(keys, service)) return chosen.credential.name;
   if (chosen.context === null) return null;
   // This command may use another credential than the context, for example from the environment.
   const own = await chooseService({ context: chosen.context.name }, context);
   if (own.kind === "no-service" || own.credential.source === chosen.credential.source) return null;
-  await using second = openService(own, context);
+  await using second = openService(own, flags, context);
   return (await isUsedForRequests(keys, second)) ? own.credential.name : null;
 }
 

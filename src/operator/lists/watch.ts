@@ -1,15 +1,13 @@
 import type { CallResult } from "../../client/call-result.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../context.ts";
-import type { Failure } from "../failure.ts";
+import type { Failure, Sent } from "../failure.ts";
 import { failureText } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
 import { refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import type { ListView } from "./columns.ts";
 import { hiddenColumnsText } from "./columns.ts";
-import type { Listed } from "./listed.ts";
+import type { Listed, LoadList } from "./listed.ts";
 import { itemsIn } from "./listed.ts";
 
 /** Seconds between two requests. */
@@ -29,23 +27,22 @@ interface Row {
  */
 export async function watchList<Item>(
   service: Service,
-  load: () => Promise<CallResult<Listed<Item>>>,
+  load: LoadList<Item>,
   view: ListView<Item>,
-  flags: OperatorFlags,
-  context: OperatorContext,
+  sent: Sent,
+  loaded?: CallResult<Listed<Item>>,
 ): Promise<ExitCode> {
-  const { machine, signal, terminal } = context;
-  const intervalMs = readInterval(flags.interval);
+  const { machine, signal, terminal } = service.context;
+  const intervalMs = readInterval(service.flags.interval);
   if (intervalMs === null) {
     const what = `--interval is not a number of seconds from ${INTERVAL_S.minimum} to ${INTERVAL_S.maximum}`;
     return refuseUsage(what, `leave it out for ${INTERVAL_S.default}`, terminal);
   }
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
-  const show = createView(view, flags, context);
+  const show = createView(view, service);
   let isLost = false;
   let isFirst = true;
-  for (;;) {
-    const result = await load();
+  for (let result = loaded ?? (await load()); ; result = await load()) {
     signal.throwIfAborted();
     if (result.kind === "ok") {
       show(result.value);
@@ -55,7 +52,7 @@ export async function watchList<Item>(
       await machine.clock.sleep(intervalMs, signal);
       continue;
     }
-    if (isFirst || !isTemporary(result)) return service.failed(result);
+    if (isFirst || !isTemporary(result)) return service.failed(result, sent);
     if (!isLost) terminal.note(`${failureText(result)}; trying again`);
     isLost = true;
     await machine.clock.sleep(backoff.nextMs(result.kind === "refused" ? result.retryAfterMs : null), signal);
@@ -75,32 +72,26 @@ export function isTemporary(failure: Failure): boolean {
   return failure.kind === "unreachable" || failure.kind === "undecodable";
 }
 
-function createView<Item>(view: ListView<Item>, flags: OperatorFlags, context: OperatorContext) {
-  const { terminal, machine } = context;
+function createView<Item>(view: ListView<Item>, { flags, terminal, ...service }: Service) {
   let before: ReadonlyMap<string, Row> | null = null;
   return (listed: Listed<Item>) => {
-    const nowMs = machine.clock.wallMs();
+    const nowMs = service.nowMs();
     if (flags.json !== true && terminal.interactive) {
       terminal.draw(linesOf(view, itemsIn(listed), nowMs, terminal));
       return;
     }
     const rows = new Map(
-      listed.records.map(({ item, document }) => [
-        view.id(item),
-        { cells: view.row(item, nowMs), text: JSON.stringify(document) },
+      listed.records.map(({ value, document }) => [
+        view.id(value),
+        { cells: view.row(value, nowMs), text: JSON.stringify(document) },
       ]),
     );
     if (before === null && flags.json !== true) {
+      const cells = [...rows.values()].map((row) => row.cells);
       if (rows.size === 0) terminal.note(view.empty);
-      else
-        terminal.table(
-          view.headers,
-          [...rows.values()].map(({ cells }) => cells),
-          view.prose,
-          view.spare,
-        );
+      else terminal.table(view.headers, cells, view.prose, view.spare);
     } else {
-      printChanges(before ?? new Map(), rows, new Date(nowMs).toISOString(), flags, context);
+      printChanges(before ?? new Map(), rows, new Date(nowMs).toISOString(), flags.json === true, terminal);
     }
     before = rows;
   };
@@ -123,11 +114,11 @@ function printChanges(
   before: ReadonlyMap<string, Row>,
   rows: ReadonlyMap<string, Row>,
   at: string,
-  flags: OperatorFlags,
-  { terminal }: OperatorContext,
+  json: boolean,
+  terminal: Terminal,
 ): void {
   const report = (change: "new" | "changed" | "gone", { cells, text }: Row) => {
-    if (flags.json === true) terminal.jsonLine({ at, change, item: JSON.parse(text) });
+    if (json) terminal.jsonLine({ at, change, item: JSON.parse(text) });
     else terminal.print([`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "")].join("  "));
   };
   for (const [id, row] of rows) {

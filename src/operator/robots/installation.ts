@@ -1,88 +1,66 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { InstallationView } from "../../api/installations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
-import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand } from "../context.ts";
 import { ENROLL_COMMAND } from "../enrolments/words.ts";
-import { isUnknownOperation } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
+import { isNothingNamed } from "../failure.ts";
 import { showFacts } from "../lists/show-facts.ts";
-import { refuse, refuseMissingOperation } from "../refuse.ts";
-import type { Service } from "../service.ts";
-import { withNamed } from "../with-named.ts";
+import { withNamed } from "../operator.ts";
+import { refuse } from "../refuse.ts";
+import type { Answer, Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { shortDigest } from "./words.ts";
 
 /** The installation of a robot, and the service's answer. */
 export interface FoundInstallation {
   readonly robot: RobotView;
-  readonly installation: Pick<Answered<InstallationView>, "value" | "document">;
+  readonly installation: Answer<InstallationView>;
 }
 
 /** `robots installation ROBOT`: the computer that speaks for the robot, its credential, and when it was seen. */
-export async function robotsInstallation(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  return withNamed(findInstallation, flags, context, name, async (_service, { robot, installation }) => {
-    if (flags.json === true) context.terminal.json(installation.document);
-    else showInstallation(robot, installation.value, context);
-    return EXIT.ok;
-  });
-}
+export const robotsInstallation: OperatorCommand = (flags, context, name) =>
+  withNamed(findInstallation, flags, context, name, async (service, { robot, installation }) =>
+    service.answer(installation.document, () =>
+      showInstallation(robot, installation.value, service.terminal, service.nowMs()),
+    ),
+  );
 
 /** Finds the installation of a robot by the robot's name or id. @returns an exit code after reporting that there is none. */
-export async function findInstallation(
-  service: Service,
-  name: string,
-  terminal: Terminal,
-): Promise<FoundInstallation | ExitCode> {
-  const found = await findRobot(service, name, terminal);
+export async function findInstallation(service: Service, name: string): Promise<FoundInstallation | ExitCode> {
+  const found = await findRobot(service, name);
   if (typeof found === "number") return found;
   const { value: robot } = found;
   const result = await service.call(beyondSpec.getInstallation, { parameters: { robot: robot.id } });
   if (result.kind === "ok") return { robot, installation: result.value };
-  if (isUnknownOperation(result))
-    return refuseMissingOperation(
-      "does not show the computers of robots",
-      "robot-policy robots show ROBOT shows its registration",
-      terminal,
-    );
-  if (result.kind !== "refused" || result.status !== 404) return service.failed(result);
+  if (!isNothingNamed(result)) {
+    const fix = "robot-policy robots show ROBOT shows its registration";
+    return service.failed(result, { missing: ["does not show the computers of robots", fix] });
+  }
   const what = `no computer was ever enrolled as ${robot.name}`;
   const fix = `run this on the robot, and approve its code: ${ENROLL_COMMAND}`;
-  return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, terminal);
+  return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, service.terminal);
 }
 
-function showInstallation(
-  robot: RobotView,
-  installation: InstallationView,
-  { terminal, machine }: OperatorContext,
-): void {
-  const nowMs = machine.clock.wallMs();
+function showInstallation(robot: RobotView, installation: InstallationView, terminal: Terminal, nowMs: number): void {
   const since = (iso: string | null) => relativeTime(iso, nowMs);
   const { readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
-  showFacts(
-    [
-      ["robot", `${robot.name} (${robot.id})`],
-      ["state", installation.state],
-      ["last seen", lastSeenAt === null ? "never" : `${since(lastSeenAt)} from ${lastAddress ?? "an unknown address"}`],
-      ["reports", readinessText(readiness, reason)],
-      ["agent", installation.runtime_version ?? ""],
-      ["digest", shortDigest(installation.manifest_digest)],
-      ["enrolled", `${since(installation.enrolled_at)}, approved with ${installation.approved_by}`],
-      ["key", installation.key_fingerprint],
-      ["credential", credentialText(installation, nowMs)],
-      ["recovery", recoveryText(installation, nowMs)],
-      ["id", installation.installation_id],
-    ],
-    terminal,
-  );
+  showFacts(terminal, [
+    ["robot", `${robot.name} (${robot.id})`],
+    ["state", installation.state],
+    ["last seen", lastSeenAt === null ? "never" : `${since(lastSeenAt)} from ${lastAddress ?? "an unknown address"}`],
+    ["reports", readinessText(readiness, reason)],
+    ["agent", installation.runtime_version ?? ""],
+    ["digest", shortDigest(installation.manifest_digest)],
+    ["enrolled", `${since(installation.enrolled_at)}, approved with ${installation.approved_by}`],
+    ["key", installation.key_fingerprint],
+    ["credential", credentialText(installation, nowMs)],
+    ["recovery", recoveryText(installation, nowMs)],
+    ["id", installation.installation_id],
+  ]);
   const remedy = remedyOf(installation, robot.name, nowMs);
   if (remedy !== null) terminal.note(`→ ${remedy}`);
 }

@@ -4,7 +4,7 @@ import type { RobotTextName } from "../../api/robot-texts.ts";
 import { givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { defined } from "../defined.ts";
 import type { OperatorFlags } from "../flags.ts";
-import type { RegisteredRobot } from "./find-registered.ts";
+import type { RegisteredRobot } from "./find.ts";
 import type { TextFlags } from "./text-flags.ts";
 import { clearedTexts } from "./text-flags.ts";
 import { labelsText, shortDigest } from "./words.ts";

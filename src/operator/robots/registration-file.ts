@@ -7,7 +7,9 @@ import type { Reader } from "../../manifest/fields.ts";
 import { fail, mapping } from "../../manifest/fields.ts";
 import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
+import type { OperatorContext } from "../context.ts";
 import { defined } from "../defined.ts";
+import { readWritten } from "../files/written-file.ts";
 import { labelMapping, listOf, words } from "../files/written-readers.ts";
 
 /** Same limit as in the agent's manifest. */
@@ -24,7 +26,7 @@ export interface WrittenRegistration extends Readonly<Partial<Record<RobotTextNa
   readonly configurationFiles?: readonly string[];
 }
 
-export const REGISTRATION_HINTS: ReadonlyMap<string, string> = new Map([
+const HINTS: ReadonlyMap<string, string> = new Map([
   ["type", "did you mean robot_type_id?"],
   ["robot_type", "did you mean robot_type_id?"],
   ["digest", "did you mean configuration_digest?"],
@@ -32,8 +34,14 @@ export const REGISTRATION_HINTS: ReadonlyMap<string, string> = new Map([
   ["contract", "name the robot manifest it is made of: --manifest FILE"],
 ]);
 
+/** Reads the registration file at `path`. Reports all findings. */
+export function readRegistrationFile(path: string, json: boolean, context: OperatorContext) {
+  const rules = { subject: "registration", reader: writtenRegistration(path), hints: HINTS, json } as const;
+  return readWritten(path, rules, context);
+}
+
 /** @param path of the file; paths in it are relative to its folder. */
-export function writtenRegistration(path: string): Reader<WrittenRegistration> {
+function writtenRegistration(path: string): Reader<WrittenRegistration> {
   const folder = dirname(resolve(path));
   return mapping((fields, place) => {
     const files = fields.optional("configuration_files", listOf(words, "files", FILES_COUNT));

@@ -4,7 +4,7 @@ import type { Terminal } from "../../platform/terminal.ts";
 import { defined } from "../defined.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
-import { refuseUsage } from "../refuse.ts";
+import { refuseFlags } from "../refuse.ts";
 import type { WrittenRegistration } from "./registration-file.ts";
 import { clearedTexts, TEXT_FLAGS } from "./text-flags.ts";
 
@@ -14,11 +14,7 @@ export function readRegistrationFlags(flags: OperatorFlags, terminal: Terminal):
   const labels = label === undefined ? undefined : readLabels(label, terminal);
   if (labels === null) return null;
   const mistake = mistakeIn(flags);
-  if (mistake !== null) {
-    const [what, fix] = mistake;
-    refuseUsage(what, fix, terminal);
-    return null;
-  }
+  if (mistake !== null) return refuseFlags(...mistake, terminal);
   return {
     ...givenTexts((text) => flags[TEXT_FLAGS[text].given]),
     ...defined({ name, robot_type_id: type, region, labels, configuration_digest: digest, configurationFiles: file }),

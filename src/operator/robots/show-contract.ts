@@ -12,28 +12,17 @@ export function showContract(contract: Readonly<Record<string, unknown>>, termin
     terminal.print(JSON.stringify(contract, null, 2));
     return;
   }
-  const {
-    topology,
-    action_semantics: actionSemantics,
-    gripper,
-    control_rate_hz: controlRateHz,
-    cameras,
-    state_axes: stateAxes,
-    action_axes: actionAxes,
-  } = read.data;
+  const robot = read.data;
   terminal.print("");
-  showFacts(
-    [
-      ["topology", topology],
-      ["actions", actionSemantics],
-      ["gripper", gripper],
-      ["control rate", `${controlRateHz} Hz`],
-    ],
-    terminal,
-  );
-  showCameras(cameras, terminal);
-  showAxes("state axes", stateAxes, terminal);
-  showAxes("action axes", actionAxes, terminal);
+  showFacts(terminal, [
+    ["topology", robot.topology],
+    ["actions", robot.action_semantics],
+    ["gripper", robot.gripper],
+    ["control rate", `${robot.control_rate_hz} Hz`],
+  ]);
+  showCameras(robot.cameras, terminal);
+  showAxes("state axes", robot.state_axes, terminal);
+  showAxes("action axes", robot.action_axes, terminal);
 }
 
 function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {

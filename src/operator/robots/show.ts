@@ -4,18 +4,17 @@ import type { RegistrationRecord, RegistrationView } from "../../api/registratio
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { contestInWords, refusalInWords, refusedSince } from "../../api/words/audit.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import type { Fact } from "../lists/show-facts.ts";
-import { withService } from "../operator.ts";
-import { refusePathParameter } from "../refuse.ts";
+import { withNamed } from "../operator.ts";
 import type { Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { warnOfRegion } from "./registration-checks.ts";
@@ -26,20 +25,9 @@ import { labelsText, shortDigest, statusText } from "./words.ts";
  * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration, later
  * refusals and, with `--history`, the history added; each is null where the service does not have it.
  */
-export async function robotsShow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findRobot(service, name, terminal);
-    if (typeof found === "number") {
-      if (found === EXIT.rejected) await showNewestRefusal(service, name, terminal);
-      return found;
-    }
-    const { value: robot, document } = found;
+export const robotsShow: OperatorCommand = (flags, context, name) =>
+  withNamed(findRobotOrRefusal, flags, context, name, async (service, { value: robot, document }) => {
+    const { terminal } = service;
     const input = { parameters: { robot: robot.id } };
     const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
     if (typeof registration === "number") return registration;
@@ -54,7 +42,7 @@ export async function robotsShow(
       terminal.json(Object.assign({}, document, registered, more));
       return EXIT.ok;
     }
-    const nowMs = machine.clock.wallMs();
+    const nowMs = service.nowMs();
     showRobot(robot, registration?.value ?? null, flags, terminal, nowMs);
     await warnOfRegion(service, robot.region, terminal);
     showRefusals(refused, terminal, nowMs);
@@ -68,6 +56,12 @@ export async function robotsShow(
     if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
     return EXIT.ok;
   });
+
+/** For an unknown robot, shows whether a registration of that name was refused. */
+async function findRobotOrRefusal(service: Service, name: string) {
+  const found = await findRobot(service, name);
+  if (found === EXIT.rejected) await showNewestRefusal(service, name);
+  return found;
 }
 
 function showRobot(
@@ -77,30 +71,21 @@ function showRobot(
   terminal: Terminal,
   nowMs: number,
 ): void {
-  showFacts(
-    [
-      ["robot", `${robot.name} (${robot.id})`],
-      ["status", statusText(robot, nowMs)],
-      ["type", robot.robot_type_id],
-      ["region", robot.region],
-      ...ROBOT_TEXT_NAMES.map((text): Fact => [text, robot[text] ?? ""]),
-      ["labels", labelsText(robot)],
-      ["digest", registration?.configuration_digest ?? ""],
-      ["changed", relativeTime(registration?.changed_at, nowMs)],
-      ["registered", relativeTime(registration?.registered_at, nowMs)],
-      ["added", relativeTime(robot.created_at, nowMs)],
-      [
-        "contract",
-        registration === null || contract === true
-          ? ""
-          : registration.contract === null
-            ? "none"
-            : "--contract shows it",
-      ],
-      ...contestFacts(registration, nowMs),
-    ],
-    terminal,
-  );
+  const isContractTold = registration !== null && contract !== true;
+  showFacts(terminal, [
+    ["robot", `${robot.name} (${robot.id})`],
+    ["status", statusText(robot, nowMs)],
+    ["type", robot.robot_type_id],
+    ["region", robot.region],
+    ...ROBOT_TEXT_NAMES.map((text): Fact => [text, robot[text] ?? ""]),
+    ["labels", labelsText(robot)],
+    ["digest", registration?.configuration_digest ?? ""],
+    ["changed", relativeTime(registration?.changed_at, nowMs)],
+    ["registered", relativeTime(registration?.registered_at, nowMs)],
+    ["added", relativeTime(robot.created_at, nowMs)],
+    ["contract", isContractTold ? (registration.contract === null ? "none" : "--contract shows it") : ""],
+    ...contestFacts(registration, nowMs),
+  ]);
 }
 
 /** Contested: two computers register the same name in turn, and each replaces the other's registration. */
@@ -132,8 +117,8 @@ function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowM
   noteHidden(hidden, DOCUMENT_REMEDY, terminal);
 }
 
-/** For an unknown robot: shows whether a registration of that name was refused. */
-async function showNewestRefusal(service: Service, name: string, terminal: Terminal): Promise<void> {
+async function showNewestRefusal(service: Service, name: string): Promise<void> {
+  const { terminal } = service;
   const result = await service.call(beyondSpec.listRefusals, { query: { robot: name } });
   const [newest] = result.kind === "ok" ? result.value.value.items : [];
   if (newest === undefined) return;

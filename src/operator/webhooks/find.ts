@@ -1,17 +1,12 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { WebhookView } from "../../api/webhooks.ts";
 import { receiverOf } from "../../api/words/webhooks.ts";
-import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
-import type { Failure } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
-import { refuseAmbiguous, refuseMissingOperation, refuseUnknown, refuseUsage } from "../refuse.ts";
-import type { Service } from "../service.ts";
-
-export type FoundWebhook = Pick<Answered<WebhookView>, "value" | "document">;
+import { onlyOne, refuseUsage } from "../refuse.ts";
+import type { Answer, Service } from "../service.ts";
 
 export const NO_WEBHOOKS = ["has no webhooks", "look at the changes instead: robot-policy audit"] as const;
 
@@ -20,7 +15,7 @@ export async function withWebhook(
   flags: OperatorFlags,
   context: OperatorContext,
   name: string | undefined,
-  act: (service: Service, webhook: FoundWebhook) => Promise<ExitCode>,
+  act: (service: Service, webhook: Answer<WebhookView>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { terminal } = context;
   // No path parameter: a URL is a name, too.
@@ -29,21 +24,16 @@ export async function withWebhook(
   }
   return withService(flags, context, async (service) => {
     const result = await service.listAll(beyondSpec.listWebhooks, ({ items }) => items);
-    if (result.kind !== "ok") return failedWebhooks(service, result, context);
-    const all = result.value.records.map(({ item: value, document }): FoundWebhook => ({ value, document }));
-    const own = all.filter(({ value }) => value.id === name || value.url === name);
-    const [first, ...more] = own.length > 0 ? own : all.filter(({ value }) => receiverOf(value) === name);
-    if (first === undefined) {
-      const fix = "robot-policy webhooks list shows all webhooks";
-      return refuseUnknown(`no webhook has the id, URL or host ${name}`, fix, terminal);
-    }
-    if (more.length === 0) return act(service, first);
-    const ids = [first, ...more].map(({ value }) => value.id);
-    return refuseAmbiguous(`${ids.length} webhooks send to ${name}`, ids, terminal);
+    if (result.kind !== "ok") return service.failed(result, { missing: NO_WEBHOOKS });
+    const { records } = result.value;
+    const own = records.filter(({ value }) => value.id === name || value.url === name);
+    const found = own.length > 0 ? own : records.filter(({ value }) => receiverOf(value) === name);
+    const words = {
+      none: `no webhook has the id, URL or host ${name}`,
+      fix: "robot-policy webhooks list shows all webhooks",
+      several: `webhooks send to ${name}`,
+    };
+    const webhook = onlyOne(found, ({ value }) => value.id, words, terminal);
+    return typeof webhook === "number" ? webhook : act(service, webhook);
   });
-}
-
-/** Reports a failure, also of a service without webhooks. */
-export function failedWebhooks(service: Service, failure: Failure, { terminal }: OperatorContext): ExitCode {
-  return isUnknownOperation(failure) ? refuseMissingOperation(...NO_WEBHOOKS, terminal) : service.failed(failure);
 }
