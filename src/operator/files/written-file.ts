@@ -1,11 +1,11 @@
 import type { Subject } from "../../manifest/document.ts";
 import { readDocument } from "../../manifest/document.ts";
 import { renderFindings } from "../../manifest/excerpt.ts";
-import type { Check, Reader } from "../../manifest/fields.ts";
-import { FindingList } from "../../manifest/finding-list.ts";
+import type { Reader } from "../../manifest/fields.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { Path } from "../../manifest/path.ts";
 import { below, pointer } from "../../manifest/path.ts";
+import { startCheck } from "../../manifest/settings.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
@@ -50,14 +50,7 @@ export async function readWritten<T>(
   const reading = readDocument(bytes, { subject, sizeLimitBytes: LIMIT_BYTES });
   if (reading.kind === "refused") return refuse(reading.findings, bytes);
   const { document } = reading;
-  const check: Check = {
-    findings: new FindingList(document.lines),
-    subject,
-    secretAdvice: "",
-    placeholderSeverity: "error",
-    hints,
-    placeholders: 0,
-  };
+  const check = startCheck(document, { subject, secretAdvice: "", hints });
   const value = reader({ node: document.root, path: null, check });
   if (value === undefined || check.findings.hasError) return refuse(check.findings.toFindings(), bytes);
   return {
