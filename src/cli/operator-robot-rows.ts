@@ -55,7 +55,6 @@ export const robotRows: readonly OperatorRow[] = [
     name: "robots show",
     summary: "show a robot, by name or id",
     argument: "ROBOT",
-    names: ["robots"],
     flags: [
       { flag: "--history", summary: "show its registrations, what changed, and who sent them" },
       { flag: "--contract", summary: "show the cameras and axes that it registered" },
@@ -132,7 +131,6 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets show",
     summary: "show a fleet, by name or id, and why it is not ready",
     argument: "FLEET",
-    names: ["fleets"],
     examples: ["robot-policy fleets show packing"],
     load: async () => (await import("../operator/fleets/show.ts")).fleetsShow,
   },
@@ -179,7 +177,6 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets update-model",
     summary: "update the model of a fleet; the old one serves until the new one is ready",
     argument: "FLEET MODEL",
-    names: ["fleets", "models"],
     flags: [...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
     load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdateModel,
@@ -188,7 +185,6 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets update",
     summary: "change whether robots join and leave a fleet as they come to match its selector",
     argument: "FLEET",
-    names: ["fleets"],
     flags: [
       {
         flag: "--membership <membership>",
@@ -206,7 +202,6 @@ export const fleetRows: readonly OperatorRow[] = [
     aliases: ["rm"],
     summary: "delete a fleet; its robots stay",
     argument: "FLEET",
-    names: ["fleets"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets remove packing"],
     load: async () => (await import("../operator/fleets/change.ts")).fleetsRemove,
@@ -218,7 +213,6 @@ export const deployRows: readonly OperatorRow[] = [
     name: "deploy",
     summary: "deploy a model to a robot",
     argument: "MODEL",
-    names: ["models"],
     flags: [
       { flag: "--robot <robot>", summary: "robot, by name or id", repeats: true, names: "robots" },
       ...WAIT_FLAGS,
