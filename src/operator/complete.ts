@@ -9,7 +9,7 @@ import type { ExitCode } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
 import type { OperatorContext } from "./context.ts";
-import { defined } from "./defined.ts";
+import { defined } from "../platform/defined.ts";
 import type { OperatorFlags } from "./flags.ts";
 import type { Listed } from "./lists/listed.ts";
 import { itemsIn } from "./lists/listed.ts";

@@ -96,45 +96,38 @@ async function loadRegistrations(service: Service, robot: string): Promise<Entri
 }
 
 function entryOfChange(entry: AuditEntryView, document: unknown): Entry {
-  const { at, action, actor } = entry;
   return {
-    at,
-    what: action,
+    ...made(entry.at, entry.actor),
+    what: entry.action,
     subject: subjectOf(entry),
     id: entry.subject_id,
-    by: actor.label ?? actor.id,
-    from: "",
     details: detailsInWords(entry),
     document: Object.assign({ kind: "change" }, document),
   };
 }
 
 function entryOfRefusal(refusal: RefusalView): Entry {
-  const { last_at: lastAt, robot, actor, address } = refusal;
   return {
-    at: lastAt,
+    ...made(refusal.last_at, refusal.actor, refusal.address),
     what: "refused",
-    subject: robot ?? "",
-    id: "",
-    by: actor.label ?? actor.id,
-    from: address,
+    subject: refusal.robot ?? "",
     details: refusalInWords(refusal),
     document: { kind: "refusal", ...refusal },
   };
 }
 
 function entryOfRegistration(record: RegistrationRecord, robot: string): Entry {
-  const { at, actor, address, changed } = record;
   return {
-    at,
+    ...made(record.at, record.actor, record.address),
     what: "robot.setup",
     subject: robot,
-    id: "",
-    by: actor.label ?? actor.id,
-    from: address ?? "",
-    details: changedText(changed),
+    details: changedText(record.changed),
     document: { kind: "registration", robot, ...record },
   };
+}
+
+function made(at: string, { label, id }: AuditEntryView["actor"], from: string | null = null) {
+  return { at, by: label ?? id, from: from ?? "", id: "" };
 }
 
 function changedText(changed: RegistrationRecord["changed"]): string {

@@ -7,7 +7,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { confirmationPrompt, refusedBy, refusedWithoutName } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
 import { withService } from "../operator.ts";

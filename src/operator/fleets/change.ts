@@ -9,7 +9,7 @@ import { withNamed } from "../operator.ts";
 import { refuseUsage } from "../refuse.ts";
 import { waitTimeout } from "../wait.ts";
 import { findFleet } from "./find.ts";
-import { showFleet } from "./show-fleet.ts";
+import { showFleet } from "./show.ts";
 import { endOfCreation, endOfUpdate, waitForFleet } from "./wait.ts";
 import { countsText, robotsText } from "./words.ts";
 

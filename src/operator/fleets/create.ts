@@ -6,7 +6,7 @@ import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
 import { makeChange } from "../change.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import type { Sent } from "../failure.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
@@ -20,7 +20,7 @@ import { waitTimeout } from "../wait.ts";
 import type { WrittenFleet } from "./file.ts";
 import { FLEET_HINTS, writtenFleet } from "./file.ts";
 import { readSelection, selectorInFlags } from "./selection-flags.ts";
-import { showFleet } from "./show-fleet.ts";
+import { showFleet } from "./show.ts";
 import { endOfCreation, waitForFleet } from "./wait.ts";
 import { robotsText, withRelativeTimes } from "./words.ts";
 
@@ -131,8 +131,8 @@ function refuseMissing(written: WrittenFleet, { from }: OperatorFlags, terminal:
 /** Reports a selector without a match as the flags that were typed, not as JSON. */
 function describeUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["describe"]> {
   return ({ loc, msg, type }) => {
-    const selector = selection?.selector;
-    if (selector === undefined || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
+    const selector = selection?.selector ?? null;
+    if (selector === null || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
     const fix = "leave one out, or list sites and labels: robot-policy robots list";
     return { code: type, what: `no robot matches ${selectorInFlags(selector)}`, fix };
   };

@@ -1,3 +1,7 @@
+import type * as z from "zod";
+
+import type { Immutable } from "../../api/contract.ts";
+import type { fleetCreateSchema } from "../../api/fleets.ts";
 import {
   MEMBERSHIPS,
   OPERATING_WINDOWS_COUNT,
@@ -8,32 +12,13 @@ import {
 import type { Reader } from "../../manifest/fields.ts";
 import { fail, mapping } from "../../manifest/fields.ts";
 import { integer, oneOf } from "../../manifest/readers.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import { labelMapping, listOf, moment, words } from "../files/written-readers.ts";
 
-/** A selection has exactly one of both members; the service checks that too. */
-export interface WrittenSelection {
-  readonly robots?: readonly string[];
-  readonly selector?: WrittenSelector;
-  readonly membership?: (typeof MEMBERSHIPS)[number];
-}
-
-export interface WrittenSelector {
-  readonly site?: string;
-  readonly region?: string;
-  readonly robot_type_id?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-}
-
-/** A new fleet from flags and file, in the request's form. */
-export interface WrittenFleet {
-  readonly name?: string;
-  readonly subject?: string;
-  readonly selection?: WrittenSelection;
-  readonly peak_active_robots?: number;
-  readonly readiness_mode?: (typeof READINESS_MODES)[number];
-  readonly operating_windows?: readonly { readonly starts_at: string; readonly ends_at: string }[];
-}
+/** A new fleet from flags and file: the request, of which members may be missing. */
+export type WrittenFleet = Partial<Immutable<z.input<typeof fleetCreateSchema>>>;
+export type WrittenSelection = NonNullable<WrittenFleet["selection"]>;
+export type WrittenSelector = NonNullable<WrittenSelection["selector"]>;
 
 /** Messages for wrong keys that operators may try. */
 export const FLEET_HINTS: ReadonlyMap<string, string> = new Map([

@@ -1,6 +1,6 @@
 import type { Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { refuseFlags } from "../refuse.ts";
 import type { WrittenSelection, WrittenSelector } from "./file.ts";
@@ -45,5 +45,5 @@ export function selectorInFlags({ site, region, robot_type_id: robotTypeId, labe
     ["--type", robotTypeId],
     ...Object.entries(labels ?? {}).map(([name, value]) => ["--label", `${name}=${value}`]),
   ];
-  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");
+  return flags.flatMap(([flag, value]) => (typeof value === "string" ? [`${flag} ${shellWord(value)}`] : [])).join(" ");
 }

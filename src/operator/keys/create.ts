@@ -3,7 +3,7 @@ import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../api/wire/scopes.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import { flagPlaces } from "../files/places.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";

@@ -1,21 +1,14 @@
+import type { ApiKeyCreate } from "../../api/keys.ts";
 import { ENROLLMENT_USES } from "../../api/keys.ts";
 import { ENROLL_SCOPE } from "../../api/wire/scopes.ts";
 import type { Terminal } from "../../platform/terminal.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
 import { refuseFlags } from "../refuse.ts";
 
 /** What a key for enrolments adds to the body that creates a key. */
-export interface EnrollmentMembers {
-  readonly scopes: readonly string[];
-  readonly enrollment: {
-    readonly uses: number;
-    readonly site?: string;
-    readonly region?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-  };
-}
+type EnrollmentMembers = Pick<ApiKeyCreate, "scopes" | "enrollment">;
 
 type EnrollmentFlags = Pick<
   OperatorFlags,

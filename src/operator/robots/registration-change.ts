@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { RobotTextName } from "../../api/robot-texts.ts";
 import { givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import type { OperatorFlags } from "../flags.ts";
 import type { RegisteredRobot } from "./find.ts";
 import type { TextFlags } from "./text-flags.ts";

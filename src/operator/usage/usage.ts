@@ -3,7 +3,7 @@ import type { UsageRecord } from "../../api/usage.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { csvLine } from "../../platform/text/csv.ts";
-import type { OperatorCommand } from "../context.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import type { ListView } from "../lists/columns.ts";
 import { withColumns } from "../lists/columns.ts";
@@ -11,7 +11,7 @@ import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
 import { showRows } from "../lists/show-list.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuse, refuseUsage } from "../refuse.ts";
+import { refuse, refuseFlags, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { loadUsageSums, startOf } from "./load-sums.ts";
 import type { SummedUsage } from "./load-sums.ts";
@@ -20,9 +20,9 @@ import type { Period, SumsBy } from "./sums.ts";
 
 /** `usage`: the ledger, or its sums by robot, model or day; by default of the last 30 days. */
 export const usage: OperatorCommand = async (flags, context) => {
-  const { terminal, machine } = context;
-  const period = readPeriod(flags, machine.clock.wallMs());
-  if ("problem" in period) return refuse({ code: "usage", ...period.problem }, EXIT.usage, terminal);
+  const { terminal } = context;
+  const period = readPeriod(flags, context);
+  if (period === null) return EXIT.usage;
   if (flags.csv === true && flags.json === true)
     return refuseUsage("--csv and --json exclude each other", "give one of them", terminal);
   const view = withColumns(RECORDS, flags);
@@ -95,15 +95,15 @@ function bar(quantity: number, most: number): string {
   return most <= 0 ? "" : "█".repeat(Math.max(quantity > 0 ? 1 : 0, Math.round((quantity / most) * BAR_CELLS)));
 }
 
-type ReadPeriod = Period | { readonly problem: { readonly what: string; readonly fix: string } };
-
-function readPeriod({ since, until }: OperatorFlags, nowMs: number): ReadPeriod {
+/** @returns null after reporting what is wrong with the flags. */
+function readPeriod({ since, until }: OperatorFlags, { machine, terminal }: OperatorContext): Period | null {
+  const nowMs = machine.clock.wallMs();
   const from = since === undefined ? null : readMoment(since, "back", nowMs);
-  if (from?.kind === "no-moment") return { problem: { what: `--since ${from.what}`, fix: from.fix } };
+  if (from?.kind === "no-moment") return refuseFlags(`--since ${from.what}`, from.fix, terminal);
   const to = until === undefined ? null : readMoment(until, "back", nowMs);
-  if (to?.kind === "no-moment") return { problem: { what: `--until ${to.what}`, fix: to.fix } };
+  if (to?.kind === "no-moment") return refuseFlags(`--until ${to.what}`, to.fix, terminal);
   if (from !== null && to !== null && from.timeMs >= to.timeMs) {
-    return { problem: { what: "--since is not before --until", fix: "give the earlier time to --since" } };
+    return refuseFlags("--since is not before --until", "give the earlier time to --since", terminal);
   }
   return { since: from?.iso ?? null, until: to?.iso ?? null };
 }

@@ -4,7 +4,7 @@ import { receiverOf, webhookStateInWords } from "../../api/words/webhooks.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
