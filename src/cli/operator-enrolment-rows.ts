@@ -95,7 +95,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
     argument: "ROBOT",
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots thaw arm-7"],
-    load: async () => (await import("../operator/robots/change-installation.ts")).robotsThaw,
+    load: async () => (await import("../operator/robots/installation.ts")).robotsThaw,
   },
   {
     name: "robots allow-recovery",
@@ -106,7 +106,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
       DRY_RUN_FLAG,
     ],
     examples: ["robot-policy robots allow-recovery arm-7 --times 5"],
-    load: async () => (await import("../operator/robots/change-installation.ts")).robotsAllowRecovery,
+    load: async () => (await import("../operator/robots/installation.ts")).robotsAllowRecovery,
   },
   {
     name: "robots rename",

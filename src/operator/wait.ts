@@ -5,7 +5,7 @@ import { EXIT } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
 import { failureText } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
-import { isTemporary } from "./lists/watch.ts";
+import { isTemporary } from "./lists/show-list.ts";
 import { refuse, refuseFlags } from "./refuse.ts";
 import type { Service } from "./service.ts";
 
@@ -32,7 +32,7 @@ export interface Ended {
   readonly problem: Problem | null;
 }
 
-export interface Waiting<State> {
+interface Waiting<State> {
   /** The state in the answer to the change. */
   readonly first: State;
   readonly fetch: () => Promise<CallResult<State>>;

@@ -1,7 +1,7 @@
 /** Changes between two contracts, worded for the operator who checks them before the robot moves. */
 import type { ActionAxis, Contract, StateAxis } from "./contract.ts";
 
-export interface ContractChange {
+interface ContractChange {
   /** For programs. */
   readonly kind: "robot" | "order" | "added" | "removed" | "direction" | "unit" | "range" | "step" | "group" | "camera";
   /** Where in the contract: `action_axes arm.elbow.position`, `cameras wrist`, or a top-level member. */

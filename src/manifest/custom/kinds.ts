@@ -1,7 +1,7 @@
 /** The keys and values that each kind of group allows: SPEC section 2.4 as a table. */
 import type { Action, ActionSemantics, Group, Kind, StateQuantity, Unit } from "./body.ts";
 
-export interface KindRules {
+interface KindRules {
   /** Only joints may have limits in another unit than their own. */
   readonly isJoint: boolean;
   /** Arms and end effectors, which the action semantics apply to. */

@@ -5,7 +5,7 @@ import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
-import { readGiven } from "../files/read-given.ts";
+import { readGiven } from "../files/given-file.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { joinPages, NAMES_ITSELF } from "../lists/listed.ts";
 import { withService } from "../operator.ts";

@@ -10,7 +10,7 @@ import { defined } from "../../platform/defined.ts";
 import type { Sent } from "../failure.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
-import { readWritten } from "../files/written-file.ts";
+import { readWritten } from "../files/given-file.ts";
 import { isMoment } from "../files/written-readers.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";

@@ -6,7 +6,7 @@ import { isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
 import type { LoginCallback } from "./callback.ts";
 
-export type StartedLogin =
+type StartedLogin =
   | { readonly kind: "started"; readonly login: Login; readonly url: string; readonly user_code: string | null }
   | { readonly kind: "failed"; readonly failure: Failure };
 

@@ -6,7 +6,7 @@ import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/r
 import { shown } from "../../manifest/shown.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { Service } from "../service.ts";
-import type { RegistrationBody } from "./registration-change.ts";
+import type { RegistrationBody } from "./registration.ts";
 
 /** Mistakes that the service would accept. */
 export function registrationMistake(body: RegistrationBody) {

@@ -16,11 +16,9 @@ import type { RegisteredRobot } from "./find.ts";
 import { findRegistered } from "./find.ts";
 import { hashFiles } from "./hash-files.ts";
 import { readManifestFile } from "./manifest-file.ts";
-import type { RegistrationBody } from "./registration-change.ts";
-import { carryOver, changeLines, keptText } from "./registration-change.ts";
+import type { RegistrationBody, WrittenRegistration } from "./registration.ts";
+import { carryOver, changeLines, keptText, readRegistrationFile, readRegistrationFlags } from "./registration.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
-import type { WrittenRegistration } from "./registration-input.ts";
-import { readRegistrationFile, readRegistrationFlags } from "./registration-input.ts";
 import { TEXT_FLAGS } from "./text-flags.ts";
 import { isEnrolled } from "./words.ts";
 

@@ -1,6 +1,9 @@
 import { beyondSpec } from "../../api/api.ts";
+import type { RobotContract } from "../../api/contract.ts";
+import { robotContractSchema } from "../../api/contract.ts";
 import type { RefusalView } from "../../api/refusals.ts";
 import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
+import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { contestInWords, refusalInWords, refusedSince } from "../../api/words/audit.ts";
@@ -12,13 +15,12 @@ import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
-import { showFacts } from "../lists/show-facts.ts";
 import type { Fact } from "../lists/show-facts.ts";
+import { showFacts } from "../lists/show-facts.ts";
 import { withNamed } from "../operator.ts";
 import type { Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { warnOfRegion } from "./registration-checks.ts";
-import { showContract } from "./show-contract.ts";
 import { labelsText, shortDigest, statusText } from "./words.ts";
 
 /**
@@ -139,4 +141,59 @@ function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, n
     ]),
     ["changed", "by"],
   );
+}
+
+/** Shows a contract as tables, or as JSON where it has another schema than this project's. */
+function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
+  const read = contract["schema"] === CONTRACT_SCHEMA ? robotContractSchema.safeParse(contract) : null;
+  if (read?.success !== true) {
+    terminal.print(JSON.stringify(contract, null, 2));
+    return;
+  }
+  const robot = read.data;
+  terminal.print("");
+  showFacts(terminal, [
+    ["topology", robot.topology],
+    ["actions", robot.action_semantics],
+    ["gripper", robot.gripper],
+    ["control rate", `${robot.control_rate_hz} Hz`],
+  ]);
+  showCameras(robot.cameras, terminal);
+  showAxes("state axes", robot.state_axes, terminal);
+  showAxes("action axes", robot.action_axes, terminal);
+}
+
+function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {
+  terminal.print(`\n${terminal.style("bold", "cameras")}`);
+  terminal.table(
+    ["role", "mount", "image", "rate", "turned"],
+    cameras.map(({ role, mount, side, width, height, fps, rotation_degrees: rotationDegrees }) => [
+      role,
+      side === undefined ? mount : `${mount} ${side}`,
+      `${width} × ${height}`,
+      `${fps} fps`,
+      rotationDegrees === 0 ? "" : `${rotationDegrees}°`,
+    ]),
+  );
+}
+
+type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number | undefined };
+
+/** Numbered by their index in the vector. */
+function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
+  terminal.print(`\n${terminal.style("bold", title)}, in vector order`);
+  const hidden = terminal.table(
+    ["#", "axis", "unit", "range", "step", "robot's own"],
+    axes.map(({ name, unit, range, max_step: maxStep, native }, index) => [
+      String(index),
+      name,
+      unit,
+      range === undefined ? "" : `${range[0]} … ${range[1]}`,
+      maxStep === undefined ? "" : String(maxStep),
+      native === undefined ? "" : `${native.unit} × ${native.scale} + ${native.offset}`,
+    ]),
+    [],
+    ["robot's own", "step"],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
 }

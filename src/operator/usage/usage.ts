@@ -13,10 +13,17 @@ import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseFlags, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { loadUsageSums, startOf } from "./load-sums.ts";
-import type { SummedUsage } from "./load-sums.ts";
-import { isWithin, quantityText, RECORD_MEMBERS, recordCells, SUMS_BY, sumUsage } from "./sums.ts";
-import type { Period, SumsBy } from "./sums.ts";
+import {
+  isWithin,
+  loadUsageSums,
+  quantityText,
+  RECORD_MEMBERS,
+  recordCells,
+  startOf,
+  SUMS_BY,
+  sumUsage,
+} from "./sums.ts";
+import type { Period, SummedUsage, SumsBy } from "./sums.ts";
 
 /** `usage`: the ledger, or its sums by robot, model or day; by default of the last 30 days. */
 export const usage: OperatorCommand = async (flags, context) => {

@@ -9,7 +9,7 @@ import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
 import { refuseUsage, wordFix } from "../refuse.ts";
-import { NO_WEBHOOKS, withWebhook } from "./find.ts";
+import { NO_WEBHOOKS, withWebhook } from "./webhooks.ts";
 
 /** `webhooks create URL`: prints the secret once, alone on stdout. */
 export const webhooksCreate: OperatorCommand = async (flags, context, url) => {

@@ -14,7 +14,7 @@ import { refusePathParameter } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
 import type { Ended } from "../wait.ts";
 import { waitTimeout, waitUntilEnded } from "../wait.ts";
-import { NO_WEBHOOKS, withWebhook } from "./find.ts";
+import { NO_WEBHOOKS, withWebhook } from "./webhooks.ts";
 
 /** Shown without `--all`. */
 const NEWEST = 100;

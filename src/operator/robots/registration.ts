@@ -1,21 +1,25 @@
 import { dirname, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 
-import { givenTexts } from "../../api/robot-texts.ts";
+import type { RobotTextName } from "../../api/robot-texts.ts";
+import { givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
 import type { Reader } from "../../manifest/fields.ts";
 import { fail, mapping } from "../../manifest/fields.ts";
 import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
+import { defined } from "../../platform/defined.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
-import { defined } from "../../platform/defined.ts";
-import { readWritten } from "../files/written-file.ts";
+import { readWritten } from "../files/given-file.ts";
 import { labelMapping, listOf, words } from "../files/written-readers.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
 import { refuseFlags } from "../refuse.ts";
-import type { RegistrationBody } from "./registration-change.ts";
+import type { RegisteredRobot } from "./find.ts";
+import type { TextFlags } from "./text-flags.ts";
 import { clearedTexts, TEXT_FLAGS } from "./text-flags.ts";
+import { labelsText, shortDigest } from "./words.ts";
 
 /** Same limit as in the agent's manifest. */
 const FILES_COUNT = { minimum: 0, maximum: 64 } as const;
@@ -100,4 +104,87 @@ function mistakeIn(flags: OperatorFlags): Mistake | null {
     return ["--label and --clear-labels were both given", "--label alone replaces all labels that were there"];
   }
   return null;
+}
+
+/** The body of `POST /v1/robots/setup`. */
+export interface RegistrationBody extends Readonly<Partial<Record<RobotTextName, string>>> {
+  readonly name: string;
+  readonly robot_type_id: string;
+  readonly region: string;
+  readonly configuration_digest: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly contract?: object;
+}
+
+/** A robot keeps no texts or labels that are cleared. With a manifest, the contract comes from it, or there is none. */
+type CarryOverFlags = TextFlags & Pick<OperatorFlags, "clearLabels" | "manifest">;
+
+/**
+ * Adds what the robot keeps if it is not given again: texts and labels, and if its type stays the same, the contract. The service itself
+ * replaces the whole registration.
+ */
+export function carryOver(body: RegistrationBody, before: RegisteredRobot, flags: CarryOverFlags): RegistrationBody {
+  const { labels, contract, robot_type_id: robotTypeId } = before;
+  const cleared = clearedTexts(flags);
+  const keepsContract = flags.manifest === undefined && body.robot_type_id === robotTypeId;
+  return {
+    ...givenTexts((text) => (cleared.includes(text) ? null : before[text])),
+    ...defined({
+      labels: flags.clearLabels === true || Object.keys(labels).length === 0 ? undefined : labels,
+      contract: keepsContract ? (contract ?? undefined) : undefined,
+    }),
+    ...body,
+  };
+}
+
+/** What changes, or may change, one line each; empty where nothing changes. */
+export function changeLines(body: RegistrationBody, before: RegisteredRobot): readonly string[] {
+  return differences([
+    ["type", before.robot_type_id, body.robot_type_id],
+    ["region", before.region, body.region],
+    ...ROBOT_TEXT_NAMES.map((text) => [text, before[text] ?? "none", body[text] ?? "none"] as const),
+    ["labels", labelsOf(before), labelsOf(body)],
+    [
+      "digest",
+      before.configuration_digest === undefined ? NOT_SHOWN : shortDigest(before.configuration_digest),
+      shortDigest(body.configuration_digest),
+    ],
+    ["contract", ...contractChange(before.contract, body.contract ?? null)],
+  ]);
+}
+
+/** The rows with two values that differ, one line each. */
+export function differences(rows: readonly (readonly [name: string, old: string, now: string])[]): readonly string[] {
+  return rows
+    .filter(([, old, now]) => old !== now)
+    .map(([name, old, now]) => `${name.padEnd(WIDEST)}  ${old} → ${now}`);
+}
+
+/** What the robot keeps, for the middle of a sentence; empty for nothing. */
+export function keptText(given: RegistrationBody, body: RegistrationBody): string {
+  const kept = [
+    ...ROBOT_TEXT_NAMES.map((text) => (body[text] === given[text] ? "" : `${text} ${body[text] ?? ""}`)),
+    body.labels === given.labels ? "" : `labels ${labelsOf(body)}`,
+    body.contract === given.contract ? "" : "its contract",
+  ];
+  return kept.filter((each) => each !== "").join(", ");
+}
+
+/** A service with only the documented operations shows neither digest nor contract. */
+const NOT_SHOWN = "not shown";
+
+const WIDEST = "contract".length;
+
+function labelsOf({ labels }: Pick<RegistrationBody, "labels">): string {
+  const text = labelsText({ labels: labels ?? {} });
+  return text === "" ? "none" : text;
+}
+
+/** Contracts are too long to show in a line. */
+function contractChange(before: object | null | undefined, now: object | null): readonly [string, string] {
+  // Compare what is sent: JSON drops undefined members.
+  if (isDeepStrictEqual(before, JSON.parse(JSON.stringify(now)))) return ["", ""];
+  const after = now === null ? "none" : "from the manifest";
+  if (before === undefined) return [NOT_SHOWN, after];
+  return [before === null ? "none" : "as registered", after];
 }
