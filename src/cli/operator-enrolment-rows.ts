@@ -1,5 +1,5 @@
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
 
 /** Enrolments of robot computers, the computers that are enrolled, and the end of robots. */
 export const enrolmentRows: readonly OperatorRow[] = [
@@ -30,7 +30,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
         flag: "--wait",
         summary: "wait until its robot is registered: exit 0, or 6 if it is frozen, 1 after --timeout",
       },
-      { flag: "--timeout <time>", summary: "longest wait: 90s, 10m, 2h (default: 30m)" },
+      TIMEOUT_FLAG,
       YES_FLAG,
       DRY_RUN_FLAG,
     ],

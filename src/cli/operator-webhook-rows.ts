@@ -2,7 +2,7 @@ import { DELIVERY_STATUSES } from "../api/webhooks.ts";
 import { EVENT_TYPES } from "../api/wire/event-types.ts";
 import type { FlagRow } from "./command-table.ts";
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
 
 const EVENT_FLAG: FlagRow = {
   flag: "--event <type>",
@@ -13,7 +13,7 @@ const EVENT_FLAG: FlagRow = {
 
 const ANSWER_FLAGS: readonly FlagRow[] = [
   { flag: "--wait", summary: "wait for the first answer: exit 0, or 6 if the receiver fails, 1 after --timeout" },
-  { flag: "--timeout <time>", summary: "longest wait: 90s, 10m, 2h (default: 30m)" },
+  TIMEOUT_FLAG,
 ];
 
 /** Where the service sends events, and what became of them. */
