@@ -237,5 +237,6 @@ async function nameFor(url: string, contexts: ContextFiles): Promise<string> {
   const names = await contexts.names();
   const host = (URL.parse(url)?.host ?? "service").replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
   const wanted = (host === "" ? "service" : host).slice(0, 48);
-  return names.includes(wanted) ? `${wanted}-${names.length + 1}` : wanted;
+  const numbered = names.map((_, index) => `${wanted}-${index + 2}`);
+  return [wanted, ...numbered].find((name) => !names.includes(name)) ?? wanted;
 }

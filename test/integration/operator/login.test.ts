@@ -150,6 +150,15 @@ describe("login with a browser on this computer", () => {
   });
 });
 
+it("login to a new address: its context has a name that no other has", async () => {
+  const site = await scene();
+  const host = new URL(site.urls.whole).host.replace(":", "-");
+  for (const name of [host, `${host}-3`]) await site.later("contexts", "add", name, "--url", "https://other.example");
+  const { ended, page } = site.startLogin("--url", site.urls.whole, "--no-browser");
+  await site.decide(await page, "approve");
+  expect((await ended).out).toContain(`it is the current context, ${host}-2.`);
+});
+
 it("login over ssh, without a screen: does not wait for a browser that cannot reach this computer", async () => {
   const site = await scene({ SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22" });
   const { ended, page } = site.startLogin("--url", site.urls.whole);
