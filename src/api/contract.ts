@@ -111,7 +111,7 @@ export const otherContractSchema = z
   .meta({ properties: { schema: { not: { const: CONTRACT_SCHEMA } } } })
   .meta({ id: "OtherContract", description: "A contract of any other kind, stored unchanged." });
 
-type Immutable<T> = T extends object ? { readonly [member in keyof T]: Immutable<T[member]> } : T;
+export type Immutable<T> = T extends object ? { readonly [member in keyof T]: Immutable<T[member]> } : T;
 
 interface Contradiction {
   readonly path: readonly (string | number)[];

@@ -9,6 +9,8 @@ export interface ProgramTable<Flags, Context> {
   readonly groups?: Readonly<Record<string, string>>;
   /** The default command of a group: `contexts` is `contexts list`. */
   readonly alone?: Readonly<Record<string, string>>;
+  /** The kinds of names that arguments take, for completion, which asks the program for the names: `{ FLEET: "fleets" }`. */
+  readonly names?: Readonly<Record<string, string>>;
   /** Headings in the list of commands, with the commands or groups under each, in the order of the commands. */
   readonly headings?: Readonly<Record<string, readonly string[]>>;
   readonly examples: readonly string[];
@@ -28,7 +30,7 @@ export interface CommandRow<Flags, Context> {
   readonly choices?: readonly string[];
   /** As choices, but other values are allowed too. */
   readonly suggestions?: readonly string[];
-  /** The kind of name of each argument, for completion, which asks the program for the names: `["fleets", "models"]`. */
+  /** The kind of name of each argument, where the words of `argument` do not say it in `ProgramTable.names`. */
   readonly names?: readonly string[];
   readonly examples: readonly string[];
   /** Loads the command when it is run. */

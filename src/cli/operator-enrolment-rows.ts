@@ -1,5 +1,5 @@
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
 
 /** Enrolments of robot computers, the computers that are enrolled, and the end of robots. */
 export const enrolmentRows: readonly OperatorRow[] = [
@@ -14,7 +14,6 @@ export const enrolmentRows: readonly OperatorRow[] = [
     name: "robots approve",
     summary: "approve the computer that shows this code; shows who asks, and asks once",
     argument: "CODE",
-    names: ["codes"],
     flags: [
       { flag: "--name <name>", summary: "name of the robot (default: the name that the computer asks for)" },
       {
@@ -31,7 +30,7 @@ export const enrolmentRows: readonly OperatorRow[] = [
         flag: "--wait",
         summary: "wait until its robot is registered: exit 0, or 6 if it is frozen, 1 after --timeout",
       },
-      { flag: "--timeout <time>", summary: "longest wait: 90s, 10m, 2h (default: 30m)" },
+      TIMEOUT_FLAG,
       YES_FLAG,
       DRY_RUN_FLAG,
     ],
@@ -46,10 +45,9 @@ export const enrolmentRows: readonly OperatorRow[] = [
     name: "robots deny",
     summary: "deny the computer that shows this code",
     argument: "CODE",
-    names: ["codes"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots deny WXYZ-2345"],
-    load: async () => (await import("../operator/enrolments/deny.ts")).robotsDeny,
+    load: async () => (await import("../operator/enrolments/pending.ts")).robotsDeny,
   },
   {
     name: "robots allow",
@@ -88,7 +86,6 @@ export const enrolmentRows: readonly OperatorRow[] = [
     name: "robots installation",
     summary: "show the computer that is enrolled as this robot, and its credential",
     argument: "ROBOT",
-    names: ["robots"],
     examples: ["robot-policy robots installation arm-7"],
     load: async () => (await import("../operator/robots/installation.ts")).robotsInstallation,
   },
@@ -96,40 +93,36 @@ export const enrolmentRows: readonly OperatorRow[] = [
     name: "robots thaw",
     summary: "let a robot work again that was frozen by a false alarm",
     argument: "ROBOT",
-    names: ["robots"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots thaw arm-7"],
-    load: async () => (await import("../operator/robots/change-installation.ts")).robotsThaw,
+    load: async () => (await import("../operator/robots/installation.ts")).robotsThaw,
   },
   {
     name: "robots allow-recovery",
     summary: "let a robot that was away for long renew its expired credential",
     argument: "ROBOT",
-    names: ["robots"],
     flags: [
       { flag: "--times <number>", summary: "how often, 0 to 100; restarts the recovery window", required: true },
       DRY_RUN_FLAG,
     ],
     examples: ["robot-policy robots allow-recovery arm-7 --times 5"],
-    load: async () => (await import("../operator/robots/change-installation.ts")).robotsAllowRecovery,
+    load: async () => (await import("../operator/robots/installation.ts")).robotsAllowRecovery,
   },
   {
     name: "robots rename",
     summary: "give a robot another name; its id, computer, deployments and fleets stay",
     argument: "ROBOT NAME",
-    names: ["robots"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots rename arm-7 arm-8"],
-    load: async () => (await import("../operator/robots/rename.ts")).robotsRename,
+    load: async () => (await import("../operator/robots/change.ts")).robotsRename,
   },
   {
     name: "robots remove",
     aliases: ["rm"],
     summary: "remove a robot: its computer loses its credential, and its name is free",
     argument: "ROBOT",
-    names: ["robots"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy robots remove arm-7", "robot-policy robots remove arm-7 --dry-run"],
-    load: async () => (await import("../operator/robots/remove.ts")).robotsRemove,
+    load: async () => (await import("../operator/robots/change.ts")).robotsRemove,
   },
 ];

@@ -25,3 +25,17 @@ export const YES_FLAG: FlagRow = {
   flag: "--yes",
   summary: "do not ask for confirmation; without a terminal there is no question",
 };
+
+/** For every command that waits. */
+export const TIMEOUT_FLAG: FlagRow = {
+  flag: "--timeout <time>",
+  summary: "longest wait: 90s, 10m, 2h (default: 30m)",
+};
+
+export function labelFlag(summary: string): FlagRow {
+  return { flag: "--label <name=value>", summary, repeats: true, names: "labels" };
+}
+
+export function robotFlag(summary: string): FlagRow {
+  return { flag: "--robot <robot>", summary, repeats: true, names: "robots" };
+}

@@ -47,6 +47,14 @@ export const operatorProgram: ProgramTable<OperatorFlags, OperatorContext> = {
     contexts: "manage saved services; without a command, list them",
   },
   alone: { contexts: "list" },
+  names: {
+    ROBOT: "robots",
+    FLEET: "fleets",
+    MODEL: "models",
+    DEPLOYMENT: "deployments",
+    CODE: "codes",
+    WEBHOOK: "webhooks",
+  },
   commands: [
     ...robotRows,
     ...enrolmentRows,

@@ -4,19 +4,14 @@ import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import { TEXT_FLAGS } from "../operator/robots/text-flags.ts";
 import type { FlagRow } from "./command-table.ts";
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, labelFlag, LIST_FLAGS, robotFlag, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
 
 /** Select robots. */
 const SELECTOR_FLAGS: readonly FlagRow[] = [
   { flag: "--site <site>", summary: "robots at this site", names: "sites" },
   { flag: "--region <region>", summary: "robots in this region", names: "regions" },
   { flag: "--type <type>", summary: "robots of this type", names: "types" },
-  {
-    flag: "--label <name=value>",
-    summary: "robots with this label; repeatable, all labels must match",
-    repeats: true,
-    names: "labels",
-  },
+  labelFlag("robots with this label; repeatable, all labels must match"),
 ];
 
 const WAIT_FLAGS: readonly FlagRow[] = [
@@ -24,7 +19,7 @@ const WAIT_FLAGS: readonly FlagRow[] = [
     flag: "--wait",
     summary: "wait until it is ready: exit 0, or 6 if it needs attention, 7 if another replaces it, 1 after --timeout",
   },
-  { flag: "--timeout <time>", summary: "longest wait: 90s, 10m, 2h (default: 30m)" },
+  TIMEOUT_FLAG,
 ];
 
 export const robotRows: readonly OperatorRow[] = [
@@ -55,7 +50,6 @@ export const robotRows: readonly OperatorRow[] = [
     name: "robots show",
     summary: "show a robot, by name or id",
     argument: "ROBOT",
-    names: ["robots"],
     flags: [
       { flag: "--history", summary: "show its registrations, what changed, and who sent them" },
       { flag: "--contract", summary: "show the cameras and axes that it registered" },
@@ -72,12 +66,7 @@ export const robotRows: readonly OperatorRow[] = [
       { flag: "--type <type>", summary: "robot type id", names: "catalog" },
       { flag: "--region <region>", summary: "cloud region nearest to the robot", names: "regions" },
       ...ROBOT_TEXT_NAMES.flatMap(textFlags),
-      {
-        flag: "--label <name=value>",
-        summary: "label of the robot; repeatable, together they replace its labels",
-        repeats: true,
-        names: "labels",
-      },
+      labelFlag("label of the robot; repeatable, together they replace its labels"),
       { flag: "--clear-labels", summary: "remove its labels" },
       {
         flag: "--file <file>",
@@ -132,7 +121,6 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets show",
     summary: "show a fleet, by name or id, and why it is not ready",
     argument: "FLEET",
-    names: ["fleets"],
     examples: ["robot-policy fleets show packing"],
     load: async () => (await import("../operator/fleets/show.ts")).fleetsShow,
   },
@@ -143,7 +131,7 @@ export const fleetRows: readonly OperatorRow[] = [
       { flag: "--from <file>", summary: "YAML file with these values, or - for stdin; flags take precedence" },
       { flag: "--name <name>", summary: "name of the fleet" },
       { flag: "--model <model>", summary: "model by its slug, or checkpoint by its id", names: "models" },
-      { flag: "--robot <robot>", summary: "member, by name or id; repeatable", repeats: true, names: "robots" },
+      robotFlag("member, by name or id; repeatable"),
       ...SELECTOR_FLAGS,
       {
         flag: "--membership <membership>",
@@ -179,16 +167,14 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets update-model",
     summary: "update the model of a fleet; the old one serves until the new one is ready",
     argument: "FLEET MODEL",
-    names: ["fleets", "models"],
     flags: [...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
-    load: async () => (await import("../operator/fleets/update-model.ts")).fleetsUpdateModel,
+    load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdateModel,
   },
   {
     name: "fleets update",
     summary: "change whether robots join and leave a fleet as they come to match its selector",
     argument: "FLEET",
-    names: ["fleets"],
     flags: [
       {
         flag: "--membership <membership>",
@@ -199,17 +185,16 @@ export const fleetRows: readonly OperatorRow[] = [
       DRY_RUN_FLAG,
     ],
     examples: ["robot-policy fleets update packing --membership follow"],
-    load: async () => (await import("../operator/fleets/update.ts")).fleetsUpdate,
+    load: async () => (await import("../operator/fleets/change.ts")).fleetsUpdate,
   },
   {
     name: "fleets remove",
     aliases: ["rm"],
     summary: "delete a fleet; its robots stay",
     argument: "FLEET",
-    names: ["fleets"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets remove packing"],
-    load: async () => (await import("../operator/fleets/remove.ts")).fleetsRemove,
+    load: async () => (await import("../operator/fleets/change.ts")).fleetsRemove,
   },
 ];
 
@@ -218,13 +203,7 @@ export const deployRows: readonly OperatorRow[] = [
     name: "deploy",
     summary: "deploy a model to a robot",
     argument: "MODEL",
-    names: ["models"],
-    flags: [
-      { flag: "--robot <robot>", summary: "robot, by name or id", repeats: true, names: "robots" },
-      ...WAIT_FLAGS,
-      YES_FLAG,
-      DRY_RUN_FLAG,
-    ],
+    flags: [robotFlag("robot, by name or id"), ...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy deploy pi0.5 --robot arm-7 --wait"],
     load: async () => (await import("../operator/deployments/deploy.ts")).deploy,
   },

@@ -1,7 +1,8 @@
 import { DEPLOYMENT_STATUSES } from "../api/deployments.ts";
 import { GENERAL_SCOPES } from "../api/wire/scopes.ts";
+import type { FlagRow } from "./command-table.ts";
 import type { OperatorRow } from "./operator-flags.ts";
-import { COLUMN_FLAGS, DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+import { COLUMN_FLAGS, DRY_RUN_FLAG, labelFlag, LIST_FLAGS, robotFlag, YES_FLAG } from "./operator-flags.ts";
 
 /** Models, and what runs where. */
 export const deploymentRows: readonly OperatorRow[] = [
@@ -10,12 +11,7 @@ export const deploymentRows: readonly OperatorRow[] = [
     aliases: ["ls"],
     summary: "list the deployments",
     flags: [
-      {
-        flag: "--robot <robot>",
-        summary: "only on this robot, by name or id; repeatable",
-        repeats: true,
-        names: "robots",
-      },
+      robotFlag("only on this robot, by name or id; repeatable"),
       { flag: "--model <model>", summary: "only of this model", names: "models" },
       { flag: "--status <status>", summary: "only with this status", choices: DEPLOYMENT_STATUSES },
       { flag: "--all", summary: "include retired deployments" },
@@ -28,7 +24,6 @@ export const deploymentRows: readonly OperatorRow[] = [
     name: "deployments show",
     summary: "show a deployment, by its id or its robot",
     argument: "DEPLOYMENT",
-    names: ["deployments"],
     examples: ["robot-policy deployments show arm-7"],
     load: async () => (await import("../operator/deployments/deployments.ts")).deploymentsShow,
   },
@@ -36,10 +31,9 @@ export const deploymentRows: readonly OperatorRow[] = [
     name: "deployments retire",
     summary: "retire a deployment, by its id or its robot",
     argument: "DEPLOYMENT",
-    names: ["deployments"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy deployments retire arm-7", "robot-policy deployments retire arm-7 --dry-run"],
-    load: async () => (await import("../operator/deployments/retire.ts")).deploymentsRetire,
+    load: async () => (await import("../operator/deployments/deployments.ts")).deploymentsRetire,
   },
 ];
 
@@ -56,11 +50,15 @@ export const modelRows: readonly OperatorRow[] = [
     name: "models show",
     summary: "show a model, its checkpoints and their requirements",
     argument: "MODEL",
-    names: ["models"],
     examples: ["robot-policy models show pick-and-place"],
     load: async () => (await import("../operator/models/models.ts")).modelsShow,
   },
 ];
+
+const SINCE_FLAG: FlagRow = {
+  flag: "--since <when>",
+  summary: "start: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h ago (default: 30d)",
+};
 
 /** Keys, usage, audit log and raw requests. */
 export const organizationRows: readonly OperatorRow[] = [
@@ -88,12 +86,7 @@ export const organizationRows: readonly OperatorRow[] = [
       { flag: "--uses <count>", summary: "how many robots may enroll with it" },
       { flag: "--site <site>", summary: "site of the robots that enroll with it", names: "sites" },
       { flag: "--region <region>", summary: "region of the robots that enroll with it", names: "regions" },
-      {
-        flag: "--label <name=value>",
-        summary: "label of the robots that enroll with it; repeatable",
-        repeats: true,
-        names: "labels",
-      },
+      labelFlag("label of the robots that enroll with it; repeatable"),
       { flag: "--max-robots <count>", summary: "maximum number of new robots that it may register" },
       { flag: "--independent", summary: "keep it valid when the key that creates it is revoked" },
       { flag: "--out <file>", summary: "write it to this new file, which only you can read, and do not print it" },
@@ -128,10 +121,7 @@ export const organizationRows: readonly OperatorRow[] = [
     name: "usage",
     summary: "show the usage, by robot, model or day",
     flags: [
-      {
-        flag: "--since <when>",
-        summary: "start: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h ago (default: 30d)",
-      },
+      SINCE_FLAG,
       { flag: "--until <when>", summary: "end, in the same formats (default: now)" },
       { flag: "--by <what>", summary: "sum up by robot, model or day", choices: ["robot", "model", "day"] },
       { flag: "--csv", summary: "print comma-separated values, for a spreadsheet" },
@@ -147,16 +137,8 @@ export const organizationRows: readonly OperatorRow[] = [
     name: "audit",
     summary: "show who changed what, and which registrations were refused",
     flags: [
-      {
-        flag: "--since <when>",
-        summary: "start: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h ago (default: 30d)",
-      },
-      {
-        flag: "--robot <robot>",
-        summary: "accepted and refused registrations of this robot, by name or id; repeatable",
-        repeats: true,
-        names: "robots",
-      },
+      SINCE_FLAG,
+      robotFlag("accepted and refused registrations of this robot, by name or id; repeatable"),
       { flag: "--refused", summary: "only refused registrations" },
       ...COLUMN_FLAGS,
     ],

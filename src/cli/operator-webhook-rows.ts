@@ -2,7 +2,7 @@ import { DELIVERY_STATUSES } from "../api/webhooks.ts";
 import { EVENT_TYPES } from "../api/wire/event-types.ts";
 import type { FlagRow } from "./command-table.ts";
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
 
 const EVENT_FLAG: FlagRow = {
   flag: "--event <type>",
@@ -13,7 +13,7 @@ const EVENT_FLAG: FlagRow = {
 
 const ANSWER_FLAGS: readonly FlagRow[] = [
   { flag: "--wait", summary: "wait for the first answer: exit 0, or 6 if the receiver fails, 1 after --timeout" },
-  { flag: "--timeout <time>", summary: "longest wait: 90s, 10m, 2h (default: 30m)" },
+  TIMEOUT_FLAG,
 ];
 
 /** Where the service sends events, and what became of them. */
@@ -30,7 +30,6 @@ export const webhookRows: readonly OperatorRow[] = [
     name: "webhooks show",
     summary: "show a webhook, by its id, URL or host",
     argument: "WEBHOOK",
-    names: ["webhooks"],
     examples: ["robot-policy webhooks show hooks.example.com"],
     load: async () => (await import("../operator/webhooks/webhooks.ts")).webhooksShow,
   },
@@ -49,7 +48,6 @@ export const webhookRows: readonly OperatorRow[] = [
     name: "webhooks update",
     summary: "change where a webhook sends and of what, disable it, or enable it again",
     argument: "WEBHOOK",
-    names: ["webhooks"],
     flags: [
       { flag: "--receiver <url>", summary: "URL to send to; the secret stays" },
       EVENT_FLAG,
@@ -70,7 +68,6 @@ export const webhookRows: readonly OperatorRow[] = [
     aliases: ["rm"],
     summary: "delete a webhook, with what waits to be delivered",
     argument: "WEBHOOK",
-    names: ["webhooks"],
     flags: [YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy webhooks remove hooks.example.com"],
     load: async () => (await import("../operator/webhooks/change.ts")).webhooksRemove,
@@ -79,7 +76,6 @@ export const webhookRows: readonly OperatorRow[] = [
     name: "webhooks test",
     summary: "send a test event to a webhook",
     argument: "WEBHOOK",
-    names: ["webhooks"],
     flags: [...ANSWER_FLAGS, DRY_RUN_FLAG],
     examples: ["robot-policy webhooks test hooks.example.com --wait"],
     load: async () => (await import("../operator/webhooks/deliveries.ts")).webhooksTest,
@@ -88,7 +84,6 @@ export const webhookRows: readonly OperatorRow[] = [
     name: "webhooks deliveries",
     summary: "list what a webhook was sent, newest first",
     argument: "WEBHOOK",
-    names: ["webhooks"],
     flags: [
       { flag: "--status <status>", summary: "only deliveries with this status", choices: DELIVERY_STATUSES },
       { flag: "--all", summary: "all of the last 30 days (default: the newest 100)" },
@@ -101,7 +96,6 @@ export const webhookRows: readonly OperatorRow[] = [
     name: "webhooks resend",
     summary: "send an event again, under the same id",
     argument: "WEBHOOK DELIVERY",
-    names: ["webhooks"],
     flags: [...ANSWER_FLAGS, DRY_RUN_FLAG],
     examples: ["robot-policy webhooks resend hooks.example.com whd_01jz0000000000000000000000"],
     load: async () => (await import("../operator/webhooks/deliveries.ts")).webhooksResend,

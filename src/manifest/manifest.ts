@@ -17,13 +17,13 @@ import type { Document } from "./document.ts";
 import { readDocument } from "./document.ts";
 import type { Check, Place } from "./fields.ts";
 import { fieldsOf } from "./fields.ts";
-import { FindingList } from "./finding-list.ts";
 import type { Finding } from "./finding.ts";
 import { readKeys } from "./keys.ts";
 import { FILES, IDENTITY } from "./manifest-keys.ts";
 import type { Position } from "./lines.ts";
 import { nearest } from "./nearest.ts";
 import { below } from "./path.ts";
+import { startCheck } from "./settings.ts";
 import type { Node } from "./yaml/tree.ts";
 import { valueOf } from "./yaml/tree.ts";
 
@@ -79,7 +79,7 @@ export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise
     return { findings: reading.findings, manifest: null, locate: () => ({ line: 1, column: 1 }) };
   }
   const { document } = reading;
-  const check = startCheck(document);
+  const check = startManifestCheck(document);
   const custom = hasBody(document.root) ? await import("./custom/custom.ts") : null;
   const shape = checkShape({ node: document.root, path: null, check }, custom);
   const isChecked = shape !== undefined && !check.findings.hasError && check.placeholders === 0;
@@ -96,18 +96,11 @@ function hasBody(root: Node): boolean {
   return root.kind === "mapping" && root.entries.some(({ key }) => BODY_KEYS.some((body) => body === key));
 }
 
-function startCheck(document: Document): Check {
+function startManifestCheck(document: Document): Check {
   const status = document.root.kind === "mapping" ? valueOf(document.root, "status") : undefined;
   const isDraft = status?.kind === "scalar" && status.text === "draft";
-  const placeholderSeverity = isDraft ? "warning" : "error";
-  return {
-    findings: new FindingList(document.lines),
-    subject: "manifest",
-    secretAdvice: "",
-    placeholderSeverity,
-    hints: HINTS,
-    placeholders: 0,
-  };
+  const rules = { subject: "manifest", secretAdvice: "", hints: HINTS } as const;
+  return startCheck(document, rules, isDraft ? "warning" : "error");
 }
 
 /** Stage 3: each key by itself. */

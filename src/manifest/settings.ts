@@ -1,4 +1,4 @@
-import type { DocumentRules } from "./document.ts";
+import type { Document, DocumentRules } from "./document.ts";
 import { readDocument } from "./document.ts";
 import type { Check, Reader } from "./fields.ts";
 import { FindingList } from "./finding-list.ts";
@@ -24,9 +24,9 @@ export function readSettings<T>(bytes: Uint8Array, rules: SettingsRules, reader:
     return { findings: reading.findings, value: null, locate: () => ({ line: 1, column: 1 }) };
   }
   const { document } = reading;
-  const { subject, secretAdvice, hints } = rules;
-  const findings = new FindingList(document.lines);
-  const check: Check = { findings, subject, secretAdvice, placeholderSeverity: "error", hints, placeholders: 0 };
+  const { subject, secretAdvice } = rules;
+  const check = startCheck(document, rules);
+  const { findings } = check;
   const value = reader({ node: document.root, path: null, check });
   // A key in a comment is as readable as one in a value.
   const offset = findings.hasError ? undefined : secretOffset(document.text);
@@ -39,4 +39,13 @@ export function readSettings<T>(bytes: Uint8Array, rules: SettingsRules, reader:
     value: findings.hasError || value === undefined ? null : value,
     locate: (loc) => document.locate(loc),
   };
+}
+
+/** The state of a run over a document, before its first value. */
+export function startCheck(
+  { lines }: Document,
+  { subject, secretAdvice, hints }: Pick<Check, "subject" | "secretAdvice" | "hints">,
+  placeholderSeverity: Check["placeholderSeverity"] = "error",
+): Check {
+  return { findings: new FindingList(lines), subject, secretAdvice, placeholderSeverity, hints, placeholders: 0 };
 }

@@ -9,6 +9,7 @@ import type { ExitCode } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { visible } from "../platform/text/visible.ts";
 import type { OperatorContext } from "./context.ts";
+import { defined } from "../platform/defined.ts";
 import type { OperatorFlags } from "./flags.ts";
 import type { Listed } from "./lists/listed.ts";
 import { itemsIn } from "./lists/listed.ts";
@@ -115,12 +116,15 @@ function serviceFlags(words: readonly string[]): OperatorFlags {
     "allow-insecure": { type: "boolean" },
   } as const;
   const { values } = parseArgs({ args: [...words], options, strict: false });
-  const { context, url, "key-file": keyFile, "ca-file": caFile, "allow-insecure": allowInsecure } = values;
-  return {
-    ...(typeof context === "string" ? { context } : {}),
-    ...(typeof url === "string" ? { url } : {}),
-    ...(typeof keyFile === "string" ? { keyFile } : {}),
-    ...(typeof caFile === "string" ? { caFile } : {}),
-    ...(allowInsecure === true ? { allowInsecure } : {}),
+  const textOf = (name: "context" | "url" | "key-file" | "ca-file") => {
+    const value = values[name];
+    return typeof value === "string" ? value : undefined;
   };
+  return defined({
+    context: textOf("context"),
+    url: textOf("url"),
+    keyFile: textOf("key-file"),
+    caFile: textOf("ca-file"),
+    allowInsecure: values["allow-insecure"] === true ? true : undefined,
+  });
 }

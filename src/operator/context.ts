@@ -1,6 +1,15 @@
 import type { Machine } from "../platform/machine.ts";
 import type { Questions } from "../platform/questions.ts";
-import type { Terminal } from "../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../platform/terminal.ts";
+import type { OperatorFlags } from "./flags.ts";
+
+/** A command of robot-policy. Arguments that were not given are undefined. */
+export type OperatorCommand = (
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+  second: string | undefined,
+) => Promise<ExitCode>;
 
 /** What every operator command gets from its caller. */
 export interface OperatorContext {

@@ -6,17 +6,21 @@ import { EXIT } from "../platform/terminal.ts";
 import type { Places } from "./files/places.ts";
 import { valueAt } from "./files/places.ts";
 import type { ChosenCredential } from "./logins/choose-service.ts";
-import { refuse } from "./refuse.ts";
+import { refuse, refuseMissingOperation, refuseUnknown } from "./refuse.ts";
 
 export type Failure = Exclude<CallResult<unknown>, { kind: "ok" }>;
 type Refusal = Extract<Failure, { kind: "refused" }>;
 
-/** The request, so that a refusal can be reported in terms of the operator's flags and files. */
+/** The request and what the command knows about its failures, so that a refusal can be reported in terms of the operator's flags and files. */
 export interface Sent {
   readonly body?: unknown;
   readonly places?: Places;
   /** The command's own message for a finding; null for the general one. */
   readonly describe?: (finding: ValidationError) => Problem | null;
+  /** What a service that lacks the operation does not do, and what to do instead; as `refuseMissingOperation` takes them. */
+  readonly missing?: readonly [lack: string, fix: string];
+  /** What to do where nothing has the name or id. */
+  readonly unknownFix?: string;
 }
 
 interface Reporting extends Sent {
@@ -26,7 +30,8 @@ interface Reporting extends Sent {
 
 /** Reports a failed call. @returns its exit code. */
 export function showFailure(failure: Failure, reporting: Reporting): ExitCode {
-  const { terminal } = reporting;
+  const { terminal, missing } = reporting;
+  if (missing !== undefined && isUnknownOperation(failure)) return refuseMissingOperation(...missing, terminal);
   switch (failure.kind) {
     case "no-credential":
       return refuse(failure.problem, EXIT.unauthorized, terminal);
@@ -53,6 +58,11 @@ export function isUnknownOperation(failure: Failure): boolean {
   const { status, detail } = failure;
   if (status === 405 || status === 501) return true;
   return status === 404 && (detail === "Not Found" || detail.startsWith("status 404 with"));
+}
+
+/** Whether the service has the operation, and nothing with this name or id. */
+export function isNothingNamed(failure: Failure): boolean {
+  return failure.kind === "refused" && failure.status === 404 && !isUnknownOperation(failure);
 }
 
 /** What to do about conflicts of robot identities, by the reason that the service gives. */
@@ -94,7 +104,13 @@ function showRefusal(refusal: Refusal, reporting: Reporting): ExitCode {
     const fix = "check --url; not every service has this operation";
     return report(EXIT.rejected, `http-${status}`, `the service does not know this operation (${status})`, fix);
   }
-  if (status === 404) return report(EXIT.rejected, "not-found", detail, "check the name or id; list shows valid ones");
+  if (status === 404) {
+    return refuseUnknown(
+      detail,
+      reporting.unknownFix ?? "check the name or id; list shows valid ones",
+      reporting.terminal,
+    );
+  }
   if (status < 500) return report(EXIT.rejected, `http-${status}`, detail, "correct what the service reports");
   const request = refusal.request_id === null ? "" : ` and request ${refusal.request_id}`;
   const fix = `try again later; if it persists, tell the administrator of the service the time${request}`;

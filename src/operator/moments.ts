@@ -2,7 +2,7 @@ const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as c
 /** Keeps dates within the range of JavaScript's Date. */
 const LONGEST_MS = 100 * 365 * UNITS_MS.d;
 
-export type Moment =
+type Moment =
   | { readonly kind: "moment"; readonly iso: string; readonly timeMs: number }
   | { readonly kind: "no-moment"; readonly what: string; readonly fix: string };
 

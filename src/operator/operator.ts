@@ -1,18 +1,20 @@
 /**
  * The commands of `robot-policy`, over client/.
  *
- * A command opens its service with `withService`, calls operations of the wire contract (service.ts), and shows the answer as a table
- * (lists/show-list.ts) or, with `--json`, unchanged. logins/choose-service.ts chooses service and credential. failure.ts and files/places.ts
- * report failures in terms of the operator's flags and files. refuse.ts reports what is wrong with them, and returns the exit code.
+ * A command checks its flags and opens its service with `withService`, or with `withNamed` for what has a name. It calls operations of the
+ * wire contract (service.ts), and shows the answer as a table (lists/show-list.ts) or, with `--json`, unchanged. change.ts makes the changes:
+ * it asks, sends, waits and shows. logins/choose-service.ts chooses service and credential. failure.ts and files/places.ts report failures in
+ * terms of the operator's flags and files. refuse.ts reports what is wrong with them, and returns the exit code.
  */
 import { createOperationClient } from "../client/operation-client.ts";
 import { createUndiciTransport } from "../client/transport/undici-transport.ts";
 import type { ExitCode } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
 import type { OperatorContext } from "./context.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { chooseService } from "./logins/choose-service.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
-import { refuse } from "./refuse.ts";
+import { refuse, refusePathParameter } from "./refuse.ts";
 import { createService } from "./service.ts";
 import type { Service } from "./service.ts";
 
@@ -24,26 +26,41 @@ export async function withService(
 ): Promise<ExitCode> {
   const choice = await chooseService(flags, context);
   if (choice.kind === "no-service") return refuse(choice.problem, choice.exitCode, context.terminal);
-  await using service = openService(choice, context);
+  await using service = openService(choice, flags, context);
   return await act(service);
 }
 
+/**
+ * Runs `act` with what has the name or id that the operator gave.
+ *
+ * @param find reports that nothing has it, and returns the exit code for that.
+ */
+export async function withNamed<Found extends object | string>(
+  find: (service: Service, name: string) => Promise<Found | ExitCode>,
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+  act: (service: Service, found: Found) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  if (name === undefined || refusePathParameter(name, context.terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await find(service, name);
+    return typeof found === "number" ? found : act(service, found);
+  });
+}
+
 /** Opens the service with its chosen credential. */
-export function openService(chosen: ChosenService, context: OperatorContext): Service & AsyncDisposable {
+export function openService(
+  chosen: ChosenService,
+  flags: OperatorFlags,
+  context: OperatorContext,
+): Service & AsyncDisposable {
   const { machine, environment, version } = context;
   const { files, clock } = machine;
-  const { baseUrl, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
-  const userAgent = `robot-policy/${version}`;
-  const transport = createUndiciTransport({
-    caFile,
-    proxy: null,
-    allow_insecure: allowInsecure,
-    environment,
-    files,
-    clock,
-  });
-  const access = { baseUrl, transport, clock, userAgent };
+  const { baseUrl, ca_file: caFile, allow_insecure } = chosen;
+  const transport = createUndiciTransport({ caFile, proxy: null, allow_insecure, environment, files, clock });
+  const access = { baseUrl, transport, clock, userAgent: `robot-policy/${version}` };
   const client = createOperationClient({ ...access, credential: chosen.loadCredential });
-  const service = createService({ client, access, chosen, context });
+  const service = createService({ client, access, chosen, flags, context });
   return { ...service, [Symbol.asyncDispose]: () => transport.close() };
 }

@@ -1,4 +1,5 @@
 import { isPathParameter } from "../client/address.ts";
+import { nearest } from "../manifest/nearest.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 
@@ -13,14 +14,40 @@ export function refuseUsage(what: string, fix: string, terminal: Terminal): Exit
   return refuse({ code: "usage", what, fix }, EXIT.usage, terminal);
 }
 
+/** The same, for what reads flags. @returns null, the result without a value. */
+export function refuseFlags(what: string, fix: string, terminal: Terminal): null {
+  refuseUsage(what, fix, terminal);
+  return null;
+}
+
+/** What to do about a word that is none of these. */
+export function wordFix(written: string, words: readonly string[], otherwise = "it is one of"): string {
+  const meant = nearest(written, words);
+  return meant === undefined ? `${otherwise} ${words.join(", ")}` : `did you mean ${meant}?`;
+}
+
 /** Reports that nothing has this name. */
 export function refuseUnknown(what: string, fix: string, terminal: Terminal): ExitCode {
   return refuse({ code: "not-found", what, fix }, EXIT.rejected, terminal);
 }
 
-/** Reports that several things have this name. */
-export function refuseAmbiguous(what: string, ids: readonly string[], terminal: Terminal): ExitCode {
-  return refuse({ code: "ambiguous", what, fix: `give the id of one: ${ids.join(", ")}` }, EXIT.usage, terminal);
+/**
+ * The only one of what has the name that the operator gave. Reports that nothing has it, or that several things have it.
+ *
+ * @param words `none` and `fix` for nothing; `several` after the number of things: `fleets are named x`.
+ */
+export function onlyOne<Found extends object>(
+  found: readonly Found[],
+  idOf: (each: Found) => string,
+  words: { readonly none: string; readonly fix: string; readonly several: string },
+  terminal: Terminal,
+): Found | ExitCode {
+  const [first, ...more] = found;
+  if (first === undefined) return refuseUnknown(words.none, words.fix, terminal);
+  if (more.length === 0) return first;
+  const what = `${found.length} ${words.several}`;
+  const fix = `give the id of one: ${found.map(idOf).join(", ")}`;
+  return refuse({ code: "ambiguous", what, fix }, EXIT.usage, terminal);
 }
 
 /**

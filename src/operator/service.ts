@@ -4,20 +4,30 @@ import { LIST_LIMIT_BYTES } from "../client/client.ts";
 import type { Answered, OperationClient, OperationInput, OperationOf, RawResult } from "../client/operation-client.ts";
 import { operationRequest } from "../client/operation-client.ts";
 import type { ServiceAccess, ServiceRequest } from "../client/send-request.ts";
-import type { ExitCode } from "../platform/terminal.ts";
+import { requestHeaders } from "../client/send-request.ts";
+import { createBackoff } from "../platform/retry.ts";
+import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
+import { parseJson } from "../platform/text/parse-json.ts";
 import type { OperatorContext } from "./context.ts";
 import type { Failure, Sent } from "./failure.ts";
 import { showFailure } from "./failure.ts";
+import type { OperatorFlags } from "./flags.ts";
 import type { Listed, ListOptions } from "./lists/listed.ts";
 import { listAll } from "./lists/listed.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
-import { callWithRetries } from "./call-with-retries.ts";
-import { showRequest } from "./show-request.ts";
 
-/** An open service, as commands use it. */
+/** The value in an answer, and the answer unchanged. */
+export type Answer<T> = Pick<Answered<T>, "value" | "document">;
+
+/** An open service, as one run of a command uses it. */
 export interface Service {
+  readonly flags: OperatorFlags;
+  readonly context: OperatorContext;
+  /** That of the context. */
+  readonly terminal: Terminal;
   readonly chosen: ChosenService;
+  nowMs(): number;
   /**
    * Calls one operation. A read is retried where the service asks for a pause. A change never is, because it may have been applied already.
    */
@@ -30,11 +40,13 @@ export interface Service {
   ): Promise<CallResult<Listed<Item>>>;
   /** Sends any request below the service's address; `path` begins with a slash. */
   send(request: RawRequest): Promise<RawResult>;
+  /** Prints the document with `--json`, else has a person shown it. @returns success. */
+  answer(document: unknown, show: () => void): ExitCode;
   /** Reports a failed call in terms of the operator's input. @returns its exit code. */
   failed(failure: Failure, sent?: Sent): ExitCode;
   /** For `--dry-run`: shows the request that `call` would send. */
-  showRequest(row: OperationOf<unknown>, input: OperationInput, json: boolean): Promise<ExitCode>;
-  showRawRequest(request: RawRequest, json: boolean): Promise<ExitCode>;
+  showRequest(row: OperationOf<unknown>, input: OperationInput): Promise<ExitCode>;
+  showRawRequest(request: RawRequest): Promise<ExitCode>;
 }
 
 export interface RawRequest {
@@ -48,11 +60,12 @@ interface ServiceParts {
   readonly client: OperationClient;
   readonly access: ServiceAccess;
   readonly chosen: ChosenService;
+  readonly flags: OperatorFlags;
   readonly context: OperatorContext;
 }
 
-export function createService({ client, access, chosen, context }: ServiceParts): Service {
-  const { terminal, signal } = context;
+export function createService({ client, access, chosen, flags, context }: ServiceParts): Service {
+  const { terminal, machine, signal } = context;
   const call: Service["call"] = async (row, input) => {
     if (!hasPath(input)) return NO_PATH;
     const send = () => client.call(row, input, signal);
@@ -63,9 +76,9 @@ export function createService({ client, access, chosen, context }: ServiceParts)
     const url = new URL(access.baseUrl + path).href;
     return { method, url, body, answerLimitBytes: LIST_LIMIT_BYTES };
   };
-  const show = async (request: ServiceRequest, json: boolean, needsCredential: boolean) => {
+  const show = async (request: ServiceRequest, needsCredential: boolean) => {
     const credential = needsCredential ? await chosen.loadCredential() : null;
-    return showRequest(request, { user_agent: access.userAgent, credential, terminal, json });
+    return showRequest(request, access.userAgent, credential, flags.json === true, terminal);
   };
   const failed: Service["failed"] = (failure, sent = {}) => {
     // Interrupted by the operator: no message.
@@ -73,16 +86,23 @@ export function createService({ client, access, chosen, context }: ServiceParts)
     return showFailure(failure, { ...sent, credential: chosen.credential, terminal });
   };
   return {
+    flags,
+    context,
+    terminal,
     chosen,
+    nowMs: () => machine.clock.wallMs(),
     call,
     listAll: (row, itemsOf, options) => listAll(call, row, itemsOf, options),
     send: (request) => client.send(absolute(request), signal),
+    answer(document, showPerson) {
+      if (flags.json === true) terminal.json(document);
+      else showPerson();
+      return EXIT.ok;
+    },
     failed,
-    showRequest: async (row, input, json) =>
-      hasPath(input)
-        ? show(operationRequest(access.baseUrl, row, input), json, row.scopes !== "public")
-        : failed(NO_PATH),
-    showRawRequest: (request, json) => show(absolute(request), json, true),
+    showRequest: async (row, input) =>
+      hasPath(input) ? show(operationRequest(access.baseUrl, row, input), row.scopes !== "public") : failed(NO_PATH),
+    showRawRequest: (request) => show(absolute(request), true),
   };
 }
 
@@ -96,3 +116,49 @@ const NO_PATH: Failure = {
   status: 200,
   detail: "the service gave an id that cannot be part of a URL",
 };
+
+/** An operator waits at the terminal, so the retries are few. */
+const ATTEMPTS = 4;
+const LONGEST_PAUSE_MS = 30_000;
+const BACKOFF = { firstMs: 500, capMs: 8000 } as const;
+
+/** Makes a call that changes nothing, and repeats it a few times after 429 and 503, with the pause that the service asks for. */
+async function callWithRetries<T>(
+  call: () => Promise<CallResult<T>>,
+  { machine, terminal, signal }: OperatorContext,
+): Promise<CallResult<T>> {
+  const backoff = createBackoff({ ...BACKOFF, random: machine.random });
+  for (;;) {
+    const result = await call();
+    if (result.kind !== "refused" || (result.status !== 429 && result.status !== 503)) return result;
+    const pauseMs = backoff.nextMs(result.retryAfterMs);
+    if (backoff.attempts >= ATTEMPTS || pauseMs > LONGEST_PAUSE_MS) return result;
+    terminal.note(`${result.detail}; trying again in ${Math.ceil(pauseMs / 1000)} s`);
+    await machine.clock.sleep(pauseMs, signal);
+  }
+}
+
+/** Shows a request without its secret. @param credential null where the request needs none. */
+function showRequest(
+  { method, url, body }: ServiceRequest,
+  userAgent: string,
+  credential: Awaited<ReturnType<ChosenService["loadCredential"]>> | null,
+  json: boolean,
+  terminal: Terminal,
+): ExitCode {
+  // A Secret prints as `[secret]`.
+  const authorization = credential?.kind === "credential" ? `Bearer ${credential.secret}` : null;
+  const headers = requestHeaders(userAgent, authorization, body !== null);
+  // A raw request may have a body that is not JSON.
+  const sent = body === null ? null : (parseJson(body) ?? body);
+  if (json) {
+    terminal.json({ dry_run: true, method, url, headers, body: sent });
+  } else {
+    terminal.print(`${method} ${url}`);
+    for (const [name, value] of Object.entries(headers)) terminal.print(`${name}: ${value}`);
+    if (body !== null) terminal.print(`\n${typeof sent === "string" ? sent : JSON.stringify(sent, null, 2)}`);
+  }
+  if (credential?.kind === "credential-problem") terminal.note(`The request would fail: ${credential.what}.`);
+  if (!json) terminal.note("Nothing was sent.");
+  return EXIT.ok;
+}

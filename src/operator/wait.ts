@@ -3,12 +3,10 @@ import { createBackoff } from "../platform/retry.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
-import type { OperatorContext } from "./context.ts";
-import { readDuration } from "./durations.ts";
 import { failureText } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
-import { isTemporary } from "./lists/watch.ts";
-import { refuse, refuseUsage } from "./refuse.ts";
+import { isTemporary } from "./lists/show-list.ts";
+import { refuse, refuseFlags } from "./refuse.ts";
 import type { Service } from "./service.ts";
 
 /** The default of `--timeout`. */
@@ -34,7 +32,7 @@ export interface Ended {
   readonly problem: Problem | null;
 }
 
-export interface Waiting<State> {
+interface Waiting<State> {
   /** The state in the answer to the change. */
   readonly first: State;
   readonly fetch: () => Promise<CallResult<State>>;
@@ -49,13 +47,29 @@ export interface Waited<State> {
   readonly last: State;
 }
 
+const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const;
+/** The longest `--timeout`. */
+const LONGEST_MS = 7 * 24 * UNITS_MS.h;
+
+/** Parses `90s`, `10m`, `2h`, or a number of seconds. @returns milliseconds; null for other text. */
+export function readDuration(text: string): number | null {
+  const [, count, unit = "s"] = /^(\d{1,7})([smh]?)$/.exec(text) ?? [];
+  const unitMs = Object.entries(UNITS_MS).find(([name]) => name === (unit === "" ? "s" : unit))?.[1];
+  if (count === undefined || unitMs === undefined) return null;
+  const durationMs = Number(count) * unitMs;
+  return durationMs <= LONGEST_MS ? durationMs : null;
+}
+
 /** `--timeout` in milliseconds; null after reporting an invalid one. */
 export function waitTimeout({ timeout }: OperatorFlags, terminal: Terminal): number | null {
   if (timeout === undefined) return TIMEOUT_MS;
   const timeoutMs = readDuration(timeout);
   if (timeoutMs !== null) return timeoutMs;
-  refuseUsage(`--timeout '${timeout}' is not a duration`, "write it as 90s, 10m or 2h, a week at most", terminal);
-  return null;
+  return refuseFlags(
+    `--timeout '${timeout}' is not a duration`,
+    "write it as 90s, 10m or 2h, a week at most",
+    terminal,
+  );
 }
 
 /**
@@ -65,8 +79,8 @@ export function waitTimeout({ timeout }: OperatorFlags, terminal: Terminal): num
 export async function waitUntilEnded<State>(
   service: Service,
   { first, fetch, look, timeoutMs, later }: Waiting<State>,
-  { terminal, machine, signal }: OperatorContext,
 ): Promise<Waited<State>> {
+  const { terminal, machine, signal } = service.context;
   const { clock } = machine;
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });

@@ -53,7 +53,7 @@ export function describeCompletion(table: ProgramTable<never, never>): Completio
   const flags = own.flatMap(({ name, summary, flags = [] }) => [{ flag: name, summary }, ...flags]);
   const rows = table.commands.filter((row) => !own.includes(row));
   const names = new Set(rows.filter(({ name }) => name.includes(" ")).map(({ name }) => firstWord(name)));
-  const describe = (row: (typeof rows)[number]) => describeCommand(row, table.common);
+  const describe = (row: (typeof rows)[number]) => describeCommand(row, table);
   return {
     program: table.name,
     flags: [...flags, ...table.common, VERSION, HELP].filter(isShown).map(describeFlag),
@@ -68,15 +68,15 @@ export function describeCompletion(table: ProgramTable<never, never>): Completio
 
 function describeCommand(
   row: ProgramTable<never, never>["commands"][number],
-  common: readonly FlagRow[],
+  { common, names: kinds = {} }: ProgramTable<never, never>,
 ): CompletedCommand {
-  const { name, summary, choices, suggestions, names } = row;
+  const { name, summary, choices, suggestions, names, argument = "" } = row;
   return {
     name: name.slice(name.indexOf(" ") + 1),
     summary,
     flags: [...flagsOf(row, common), HELP].filter(isShown).map(describeFlag),
     choices: choices ?? suggestions ?? [],
-    names: names ?? [],
+    names: names ?? argument.split(" ").flatMap((word) => kinds[word] ?? []),
   };
 }
 

@@ -1,4 +1,5 @@
 /* oxlint-disable approx-constant -- limits are written as their sources print them */
+import type { Pair } from "../custom/body.ts";
 import type { CatalogRow } from "./catalog.ts";
 
 const SO101_ARM = {
@@ -8,13 +9,7 @@ const SO101_ARM = {
   zero: "calibrated_mid",
   limits: {
     unit: "rad",
-    position: [
-      [-1.91986, 1.91986],
-      [-1.74533, 1.74533],
-      [-1.69, 1.69],
-      [-1.65806, 1.65806],
-      [-2.79253, 2.79253],
-    ],
+    position: ranges([-1.91986, -1.74533, -1.69, -1.65806, -2.79253], [1.91986, 1.74533, 1.69, 1.65806, 2.79253]),
     velocity: 3.15,
   },
 } as const;
@@ -25,14 +20,7 @@ const VIPERX_ARM = {
   unit: "rad",
   zero: "driver",
   limits: {
-    position: [
-      [-3.14159, 3.14159],
-      [-1.85, 1.25],
-      [-1.76, 1.6],
-      [-3.14159, 3.14159],
-      [-1.8, 2.2],
-      [-3.14159, 3.14159],
-    ],
+    position: ranges([-3.14159, -1.85, -1.76, -3.14159, -1.8, -3.14159], [3.14159, 1.25, 1.6, 3.14159, 2.2, 3.14159]),
     velocity: 1.5,
   },
 } as const;
@@ -44,41 +32,32 @@ const YAM_ARM = {
   zero: "driver",
 } as const;
 
-const G1_LEFT_ARM = {
-  name: "left_arm",
+const G1_ARM = {
   kind: "arm",
   elements: ["shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw"],
   unit: "rad",
   zero: "urdf",
+} as const;
+
+const G1_LEFT_ARM = {
+  name: "left_arm",
+  ...G1_ARM,
   limits: {
-    position: [
-      [-3.0892, 2.6704],
-      [-1.5882, 2.2515],
-      [-2.618, 2.618],
-      [-1.0472, 2.0944],
-      [-1.972222054, 1.972222054],
-      [-1.614429558, 1.614429558],
-      [-1.614429558, 1.614429558],
-    ],
+    position: ranges(
+      [-3.0892, -1.5882, -2.618, -1.0472, -1.972222054, -1.614429558, -1.614429558],
+      [2.6704, 2.2515, 2.618, 2.0944, 1.972222054, 1.614429558, 1.614429558],
+    ),
   },
 } as const;
 
 const G1_RIGHT_ARM = {
   name: "right_arm",
-  kind: "arm",
-  elements: ["shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw"],
-  unit: "rad",
-  zero: "urdf",
+  ...G1_ARM,
   limits: {
-    position: [
-      [-3.0892, 2.6704],
-      [-2.2515, 1.5882],
-      [-2.618, 2.618],
-      [-1.0472, 2.0944],
-      [-1.972222054, 1.972222054],
-      [-1.614429558, 1.614429558],
-      [-1.614429558, 1.614429558],
-    ],
+    position: ranges(
+      [-3.0892, -2.2515, -2.618, -1.0472, -1.972222054, -1.614429558, -1.614429558],
+      [2.6704, 1.5882, 2.618, 2.0944, 1.972222054, 1.614429558, 1.614429558],
+    ),
   },
 } as const;
 
@@ -186,15 +165,10 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         zero: "driver",
         normalized: { full_scale: 0.2, per: "step" },
         limits: {
-          position: [
-            [-2.8973, 2.8973],
-            [-1.7628, 1.7628],
-            [-2.8973, 2.8973],
-            [-3.0718, -0.0698],
-            [-2.8973, 2.8973],
-            [-0.0175, 3.7525],
-            [-2.8973, 2.8973],
-          ],
+          position: ranges(
+            [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973],
+            [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973],
+          ),
           velocity: [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61],
         },
       },
@@ -246,15 +220,10 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         unit: "rad",
         zero: "urdf",
         limits: {
-          position: [
-            [-1.04719755, 1.04719755],
-            [-0.72431163, 1.04719755],
-            [0, 1.74532925],
-            [-1.57079632, 0],
-            [-1.74532925, 0],
-            [-1.57079632, 0],
-            [-1.74532925, 0],
-          ],
+          position: ranges(
+            [-1.04719755, -0.72431163, 0, -1.57079632, -1.74532925, -1.57079632, -1.74532925],
+            [1.04719755, 1.04719755, 1.74532925, 0, 0, 0, 0],
+          ),
         },
       },
       {
@@ -264,15 +233,10 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         unit: "rad",
         zero: "urdf",
         limits: {
-          position: [
-            [-1.04719755, 1.04719755],
-            [-1.04719755, 0.72431163],
-            [-1.74532925, 0],
-            [0, 1.57079632],
-            [0, 1.74532925],
-            [0, 1.57079632],
-            [0, 1.74532925],
-          ],
+          position: ranges(
+            [-1.04719755, -1.04719755, -1.74532925, 0, 0, 0, 0],
+            [1.04719755, 0.72431163, 0, 1.57079632, 1.74532925, 1.57079632, 1.74532925],
+          ),
         },
       },
     ],
@@ -335,14 +299,7 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
         zero: "driver",
         limits: {
           unit: "deg",
-          position: [
-            [-360, 360],
-            [-360, 360],
-            [-180, 180],
-            [-360, 360],
-            [-360, 360],
-            [-360, 360],
-          ],
+          position: ranges([-360, -360, -180, -360, -360, -360], [360, 360, 180, 360, 360, 360]),
           velocity: 180,
         },
       },
@@ -351,3 +308,8 @@ export const CATALOG_ROWS: readonly CatalogRow[] = [
     cameras: "user",
   },
 ];
+
+/** Ranges in element order, from their lower and their upper ends. */
+function ranges(lows: readonly number[], highs: readonly number[]): readonly Pair[] {
+  return lows.map((low, index) => [low, highs[index] ?? low]);
+}

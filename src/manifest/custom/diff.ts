@@ -1,7 +1,7 @@
 /** Changes between two contracts, worded for the operator who checks them before the robot moves. */
-import type { ActionAxis, Contract, ContractCamera, StateAxis } from "./contract.ts";
+import type { ActionAxis, Contract, StateAxis } from "./contract.ts";
 
-export interface ContractChange {
+interface ContractChange {
   /** For programs. */
   readonly kind: "robot" | "order" | "added" | "removed" | "direction" | "unit" | "range" | "step" | "group" | "camera";
   /** Where in the contract: `action_axes arm.elbow.position`, `cameras wrist`, or a top-level member. */
@@ -17,49 +17,32 @@ export function diffContracts(before: Contract, after: Contract): readonly Contr
     ...diffAxes("state_axes", before.state_axes, after.state_axes),
     ...diffMembers(before, after),
     ...diffGroups(before, after),
-    ...diffCameras(before.cameras, after.cameras),
+    ...diffCameras(before, after),
   ];
 }
 
 type Vector = "action_axes" | "state_axes";
 type Axis = StateAxis & Pick<ActionAxis, "max_step">;
 
-function diffAxes(vector: Vector, before: readonly Axis[], after: readonly Axis[]): readonly ContractChange[] {
-  const removed = before.filter(({ name }) => !after.some((axis) => axis.name === name));
-  const added = after.filter(({ name }) => !before.some((axis) => axis.name === name));
-  const kept = before.flatMap((old) => {
-    const axis = after.find(({ name }) => name === old.name);
-    return axis === undefined ? [] : [{ old, axis }];
-  });
-  return [
-    ...diffOrder(vector, before, after),
-    ...removed.map(({ name }): ContractChange => ({
-      kind: "removed",
-      where: `${vector} ${name}`,
-      what: `is gone; it was at index ${indexOf(before, name)}`,
-    })),
-    ...added.map((axis): ContractChange => ({
-      kind: "added",
-      where: `${vector} ${axis.name}`,
-      what: `is new, at index ${indexOf(after, axis.name)}: ${describeAxis(axis)}`,
-    })),
-    ...kept.flatMap(({ old, axis }) => diffAxis(`${vector} ${axis.name}`, old, axis)),
-  ];
-}
-
 /** Indexes from 0, as programs count vector elements. */
-function diffOrder(vector: Vector, before: readonly Axis[], after: readonly Axis[]): readonly ContractChange[] {
-  const names = (axes: readonly Axis[]) => axes.map(({ name }) => name);
-  return diffPlaces(names(before), names(after)).map(({ name, what }) => ({
-    kind: "order",
+function diffAxes(vector: Vector, before: readonly Axis[], after: readonly Axis[]): readonly ContractChange[] {
+  const [old, now] = [before.map(({ name }) => name), after.map(({ name }) => name)];
+  const change = (kind: ContractChange["kind"], name: string, what: string): ContractChange => ({
+    kind,
     where: `${vector} ${name}`,
     what,
-  }));
-}
-
-/** From 0, as programs count vector elements. */
-function indexOf(axes: readonly Axis[], name: string): number {
-  return axes.findIndex((axis) => axis.name === name);
+  });
+  return [
+    ...diffPlaces(old, now).map(({ name, what }) => change("order", name, what)),
+    ...removedFrom(old, now).map((name) => change("removed", name, `is gone; it was at index ${old.indexOf(name)}`)),
+    ...after
+      .filter(({ name }) => !old.includes(name))
+      .map((axis) => change("added", axis.name, `is new, at index ${now.indexOf(axis.name)}: ${describeAxis(axis)}`)),
+    ...before.flatMap((axis) => {
+      const same = after.find(({ name }) => name === axis.name);
+      return same === undefined ? [] : diffAxis(`${vector} ${axis.name}`, axis, same);
+    }),
+  ];
 }
 
 function diffAxis(where: string, before: Axis, after: Axis): readonly ContractChange[] {
@@ -160,20 +143,56 @@ function diffMembers(before: Contract, after: Contract): readonly ContractChange
 }
 
 /** Changes of groups that no axis shows: side, zero, frame, rotation; and groups without axes. */
-function diffGroups(before: Contract, after: Contract): readonly ContractChange[] {
-  const change = (name: string, what: string): ContractChange => ({ kind: "group", where: `groups ${name}`, what });
-  const changed = after.groups.flatMap((group) => {
-    const old = before.groups.find(({ name }) => name === group.name);
-    if (old === undefined) return [change(group.name, `is new, of kind ${group.kind}`)];
-    return (["kind", "side", "zero", "frame", "rotation"] as const)
-      .filter((member) => old[member] !== group[member])
-      .map((member) => change(group.name, `${member} was ${old[member] ?? "none"}, is ${group[member] ?? "none"}`));
+function diffGroups({ groups: before }: Contract, { groups: after }: Contract): readonly ContractChange[] {
+  return diffParts(
+    { kind: "group", list: "groups", nameOf: ({ name }) => name, members: GROUP_MEMBERS },
+    before,
+    after,
+    ({ kind }) => `, of kind ${kind}`,
+  );
+}
+
+const GROUP_MEMBERS = ["kind", "side", "zero", "frame", "rotation"] as const;
+
+function diffCameras({ cameras: before }: Contract, { cameras: after }: Contract): readonly ContractChange[] {
+  return diffParts(
+    { kind: "camera", list: "cameras", nameOf: ({ role }) => role, members: CAMERA_MEMBERS },
+    before,
+    after,
+    ({ width, height, fps }) => `: ${width}×${height}, ${fps} fps`,
+  );
+}
+
+const CAMERA_MEMBERS = ["mount", "side", "width", "height", "fps", "rotation_degrees"] as const;
+
+interface Parts<Part extends object> {
+  readonly kind: "group" | "camera";
+  readonly list: string;
+  readonly nameOf: (part: Part) => string;
+  readonly members: readonly (keyof Part)[];
+}
+
+/** @param describe a new part, after "is new". */
+function diffParts<Part extends object>(
+  { kind, list, nameOf, members }: Parts<Part>,
+  before: readonly Part[],
+  after: readonly Part[],
+  describe: (part: Part) => string,
+): readonly ContractChange[] {
+  const [old, now] = [before.map(nameOf), after.map(nameOf)];
+  const change = (name: string, what: string): ContractChange => ({ kind, where: `${list} ${name}`, what });
+  const changed = after.flatMap((part) => {
+    const name = nameOf(part);
+    const was = before.find((each) => nameOf(each) === name);
+    if (was === undefined) return [change(name, `is new${describe(part)}`)];
+    return members
+      .filter((member) => was[member] !== part[member])
+      .map((member) => change(name, `${String(member)} was ${was[member] ?? "none"}, is ${part[member] ?? "none"}`));
   });
-  const names = ({ groups }: Contract) => groups.map(({ name }) => name);
   return [
-    ...removedFrom(names(before), names(after)).map((name) => change(name, "is gone")),
+    ...removedFrom(old, now).map((name) => change(name, "is gone")),
     ...changed,
-    ...diffPlaces(names(before), names(after)).map(({ name, what }) => change(name, what)),
+    ...diffPlaces(old, now).map(({ name, what }) => change(name, what)),
   ];
 }
 
@@ -191,23 +210,4 @@ function diffPlaces(
     .filter((name) => after.includes(name))
     .filter((name, index) => now[index] !== name)
     .map((name) => ({ name, what: `was at index ${before.indexOf(name)}, is at index ${after.indexOf(name)}` }));
-}
-
-const CAMERA_MEMBERS = ["mount", "side", "width", "height", "fps", "rotation_degrees"] as const;
-
-function diffCameras(before: readonly ContractCamera[], after: readonly ContractCamera[]): readonly ContractChange[] {
-  const roles = (cameras: readonly ContractCamera[]) => cameras.map(({ role }) => role);
-  const camera = (role: string, what: string): ContractChange => ({ kind: "camera", where: `cameras ${role}`, what });
-  const changed = after.flatMap((now) => {
-    const old = before.find(({ role }) => role === now.role);
-    if (old === undefined) return [camera(now.role, `is new: ${now.width}×${now.height}, ${now.fps} fps`)];
-    return CAMERA_MEMBERS.filter((member) => old[member] !== now[member]).map((member) =>
-      camera(now.role, `${member} was ${old[member] ?? "none"}, is ${now[member] ?? "none"}`),
-    );
-  });
-  return [
-    ...removedFrom(roles(before), roles(after)).map((role) => camera(role, "is gone")),
-    ...changed,
-    ...diffPlaces(roles(before), roles(after)).map(({ name, what }) => camera(name, what)),
-  ];
 }

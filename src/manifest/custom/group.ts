@@ -3,6 +3,7 @@ import { below } from "../path.ts";
 import type { Action, ActionSemantics, Scalars, Side, Spot, StateQuantity, Unit, Valued } from "./body.ts";
 import { BASE_ELEMENTS, defaultAction, kindRules, ROTATION_ELEMENTS } from "./kinds.ts";
 import type { CompleteGroup } from "./robot.ts";
+import { conversion } from "./units.ts";
 
 /** One element of a group's vector. */
 export interface Element {
@@ -73,6 +74,16 @@ export function sideInName(name: string): "left" | "right" | undefined {
   const [left, right] = [words.includes("left"), words.includes("right")];
   if (left === right) return undefined;
   return left ? "left" : "right";
+}
+
+/** Canonical units in one unit of the group's limits, for an element that has a unit. */
+export function limitConversion(group: CompleteGroup, { unit }: Element): number {
+  if (group.kind.value === "gripper" && group.aperture !== undefined) {
+    const { closed, open } = group.aperture.value;
+    return Math.abs(1 / (open - closed));
+  }
+  const written = group.limits?.value.unit?.value ?? unit;
+  return written === null ? 1 : conversion(written).scale;
 }
 
 /** The number for the element at `index`. */

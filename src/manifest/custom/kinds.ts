@@ -1,7 +1,7 @@
 /** The keys and values that each kind of group allows: SPEC section 2.4 as a table. */
 import type { Action, ActionSemantics, Group, Kind, StateQuantity, Unit } from "./body.ts";
 
-export interface KindRules {
+interface KindRules {
   /** Only joints may have limits in another unit than their own. */
   readonly isJoint: boolean;
   /** Arms and end effectors, which the action semantics apply to. */
@@ -28,6 +28,8 @@ const JOINT = {
   actions: ["position", "velocity", "none"],
   keys: ["elements", "unit", "zero"],
 } as const;
+/** What is neither a joint nor needs `elements`. */
+const OTHER = { isJoint: false, isLimb: false, hasElements: false, hasUnit: false, units: ["m", "mm"] } as const;
 const ANGLE_UNITS = ["rad", "deg", "calibrated_range"] as const;
 
 const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
@@ -37,9 +39,7 @@ const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
   torso: { ...JOINT, units: [...ANGLE_UNITS, "m", "mm"] },
   hand: { ...JOINT, units: [...ANGLE_UNITS, "ratio", "percent"] },
   gripper: {
-    isJoint: false,
-    isLimb: false,
-    hasElements: false,
+    ...OTHER,
     hasUnit: true,
     units: ["rad", "deg", "m", "mm", "ratio", "percent"],
     state: ["position"],
@@ -48,22 +48,15 @@ const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
     keys: ["elements", "unit", "aperture"],
   },
   base: {
-    isJoint: false,
-    isLimb: false,
-    hasElements: false,
-    hasUnit: false,
-    units: ["m", "mm"],
+    ...OTHER,
     state: ["velocity"],
     defaultState: "velocity",
     actions: ["velocity", "none"],
     keys: ["elements", "unit", "angle_unit"],
   },
   eef: {
-    isJoint: false,
+    ...OTHER,
     isLimb: true,
-    hasElements: false,
-    hasUnit: false,
-    units: ["m", "mm"],
     state: ["position"],
     defaultState: "position",
     actions: ["position", "delta", "none"],
@@ -75,17 +68,18 @@ export function kindRules(kind: Kind): KindRules {
   return KIND_RULES[kind];
 }
 
-/** The default actions of limbs. */
-const LIMB_ACTIONS: Readonly<Record<ActionSemantics, Readonly<Record<"arm" | "eef", Action>>>> = {
-  joint_position: { arm: "position", eef: "none" },
-  joint_velocity: { arm: "velocity", eef: "none" },
-  eef_delta: { arm: "none", eef: "delta" },
-  eef_absolute: { arm: "none", eef: "position" },
-};
+/** The kind of limb that is commanded, and how. */
+export const LIMB_ACTION = {
+  joint_position: { kind: "arm", action: "position" },
+  joint_velocity: { kind: "arm", action: "velocity" },
+  eef_delta: { kind: "eef", action: "delta" },
+  eef_absolute: { kind: "eef", action: "position" },
+} as const satisfies Readonly<Record<ActionSemantics, { readonly kind: Kind; readonly action: Action }>>;
 
 /** The action of a group without `action`. */
 export function defaultAction(kind: Kind, semantics: ActionSemantics): Action {
-  if (kind === "arm" || kind === "eef") return LIMB_ACTIONS[semantics][kind];
+  const limb = LIMB_ACTION[semantics];
+  if (KIND_RULES[kind].isLimb) return kind === limb.kind ? limb.action : "none";
   return kind === "base" ? "velocity" : "position";
 }
 

@@ -7,14 +7,14 @@ import {
   boundedIndex,
   elementsOf,
   isInherited,
+  limitConversion,
   scalarAt,
   spotOfLimit,
   spotOfScalar,
 } from "./group.ts";
 import { kindRules } from "./kinds.ts";
-import { limitConversion, rounded } from "./limits.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
-import { conversion, hasDimension } from "./units.ts";
+import { conversion, hasDimension, rounded } from "./units.ts";
 
 export interface GroupCheck {
   readonly group: CompleteGroup;

@@ -3,8 +3,8 @@ import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import type { Camera } from "./body.ts";
 import type { Contract, ContractCamera, ContractGroup } from "./contract.ts";
 import { actionOf, sideInName, sideOf } from "./group.ts";
-import { rounded } from "./limits.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
+import { rounded } from "./units.ts";
 import { vectorsOf } from "./vectors.ts";
 
 /** The same robot gives the same contract, whatever the spelling of its manifest. */

@@ -1,4 +1,5 @@
 /** Stage 4 of a custom type: checks its id, merges the extended base, and requires keys (SPEC sections 3 and 5). */
+import { defined } from "../../platform/defined.ts";
 import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog/catalog.ts";
 import type { FindingList } from "../finding-list.ts";
 import { below } from "../path.ts";
@@ -120,24 +121,7 @@ function merge(body: Body, row: CatalogRow, at: Spot): Body {
 
 /** Merges key by key; limits, aperture and other mappings are replaced as a whole. */
 function mergeGroup(base: Group, group: Group): Group {
-  return {
-    path: group.path,
-    offset: group.offset,
-    name: group.name,
-    kind: group.kind ?? base.kind,
-    side: group.side ?? base.side,
-    elements: group.elements ?? base.elements,
-    unit: group.unit ?? base.unit,
-    angle_unit: group.angle_unit ?? base.angle_unit,
-    zero: group.zero ?? base.zero,
-    state: group.state ?? base.state,
-    action: group.action ?? base.action,
-    limits: group.limits ?? base.limits,
-    aperture: group.aperture ?? base.aperture,
-    normalized: group.normalized ?? base.normalized,
-    frame: group.frame ?? base.frame,
-    rotation: group.rotation ?? base.rotation,
-  };
+  return { ...base, ...defined(group) };
 }
 
 /** The groups of a catalog row, all with the position `at`. */

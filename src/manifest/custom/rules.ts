@@ -7,17 +7,18 @@ import {
   boundedElements,
   elementsOf,
   isInherited,
+  limitConversion,
   scalarAt,
   sideInName,
   sideOf,
   spotOfKey,
   stateOf,
 } from "./group.ts";
-import { kindRules } from "./kinds.ts";
+import { kindRules, LIMB_ACTION } from "./kinds.ts";
 import { checkLimits } from "./limit-rules.ts";
 import type { GroupCheck } from "./limit-rules.ts";
-import { limitConversion, rounded } from "./limits.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
+import { rounded } from "./units.ts";
 
 /** Checks single values, then the robot as a whole. */
 export function checkRules(robot: Robot, findings: FindingList): void {
@@ -111,13 +112,6 @@ function checkTopology({ topology, ...robot }: Robot, findings: FindingList): vo
   })();
   if (reason !== null) refuse(findings, "topology_mismatch", topology, `${topology.value} needs ${reason}`);
 }
-
-const LIMB_ACTION = {
-  joint_position: { kind: "arm", action: "position" },
-  joint_velocity: { kind: "arm", action: "velocity" },
-  eef_delta: { kind: "eef", action: "delta" },
-  eef_absolute: { kind: "eef", action: "position" },
-} as const;
 
 function checkSemantics(robot: Robot, findings: FindingList): void {
   const { action_semantics: actionSemantics } = robot;

@@ -33,3 +33,8 @@ export function hasDimension(unit: Unit): boolean {
 export function isConvertible(from: Unit, to: Unit): boolean {
   return CONVERSIONS[from].canonical === CONVERSIONS[to].canonical;
 }
+
+/** As the contract shows it: 12 significant decimal digits, no negative zero (SPEC section 7, step 8). */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(12)) + 0;
+}

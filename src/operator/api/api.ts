@@ -1,14 +1,14 @@
 import { isTooDeep, readNextCursor } from "../../client/operation-client.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
-import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
-import type { OperatorContext } from "../context.ts";
-import { readGiven } from "../files/read-given.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
+import { readGiven } from "../files/given-file.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { joinPages, NAMES_ITSELF } from "../lists/listed.ts";
 import { withService } from "../operator.ts";
-import { refuse } from "../refuse.ts";
+import { refuseFlags } from "../refuse.ts";
 import type { RawRequest, Service } from "../service.ts";
 import { readFields } from "./fields.ts";
 
@@ -19,37 +19,23 @@ const PAGES_LIMIT = 1000;
 const PAGE_ITEMS = "1000";
 
 /** `api [METHOD] PATH`: sends any request, and prints the answer unchanged. */
-export async function api(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  first: string | undefined,
-  second: string | undefined,
-): Promise<ExitCode> {
+export const api: OperatorCommand = async (flags, context, first, second) => {
   const request = await readRequest(flags, context, first, second);
-  if ("problem" in request) return refuse(request.problem, EXIT.usage, context.terminal);
+  if (request === null) return EXIT.usage;
   return withService(flags, context, async (service) => {
-    if (flags.dryRun === true) return service.showRawRequest(request, flags.json === true);
-    return flags.paginate === true ? pages(service, request, flags, context) : once(service, request, flags, context);
+    if (flags.dryRun === true) return service.showRawRequest(request);
+    return flags.paginate === true ? pages(service, request) : once(service, request);
   });
-}
+};
 
-async function once(
-  service: Service,
-  request: RawRequest,
-  flags: OperatorFlags,
-  { terminal }: OperatorContext,
-): Promise<ExitCode> {
+async function once(service: Service, request: RawRequest): Promise<ExitCode> {
   const { result, answer } = await service.send(request);
-  if (answer?.complete === true) showAnswer(answer, flags, terminal);
+  if (answer?.complete === true) showAnswer(answer, service);
   return result.kind === "ok" ? EXIT.ok : service.failed(result, { body: readJson(request.body ?? "") });
 }
 
-async function pages(
-  service: Service,
-  request: RawRequest,
-  flags: OperatorFlags,
-  { terminal }: OperatorContext,
-): Promise<ExitCode> {
+async function pages(service: Service, request: RawRequest): Promise<ExitCode> {
+  const { flags, terminal } = service;
   const documents: unknown[] = [];
   // Not resolved against a base: a path such as `/\host` would name another host.
   const url = new URL(`http://service${request.path}`);
@@ -57,7 +43,7 @@ async function pages(
   for (let page = 0; page < PAGES_LIMIT; page += 1) {
     const { result, answer } = await service.send({ ...request, path: url.pathname + url.search });
     if (result.kind !== "ok") {
-      if (answer?.complete === true) showAnswer(answer, flags, terminal);
+      if (answer?.complete === true) showAnswer(answer, service);
       return service.failed(result);
     }
     if (answer === null) break;
@@ -77,7 +63,8 @@ async function pages(
   return EXIT.ok;
 }
 
-function showAnswer(answer: HttpAnswer, { include, json }: OperatorFlags, terminal: Terminal): void {
+function showAnswer(answer: HttpAnswer, { flags, terminal }: Service): void {
+  const { include, json } = flags;
   const text = textOf(answer);
   const document = readJson(text);
   if (json === true && include === true) {
@@ -96,33 +83,39 @@ function showHead({ status, headers }: HttpAnswer, terminal: Terminal): void {
   terminal.print("");
 }
 
-type ReadRequest = RawRequest | { readonly problem: Problem };
-
+/** @returns null after reporting what is wrong with flags and arguments. */
 async function readRequest(
   flags: OperatorFlags,
   context: OperatorContext,
   first: string | undefined,
   second: string | undefined,
-): Promise<ReadRequest> {
+): Promise<RawRequest | null> {
+  const { terminal } = context;
   const fields = readFields(flags.rawField ?? [], flags.field ?? []);
   if (fields.kind === "bad-field")
-    return usage(fields.what, "write it as name=value, name[member]=value or name[]=value");
+    return refuseFlags(fields.what, "write it as name=value, name[member]=value or name[]=value", terminal);
   const path = second ?? first ?? "";
   const hasBody = fields.names.length > 0 || flags.input !== undefined;
   const usual = hasBody && flags.paginate !== true ? "POST" : "GET";
   const word = second === undefined ? usual : (first ?? "").toUpperCase();
   const method = METHODS.find((each) => each === word);
-  if (method === undefined) return usage(`'${first}' is not a method`, `use one of ${METHODS.join(", ")}`);
+  if (method === undefined)
+    return refuseFlags(`'${first}' is not a method`, `use one of ${METHODS.join(", ")}`, terminal);
   if (!path.startsWith("/") || path.startsWith("//")) {
-    return usage(`'${path}' is not a path`, "give a path below the service's address, such as /v1/robots");
+    return refuseFlags(
+      `'${path}' is not a path`,
+      "give a path below the service's address, such as /v1/robots",
+      terminal,
+    );
   }
   if (flags.input !== undefined && fields.names.length > 0) {
-    return usage("--input and fields exclude each other", "give one of them");
+    return refuseFlags("--input and fields exclude each other", "give one of them", terminal);
   }
-  if (flags.paginate === true && method !== "GET") return usage("--paginate is for GET", "leave it out");
+  if (flags.paginate === true && method !== "GET")
+    return refuseFlags("--paginate is for GET", "leave it out", terminal);
   if (flags.input !== undefined) {
-    const input = await readInput(flags.input, context);
-    return typeof input === "string" ? { method, path, body: input } : input;
+    const body = await readInput(flags.input, context);
+    return body === null ? null : { method, path, body };
   }
   if (fields.names.length === 0) return { method, path, body: null };
   if (method === "GET" || method === "HEAD" || method === "DELETE") {
@@ -132,17 +125,14 @@ async function readRequest(
   return { method, path, body: JSON.stringify(fields.body) };
 }
 
-async function readInput(path: string, context: OperatorContext): Promise<string | { readonly problem: Problem }> {
+async function readInput(path: string, context: OperatorContext): Promise<string | null> {
+  const { terminal } = context;
   const bytes = await readGiven(path, INPUT_LIMIT_BYTES, context);
   if (!("code" in bytes)) return new TextDecoder().decode(bytes);
   if (bytes.code === "too-large") {
-    return usage(`--input is larger than ${INPUT_LIMIT_BYTES} bytes`, "send less at once");
+    return refuseFlags(`--input is larger than ${INPUT_LIMIT_BYTES} bytes`, "send less at once", terminal);
   }
-  return usage(`cannot read ${path} (${bytes.code})`, "give an existing file, or - for stdin");
-}
-
-function usage(what: string, fix: string): { readonly problem: Problem } {
-  return { problem: { code: "usage", what, fix } };
+  return refuseFlags(`cannot read ${path} (${bytes.code})`, "give an existing file, or - for stdin", terminal);
 }
 
 function textOf({ body }: HttpAnswer): string {

@@ -4,19 +4,17 @@ import type { RefusalView } from "../../api/refusals.ts";
 import type { RegistrationRecord } from "../../api/registrations.ts";
 import { detailsInWords, refusalInWords, subjectOf } from "../../api/words/audit.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
-import type { Failure } from "../failure.ts";
+import type { OperatorCommand } from "../context.ts";
+import { isNothingNamed } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
 import type { ListView } from "../lists/columns.ts";
 import { withColumns } from "../lists/columns.ts";
 import { showRows } from "../lists/show-list.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuse, refuseMissingOperation, refusePathParameter, refuseUsage } from "../refuse.ts";
+import { refuse, refusePathParameter, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 
 /** A change, a registration or a refused registration. */
@@ -42,7 +40,7 @@ const SINCE = "30d";
  * `audit`: changes and refused registrations, newest first. `--robot` shows accepted and refused registrations of robots, `--refused` only
  * the refused ones.
  */
-export async function audit(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const audit: OperatorCommand = async (flags, context) => {
   const { terminal, machine } = context;
   const since = readMoment(flags.since ?? SINCE, "back", machine.clock.wallMs());
   if (since.kind === "no-moment") return refuseUsage(since.what, since.fix, terminal);
@@ -53,24 +51,16 @@ export async function audit(flags: OperatorFlags, context: OperatorContext): Pro
     const entries: Entry[] = [];
     for (const load of sourcesFor(flags)) {
       const result = await load(service);
-      if (result.kind !== "ok") return fail(result, service, context);
+      if (result.kind !== "ok") return service.failed(result, { missing: MISSING });
       entries.push(...result.value.filter(({ at }) => Date.parse(at) >= since.timeMs));
     }
     entries.sort((left, right) => Date.parse(right.at) - Date.parse(left.at));
-    if (flags.json === true) terminal.json({ items: entries.map(({ document }) => document) });
-    else showRows(view, entries, flags, context);
-    return EXIT.ok;
+    const items = entries.map(({ document }) => document);
+    return service.answer({ items }, () => showRows(service, view, entries));
   });
-}
+};
 
-function fail(failure: Failure, service: Service, { terminal }: OperatorContext): ExitCode {
-  if (!isUnknownOperation(failure)) return service.failed(failure);
-  return refuseMissingOperation(
-    "does not show who changed what",
-    "ask the administrator of the service for its log",
-    terminal,
-  );
-}
+const MISSING = ["does not show who changed what", "ask the administrator of the service for its log"] as const;
 
 function sourcesFor({ robot = [], refused }: OperatorFlags): readonly ((service: Service) => Promise<Entries>)[] {
   if (robot.length === 0) {
@@ -86,8 +76,8 @@ function sourcesFor({ robot = [], refused }: OperatorFlags): readonly ((service:
 async function loadChanges(service: Service): Promise<Entries> {
   const result = await service.listAll(beyondSpec.listAudit, ({ items }) => items);
   if (result.kind !== "ok") return result;
-  const value = result.value.records.map(({ item, document }) => entryOfChange(item, document));
-  return { ...result, value };
+  const entries = result.value.records.map(({ value, document }) => entryOfChange(value, document));
+  return { ...result, value: entries };
 }
 
 async function loadRefusals(service: Service, query: Readonly<Record<string, string>>): Promise<Entries> {
@@ -102,50 +92,42 @@ async function loadRegistrations(service: Service, robot: string): Promise<Entri
   if (result.kind === "ok") {
     return { ...result, value: result.value.value.items.map((record) => entryOfRegistration(record, robot)) };
   }
-  const isUnknownRobot = result.kind === "refused" && result.status === 404 && !isUnknownOperation(result);
-  return isUnknownRobot ? { kind: "ok", status: 200, value: [] } : result;
+  return isNothingNamed(result) ? { kind: "ok", status: 200, value: [] } : result;
 }
 
 function entryOfChange(entry: AuditEntryView, document: unknown): Entry {
-  const { at, action, actor } = entry;
   return {
-    at,
-    what: action,
+    ...made(entry.at, entry.actor),
+    what: entry.action,
     subject: subjectOf(entry),
     id: entry.subject_id,
-    by: actor.label ?? actor.id,
-    from: "",
     details: detailsInWords(entry),
     document: Object.assign({ kind: "change" }, document),
   };
 }
 
 function entryOfRefusal(refusal: RefusalView): Entry {
-  const { last_at: lastAt, robot, actor, address } = refusal;
   return {
-    at: lastAt,
+    ...made(refusal.last_at, refusal.actor, refusal.address),
     what: "refused",
-    subject: robot ?? "",
-    id: "",
-    by: actor.label ?? actor.id,
-    from: address,
+    subject: refusal.robot ?? "",
     details: refusalInWords(refusal),
     document: { kind: "refusal", ...refusal },
   };
 }
 
 function entryOfRegistration(record: RegistrationRecord, robot: string): Entry {
-  const { at, actor, address, changed } = record;
   return {
-    at,
+    ...made(record.at, record.actor, record.address),
     what: "robot.setup",
     subject: robot,
-    id: "",
-    by: actor.label ?? actor.id,
-    from: address ?? "",
-    details: changedText(changed),
+    details: changedText(record.changed),
     document: { kind: "registration", robot, ...record },
   };
+}
+
+function made(at: string, { label, id }: AuditEntryView["actor"], from: string | null = null) {
+  return { at, by: label ?? id, from: from ?? "", id: "" };
 }
 
 function changedText(changed: RegistrationRecord["changed"]): string {

@@ -1,84 +1,56 @@
 import { operations } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import { failureOf } from "../../api/words/deployment-failures.ts";
-import type { Answered } from "../../client/operation-client.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { confirmationPrompt, refusedBy } from "../confirm.ts";
-import type { OperatorContext } from "../context.ts";
+import { makeChange } from "../change.ts";
+import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
-import type { OperatorFlags } from "../flags.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { withService } from "../operator.ts";
 import { refuseMissingOperation, refuseUsage } from "../refuse.ts";
-import type { Service } from "../service.ts";
+import type { Answer, Service } from "../service.ts";
 import type { Ended, Look, Waited } from "../wait.ts";
 import { waitTimeout, waitUntilEnded } from "../wait.ts";
-import { currentOn, listDeployments, fetchDeployment } from "./find.ts";
-import { deploymentText } from "./words.ts";
-
-const PLACES = flagPlaces({ model: "MODEL", robot: "--robot" });
-
-type Found = Pick<Answered<DeploymentView>, "value" | "document">;
+import { currentOn, deploymentText, fetchDeployment, listDeployments } from "./find.ts";
 
 /** `deploy MODEL --robot NAME`: the service retires the robot's previous deployment in the same transaction. */
-export async function deploy(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  model: string | undefined,
-): Promise<ExitCode> {
+export const deploy: OperatorCommand = async (flags, context, model) => {
   const { terminal } = context;
   const timeoutMs = waitTimeout(flags, terminal);
   if (model === undefined || timeoutMs === null) return EXIT.usage;
   const [robot, ...more] = flags.robot ?? [];
-  if (robot === undefined || more.length > 0) {
-    const what = robot === undefined ? "no robot is given" : "a deployment is for one robot";
-    const fix = robot === undefined ? "give --robot NAME" : "run deploy once per robot, or create a fleet";
-    return refuseUsage(what, fix, terminal);
+  if (robot === undefined) return refuseUsage("no robot is given", "give --robot NAME", terminal);
+  if (more.length > 0) {
+    return refuseUsage("a deployment is for one robot", "run deploy once per robot, or create a fleet", terminal);
   }
   const body = { model, robot };
-  return withService(flags, context, async (service) => {
-    if (flags.dryRun === true) return service.showRequest(operations.createDeployment, { body }, flags.json === true);
-    const refused = await refusedReplacement(robot, service, flags, context);
-    if (refused !== null) return refused;
-    const result = await service.call(operations.createDeployment, { body });
-    if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
-    const waited =
-      flags.wait === true
-        ? await waitForDeployment(service, result.value, timeoutMs, context)
-        : { exitCode: EXIT.ok, last: result.value };
-    if (flags.json === true) terminal.json(waited.last.document);
-    else terminal.print(deployedText(waited.last.value, body, terminal));
-    return waited.exitCode;
-  });
-}
-
-/** Null where the deployment replaces none, or the operator agrees. */
-async function refusedReplacement(
-  robot: string,
-  service: Service,
-  flags: OperatorFlags,
-  context: OperatorContext,
-): Promise<ExitCode | null> {
-  const prompt = confirmationPrompt(flags, context);
-  if (prompt === null) return null;
-  const { terminal, machine } = context;
-  const deployments = await listDeployments(service);
-  // Without a list of deployments there is nothing to ask about.
-  if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
-  const replaced = currentOn(robot, itemsIn(deployments.value));
-  if (replaced === undefined) return null;
-  terminal.note(`This retires ${deploymentText(replaced, machine.clock.wallMs())}.`);
-  return refusedBy(prompt, "Replace it?", terminal);
-}
+  return withService(flags, context, (service) =>
+    makeChange(service, {
+      row: operations.createDeployment,
+      input: { body },
+      async explain() {
+        const deployments = await listDeployments(service);
+        // Without a list of deployments there is nothing to ask about.
+        if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
+        const replaced = currentOn(robot, itemsIn(deployments.value));
+        if (replaced === undefined) return null;
+        terminal.note(`This retires ${deploymentText(replaced, service.nowMs())}.`);
+        return "Replace it?";
+      },
+      places: flagPlaces({ model: "MODEL", robot: "--robot" }),
+      wait: (created) => waitForDeployment(service, created, timeoutMs),
+      show: (deployment) => terminal.print(deployedText(deployment, body, terminal)),
+    }),
+  );
+};
 
 async function waitForDeployment(
   service: Service,
-  first: Found,
+  first: Answer<DeploymentView>,
   timeoutMs: number,
-  context: OperatorContext,
-): Promise<Waited<Found>> {
+): Promise<Waited<Answer<DeploymentView>>> {
   const { id } = first.value;
   const fetch = () => fetchDeployment(service, id);
   // Already ended: no further request, which a service without that operation could not answer.
@@ -86,14 +58,14 @@ async function waitForDeployment(
   if (known !== null && known.kind !== "ok" && isUnknownOperation(known)) {
     const lack = "does not show deployments, so there is nothing to wait on";
     const fix = "the deployment continues; robot-policy fleets show names the robots of a fleet with their state";
-    return { exitCode: refuseMissingOperation(lack, fix, context.terminal), last: first };
+    return { exitCode: refuseMissingOperation(lack, fix, service.terminal), last: first };
   }
   const later = `it continues without this command: robot-policy deployments show ${id}; --timeout waits longer`;
-  const look = ({ value }: Found): Look => {
+  const look = ({ value }: Answer<DeploymentView>): Look => {
     const summary = `${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`;
     return { lines: [summary], summary, ended: endOf(value) };
   };
-  return waitUntilEnded(service, { first, fetch, look, timeoutMs, later }, context);
+  return waitUntilEnded(service, { first, fetch, look, timeoutMs, later });
 }
 
 /** Null while it is being prepared, or has a status that this program does not know. */

@@ -1,61 +1,70 @@
+import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import { failureOf } from "../../api/words/deployment-failures.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import type { Terminal } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { makeChange } from "../change.ts";
+import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import type { ListView } from "../lists/columns.ts";
+import type { LoadList } from "../lists/listed.ts";
 import { keepListed } from "../lists/listed.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
-import { withService } from "../operator.ts";
-import { refuseMissingOperation } from "../refuse.ts";
-import { withNamed } from "../with-named.ts";
-import { findDeployment, isCurrent, listDeployments, fetchDeployment } from "./find.ts";
-
-const ASK_BY_ID = "keep the id that deploy prints, and try deployments show ID";
+import { withNamed, withService } from "../operator.ts";
+import { deploymentText, fetchDeployment, findDeployment, isCurrent, listDeployments } from "./find.ts";
 
 /** `deployments list`: current deployments; with `--all` also retired ones. */
-export async function deploymentsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  const { terminal } = context;
-  return withService(flags, context, async (service) => {
-    const load = async () => {
+export const deploymentsList: OperatorCommand = (flags, context) =>
+  withService(flags, context, (service) => {
+    const load: LoadList<DeploymentView> = async () => {
       const result = await listDeployments(service);
-      return result.kind === "ok"
-        ? { ...result, value: keepListed(result.value, (each) => isWanted(each, flags)) }
-        : result;
+      if (result.kind !== "ok") return result;
+      return { ...result, value: keepListed(result.value, (each) => isWanted(each, flags)) };
     };
-    const first = await load();
-    if (first.kind !== "ok" && isUnknownOperation(first))
-      return refuseMissingOperation("does not list its deployments", ASK_BY_ID, terminal);
-    return showList(service, load, deploymentsView(terminal, flags), flags, context, first);
+    const missing = [
+      "does not list its deployments",
+      "keep the id that deploy prints, and try deployments show ID",
+    ] as const;
+    return showList(service, load, deploymentsView(service.terminal, flags), { missing });
   });
-}
 
 /** `deployments show ID`: by id, or by the robot it runs on. */
-export async function deploymentsShow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  return withNamed(findDeployment, flags, context, name, async (service, id) => {
+export const deploymentsShow: OperatorCommand = (flags, context, name) =>
+  withNamed(findDeployment, flags, context, name, async (service, id) => {
     const result = await fetchDeployment(service, id);
     if (result.kind !== "ok") {
-      if (!isUnknownOperation(result)) return service.failed(result);
-      return refuseMissingOperation(
-        "does not show deployments",
-        "fleets show names the robots with their state",
-        terminal,
-      );
+      const fix = "fleets show names the robots with their state";
+      return service.failed(result, { missing: ["does not show deployments", fix] });
     }
-    if (flags.json === true) terminal.json(result.value.document);
-    else showDeployment(result.value.value, terminal, machine.clock.wallMs());
-    return EXIT.ok;
+    const { value, document } = result.value;
+    return service.answer(document, () => showDeployment(value, service.terminal, service.nowMs()));
   });
-}
+
+/** `deployments retire DEPLOYMENT`: by id, or by the robot it runs on. */
+export const deploymentsRetire: OperatorCommand = (flags, context, name) =>
+  withNamed(findDeployment, flags, context, name, (service, id) => {
+    const { terminal } = service;
+    return makeChange(service, {
+      row: beyondSpec.retireDeployment,
+      input: { parameters: { deployment_id: id } },
+      async explain() {
+        const found = await fetchDeployment(service, id);
+        // If it cannot be read, the retirement itself will report the failure.
+        if (found.kind !== "ok" || !isCurrent(found.value.value)) return null;
+        terminal.note(`This retires ${deploymentText(found.value.value, service.nowMs())}.`);
+        terminal.note("The robot loses its endpoint.");
+        return "Retire it?";
+      },
+      missing: [
+        "does not retire deployments",
+        "deploy another model to the robot: a new deployment replaces the old one",
+      ],
+      show({ model, robot, status, id }) {
+        terminal.print(`${model ?? "The deployment"} on ${robot ?? name} is ${status} (${id}).`);
+      },
+    });
+  });
 
 function isWanted(deployment: DeploymentView, { robot, model, status, all }: OperatorFlags): boolean {
   if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
@@ -108,23 +117,20 @@ function statusText({ status }: DeploymentView, terminal: Terminal): string {
 }
 
 function showDeployment(deployment: DeploymentView, terminal: Terminal, nowMs: number): void {
-  showFacts(
-    [
-      ["deployment", deployment.id],
-      ["status", statusText(deployment, terminal)],
-      ["reason", reasonOf(deployment)],
-      ["remedy", deployment.status === "retired" ? "" : (failureOf(deployment)?.remedy ?? "")],
-      ["robot", named(deployment.robot, deployment.robot_id)],
-      ["model", named(deployment.model, deployment.subject_id)],
-      ["region", deployment.region ?? ""],
-      ["endpoint", deployment.endpoint_url ?? ""],
-      ["generation", deployment.active_generation_id ?? ""],
-      ["created", relativeTime(deployment.created_at, nowMs)],
-      ["active", relativeTime(deployment.activated_at, nowMs)],
-      ["retired", relativeTime(deployment.retired_at, nowMs)],
-    ],
-    terminal,
-  );
+  showFacts(terminal, [
+    ["deployment", deployment.id],
+    ["status", statusText(deployment, terminal)],
+    ["reason", reasonOf(deployment)],
+    ["remedy", deployment.status === "retired" ? "" : (failureOf(deployment)?.remedy ?? "")],
+    ["robot", named(deployment.robot, deployment.robot_id)],
+    ["model", named(deployment.model, deployment.subject_id)],
+    ["region", deployment.region ?? ""],
+    ["endpoint", deployment.endpoint_url ?? ""],
+    ["generation", deployment.active_generation_id ?? ""],
+    ["created", relativeTime(deployment.created_at, nowMs)],
+    ["active", relativeTime(deployment.activated_at, nowMs)],
+    ["retired", relativeTime(deployment.retired_at, nowMs)],
+  ]);
 }
 
 function named(name: string | null | undefined, id: string | null | undefined): string {

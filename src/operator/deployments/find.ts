@@ -1,19 +1,16 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { Answered } from "../../client/operation-client.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { shortDuration } from "../../platform/text/relative-time.ts";
 import { isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { refuseUnknown } from "../refuse.ts";
-import type { Service } from "../service.ts";
+import type { Answer, Service } from "../service.ts";
 
 /** Fetches the deployment: at our service's path, else at the path that clients of other services poll. */
-export async function fetchDeployment(
-  service: Service,
-  deploymentId: string,
-): Promise<CallResult<Answered<DeploymentView>>> {
-  const input = { parameters: { deployment_id: deploymentId } };
+export async function fetchDeployment(service: Service, id: string): Promise<CallResult<Answer<DeploymentView>>> {
+  const input = { parameters: { deployment_id: id } };
   const result = await service.call(beyondSpec.getDeployment, input);
   return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
 }
@@ -23,7 +20,7 @@ export function listDeployments(service: Service) {
 }
 
 /** @returns the id of a deployment, or an exit code after reporting that there is none. */
-export async function findDeployment(service: Service, name: string, terminal: Terminal): Promise<string | ExitCode> {
+export async function findDeployment(service: Service, name: string): Promise<string | ExitCode> {
   // An id of our own service needs no lookup.
   if (/^dep_[0-9a-z]{26}$/.test(name)) return name;
   const result = await listDeployments(service);
@@ -33,7 +30,7 @@ export async function findDeployment(service: Service, name: string, terminal: T
   const current = currentOn(name, deployments);
   if (current !== undefined) return current.id;
   const what = `no deployment has the id ${name}, and none runs on a robot of that name`;
-  return refuseUnknown(what, "robot-policy deployments list shows all deployments", terminal);
+  return refuseUnknown(what, "robot-policy deployments list shows all deployments", service.terminal);
 }
 
 /** The current deployment of the robot with this name or id. */
@@ -44,4 +41,12 @@ export function currentOn(robot: string, deployments: readonly DeploymentView[])
 /** A failed deployment is current until another replaces it. */
 export function isCurrent({ status }: DeploymentView): boolean {
   return status !== "retired";
+}
+
+/** `pi0.5 on arm-7 (active for 3 d)`, for the middle of a sentence. */
+export function deploymentText(deployment: DeploymentView, nowMs: number): string {
+  const { id, model, subject_id: subjectId, robot, robot_id: robotId, status } = deployment;
+  const durationMs = nowMs - Date.parse(deployment.activated_at ?? deployment.created_at ?? "");
+  const length = durationMs >= 0 ? ` for ${shortDuration(durationMs)}` : "";
+  return `${model ?? subjectId ?? id} on ${robot ?? robotId ?? "its robot"} (${status}${length})`;
 }

@@ -1,29 +1,27 @@
-import { beyondSpec } from "../../api/api.ts";
 import type { AllowedKeyView } from "../../api/allowed-keys.ts";
 import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
-import { allowedKeyState } from "../../api/words/allowed-keys.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { beyondSpec } from "../../api/api.ts";
+import { allowedKeyState, keyOn } from "../../api/words/allowed-keys.ts";
+import type { Finding } from "../../manifest/finding.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import { makeConfirmedChange } from "../confirmed-change.ts";
-import type { OperatorContext } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
-import type { Failure } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
+import { makeChange } from "../change.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
+import type { Loc } from "../files/places.ts";
+import { readGiven, refuseFile, unreadable } from "../files/given-file.ts";
+import type { Unusable } from "../files/given-file.ts";
 import type { ListView } from "../lists/columns.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuseMissingOperation, refuseUnknown, refuseUsage } from "../refuse.ts";
+import { refuseUnknown, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { readKeyList } from "./key-list.ts";
 
 const DEFAULT_EXPIRY = "30d";
 const MISSING = ["has no list of allowed keys", "approve each code instead: robot-policy robots approve CODE"] as const;
 
 /** `robots allow --keys FILE`: computers with these keys enrol without an approval, each once. */
-export async function robotsAllow(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const robotsAllow: OperatorCommand = async (flags, context) => {
   const { terminal, machine } = context;
   const { keys: path, expires = DEFAULT_EXPIRY } = flags;
   if (path === undefined)
@@ -38,22 +36,20 @@ export async function robotsAllow(flags: OperatorFlags, context: OperatorContext
     let added = 0;
     for (let from = 0; from < keys.length; from += size) {
       const body = { keys: keys.slice(from, from + size), expires_at: expiresAt.iso };
-      if (flags.dryRun === true) return service.showRequest(beyondSpec.allowKeys, { body }, flags.json === true);
+      if (flags.dryRun === true) return service.showRequest(beyondSpec.allowKeys, { body });
       const result = await service.call(beyondSpec.allowKeys, { body });
       if (result.kind !== "ok") {
         if (added > 0) terminal.note(`${added} keys are allowed already; the same command may be repeated.`);
-        return failed(service, result, context, { body, places: (loc) => places(loc, from) });
+        return service.failed(result, { body, places: (loc) => places(loc, from), missing: MISSING });
       }
       added += result.value.value.added;
     }
-    if (flags.json === true) terminal.json({ added, expires_at: expiresAt.iso });
-    else {
+    return service.answer({ added, expires_at: expiresAt.iso }, () => {
       const what = added === 1 ? "The computer with this key enrolls" : `${added} computers with these keys enroll`;
       terminal.print(`${what} without an approval, once, until ${expiresAt.iso.slice(0, 10)}.`);
-    }
-    return EXIT.ok;
+    });
   });
-}
+};
 
 const allowedView: ListView<AllowedKeyView> = {
   headers: ["key", "state", "robot", "allowed by", "allowed", "expires", "id"],
@@ -77,55 +73,98 @@ function stateOf(entry: AllowedKeyView, nowMs: number): string {
 }
 
 /** `robots allowed`: the keys, who allowed them, and when they were used. */
-export async function robotsAllowed(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  return withService(flags, context, async (service) => {
-    const load = () => service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
-    const first = await load();
-    if (first.kind !== "ok") return failed(service, first, context);
-    return showList(service, load, allowedView, flags, context, first);
-  });
+export const robotsAllowed: OperatorCommand = (flags, context) =>
+  withService(flags, context, (service) =>
+    showList(service, () => listAllowed(service), allowedView, { missing: MISSING }),
+  );
+
+function listAllowed(service: Service) {
+  return service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
 }
 
 /** `robots disallow KEY`: by its fingerprint or the id of its entry. Asks once at a terminal. */
-export async function robotsDisallow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  return withService(flags, context, async (service) => {
-    const result = await service.listAll(beyondSpec.listAllowedKeys, ({ items }) => items);
-    if (result.kind !== "ok") return failed(service, result, context);
+export const robotsDisallow: OperatorCommand = (flags, context, name) =>
+  withService(flags, context, async (service) => {
+    const { terminal } = service;
+    const result = await listAllowed(service);
+    if (result.kind !== "ok") return service.failed(result, { missing: MISSING });
     const entry = itemsIn(result.value).find(({ id, key_fingerprint: key }) => id === name || key === name);
     if (entry === undefined) {
       return refuseUnknown(`no allowed key is ${name ?? ""}`, "robot-policy robots allowed lists them", terminal);
     }
-    return makeConfirmedChange(
-      service,
-      {
-        row: beyondSpec.removeAllowedKey,
-        input: { parameters: { allowed_key_id: entry.id } },
-        explain() {
-          terminal.note(
-            `This takes ${entry.key_fingerprint} (${stateOf(entry, machine.clock.wallMs())}) off the list.`,
-          );
-          if (entry.used_at !== null) terminal.note("The computer that enrolled with it keeps its credential.");
-          return "Go on?";
-        },
-        missing: MISSING,
-        done: () => `${entry.key_fingerprint} is allowed no more.`,
+    const { id, key_fingerprint: key } = entry;
+    return makeChange(service, {
+      row: beyondSpec.removeAllowedKey,
+      input: { parameters: { allowed_key_id: id } },
+      explain() {
+        terminal.note(`This takes ${key} (${stateOf(entry, service.nowMs())}) off the list.`);
+        if (entry.used_at !== null) terminal.note("The computer that enrolled with it keeps its credential.");
+        return "Go on?";
       },
-      flags,
-      context,
-    );
+      missing: MISSING,
+      show: () => terminal.print(`${key} is allowed no more.`),
+    });
   });
+
+const LIMIT_BYTES = 2 * 1024 * 1024;
+/** Shown at once; a file of another kind would be nothing but findings. */
+const FINDINGS_MAXIMUM = 20;
+/** A raw Ed25519 key in base64url, or the fingerprint of one. */
+const KEY = /^(?:[A-Za-z0-9_-]{43}=?|SHA256:[A-Za-z0-9+/]{43})$/;
+
+interface KeyList {
+  readonly kind: "keys";
+  readonly keys: readonly string[];
+  /** Where the key at a `loc` of a request stands, whose first key is that at `from`. */
+  places(loc: Loc, from: number): string | null;
 }
 
-function failed(
-  service: Service,
-  failure: Failure,
-  { terminal }: OperatorContext,
-  sent: Parameters<Service["failed"]>[1] = {},
-): ExitCode {
-  return isUnknownOperation(failure) ? refuseMissingOperation(...MISSING, terminal) : service.failed(failure, sent);
+/** Reads public keys or fingerprints, one per line; `#` begins a comment. Reports all findings, each at file:line:column. */
+async function readKeyList(
+  path: string,
+  maximum: number,
+  json: boolean,
+  context: Pick<OperatorContext, "terminal" | "machine" | "readInput">,
+): Promise<KeyList | Unusable> {
+  const name = path === "-" ? "<stdin>" : path;
+  const bytes = await readGiven(path, LIMIT_BYTES, context);
+  const refuse = (findings: readonly Finding[]) =>
+    refuseFile(findings, { name, bytes: "code" in bytes ? null : bytes, json }, context);
+  if ("code" in bytes) return refuse([unreadable(bytes, LIMIT_BYTES)]);
+  const findings: Finding[] = [];
+  const found: { readonly key: string; readonly line: number; readonly column: number }[] = [];
+  for (const [index, text] of new TextDecoder().decode(bytes).split("\n").entries()) {
+    const key = keyOn(text);
+    if (key === "") continue;
+    const place = { line: index + 1, column: text.indexOf(key) + 1 };
+    if (KEY.test(key)) found.push({ key, ...place });
+    else findings.push(finding("key", NO_KEY, place));
+    if (findings.length === FINDINGS_MAXIMUM) break;
+  }
+  const beyond = found[maximum];
+  if (beyond !== undefined) findings.push(finding("too_many", `a list has at most ${maximum} keys`, beyond));
+  if (found.length === 0 && findings.length === 0)
+    findings.push(finding("empty", "there is no key in the file", FIRST));
+  if (findings.length > 0) return refuse(findings);
+  return {
+    kind: "keys",
+    keys: found.map(({ key }) => key),
+    places(loc, from) {
+      const [, member, index] = loc;
+      const place = member === "keys" && typeof index === "number" ? found[from + index] : undefined;
+      if (place === undefined) return member === "expires_at" ? "--expires" : null;
+      return `${name}:${place.line}:${place.column}`;
+    },
+  };
+}
+
+const FIRST = { line: 1, column: 1 };
+const NO_KEY = "neither a public key (43 characters of base64url) nor a fingerprint (SHA256: and 43 characters)";
+
+function finding(
+  id: string,
+  message: string,
+  { line, column }: { readonly line: number; readonly column: number },
+): Finding {
+  return { id, severity: "error", loc: "", message, line, column };
 }

@@ -1,20 +1,21 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { EnrolmentView } from "../../api/enrolments.ts";
-import { enrolledName } from "../../api/words/enrolments.ts";
+import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import { enrolledName, enrolmentDifferences } from "../../api/words/enrolments.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
+import { defined } from "../../platform/defined.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { confirmationPrompt, refusedBy, refusedWithoutName } from "../confirm.ts";
-import type { OperatorContext } from "../context.ts";
-import { defined } from "../defined.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { confirmationPrompt, refusedBy, refusedWithoutName } from "../change.ts";
+import type { OperatorCommand } from "../context.ts";
+import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { flagPlaces } from "../files/places.ts";
-import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
-import { refuse, refuseMissingOperation, refusePathParameter, refuseUnknown, refuseUsage } from "../refuse.ts";
-import type { Service } from "../service.ts";
-import { findTarget, noteTarget } from "./target.ts";
+import { refuse, refusePathParameter, refuseUsage } from "../refuse.ts";
+import { differences } from "../robots/registration.ts";
+import { shortDigest, statusText } from "../robots/words.ts";
+import type { Answer, Service } from "../service.ts";
 import { waitTimeout } from "../wait.ts";
 import { waitForRobot } from "./wait.ts";
 import { noteEnrolment, PENDING_REMEDY } from "./words.ts";
@@ -32,76 +33,53 @@ interface Decision {
  * `robots approve CODE`: gives the computer that shows the code a credential of its own. Shows who asks and asks once; to replace the computer
  * of a robot that is online, the operator types the robot's name or gives it with `--replace`.
  */
-export async function robotsApprove(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  code: string | undefined,
-): Promise<ExitCode> {
+export const robotsApprove: OperatorCommand = async (flags, context, code) => {
   const { terminal } = context;
   const timeoutMs = waitTimeout(flags, terminal);
   if (code === undefined || timeoutMs === null || refusePathParameter(code, terminal)) return EXIT.usage;
   return withService(flags, context, async (service) => {
-    const found = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
-    const shown: CallResult<EnrolmentView> = found.kind === "ok" ? { ...found, value: found.value.value } : found;
-    const decision = await decide(shown, service, flags, context);
+    const shown = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
+    const decision = await decide(shown, service);
     if (typeof decision === "number") return decision;
     const { name, isReplacing } = decision;
     const { region } = flags;
     const body = { user_code: code, ...defined({ name, region, confirm_replace: isReplacing ? true : undefined }) };
-    if (flags.dryRun === true) return service.showRequest(beyondSpec.approveEnrolment, { body }, flags.json === true);
+    if (flags.dryRun === true) return service.showRequest(beyondSpec.approveEnrolment, { body });
     const result = await service.call(beyondSpec.approveEnrolment, { body });
     if (result.kind !== "ok") {
-      if (isUnknownOperation(result)) {
-        const fix = "give the robot an API key: robot-policy keys create LABEL --scope robots:setup";
-        return refuseMissingOperation("does not enroll robots", fix, terminal);
-      }
-      const isUnknown = result.kind === "refused" && result.status === 404;
-      if (isUnknown) return refuseUnknown(result.detail, PENDING_REMEDY, terminal);
-      return service.failed(result, { body, places: PLACES });
+      const fix = "give the robot an API key: robot-policy keys create LABEL --scope robots:setup";
+      const missing = ["does not enroll robots", fix] as const;
+      return service.failed(result, { body, places: PLACES, missing, unknownFix: PENDING_REMEDY });
     }
-    const { value, document } = result.value;
-    if (flags.json === true) terminal.json(document);
-    else
-      terminal.print(
-        `${value.requested_name} is approved, in ${value.region}: its computer gets its credential within seconds.`,
-      );
+    const { requested_name: robot, region: chosen } = result.value.value;
+    service.answer(result.value.document, () =>
+      terminal.print(`${robot} is approved, in ${chosen}: its computer gets its credential within seconds.`),
+    );
     if (flags.wait !== true) return EXIT.ok;
-    const fingerprint = shown.kind === "ok" ? shown.value.key_fingerprint : null;
-    const exitCode = await waitForRobot(service, value.requested_name, fingerprint, timeoutMs, context);
-    if (exitCode === EXIT.ok && flags.json !== true) terminal.print(`${value.requested_name} is registered.`);
+    const fingerprint = shown.kind === "ok" ? shown.value.value.key_fingerprint : null;
+    const exitCode = await waitForRobot(service, robot, fingerprint, timeoutMs);
+    if (exitCode === EXIT.ok && flags.json !== true) terminal.print(`${robot} is registered.`);
     return exitCode;
   });
-}
+};
 
 /** Shows the enrolment, and asks. @returns an exit code after saying why nothing is approved. */
-async function decide(
-  shown: CallResult<EnrolmentView>,
-  service: Service,
-  flags: OperatorFlags,
-  context: OperatorContext,
-): Promise<Decision | ExitCode> {
-  if (shown.kind === "ok") return decideOn(shown.value, service, flags, context);
-  if (isUnknownOperation(shown)) return decideUnseen(flags, context);
+async function decide(shown: CallResult<Answer<EnrolmentView>>, service: Service): Promise<Decision | ExitCode> {
+  if (shown.kind === "ok") return decideOn(shown.value.value, service);
+  if (isUnknownOperation(shown)) return decideUnseen(service);
+  if (!isNothingNamed(shown)) return service.failed(shown);
   // Nothing waits with the code. It may be approved already: the same approval again succeeds, any other is refused.
-  if (shown.kind === "refused" && shown.status === 404)
-    return { name: flags.name, isReplacing: flags.replace !== undefined };
-  return service.failed(shown);
+  const { name, replace } = service.flags;
+  return { name, isReplacing: replace !== undefined };
 }
 
-async function decideOn(
-  enrolment: EnrolmentView,
-  service: Service,
-  flags: OperatorFlags,
-  context: OperatorContext,
-): Promise<Decision | ExitCode> {
-  const { terminal, machine } = context;
+async function decideOn(enrolment: EnrolmentView, service: Service): Promise<Decision | ExitCode> {
+  const { flags, terminal } = service;
   const region = flags.region ?? enrolment.region;
-  if (region === null)
-    return refuseUsage(
-      "the computer did not say its region",
-      "give the region nearest to it: --region REGION",
-      terminal,
-    );
+  if (region === null) {
+    const fix = "give the region nearest to it: --region REGION";
+    return refuseUsage("the computer did not say its region", fix, terminal);
+  }
   const name = enrolledName(flags.name ?? enrolment.requested_name);
   if (flags.replace !== undefined && enrolledName(flags.replace) !== name) {
     const what = `--replace names ${flags.replace}, and the code is for the robot ${name}`;
@@ -111,35 +89,80 @@ async function decideOn(
   const target = await findTarget(service, enrolment, name);
   const isOnline = target !== null && target !== "hidden" && target.status === "online";
   if (flags.dryRun === true) return decision;
-  const prompt = confirmationPrompt(flags, context);
-  if (prompt === null) return isOnline && !decision.isReplacing ? refuseOnline(name, context) : decision;
-  const nowMs = machine.clock.wallMs();
-  noteEnrolment(enrolment, terminal, nowMs);
-  await noteTarget(service, enrolment, target, { name, region }, terminal, nowMs);
+  const prompt = confirmationPrompt(service);
+  if (prompt === null) return isOnline && !decision.isReplacing ? refuseOnline(name, terminal) : decision;
+  noteEnrolment(enrolment, terminal, service.nowMs());
+  await noteTarget(service, enrolment, target, { name, region });
   terminal.note("Compare the code and the key with what the robot shows.");
   if (!isOnline || decision.isReplacing) return (await refusedBy(prompt, "Approve it?", terminal)) ?? decision;
-  noteReplacement(name, context);
+  const warning = terminal.style("warn", "Another computer is online as this robot.");
+  terminal.note(`${warning} It is cut off as soon as the new one has its credential as ${name}.`);
   const question = "Type the robot's name to replace its computer: ";
   return (await refusedWithoutName(prompt, question, name, terminal)) ?? { ...decision, isReplacing: true };
 }
 
-function noteReplacement(name: string, { terminal }: OperatorContext): void {
-  const warning = terminal.style("warn", "Another computer is online as this robot.");
-  terminal.note(`${warning} It is cut off as soon as the new one has its credential as ${name}.`);
-}
-
-function refuseOnline(name: string, { terminal }: OperatorContext): ExitCode {
+function refuseOnline(name: string, terminal: Terminal): ExitCode {
   const what = `the robot ${name} is online on another computer`;
   const fix = `make sure that the new one is to replace it, then add --replace ${shellWord(name)}`;
   return refuse({ code: "robot-online", what, fix }, EXIT.conflict, terminal);
 }
 
 /** For a service that shows no enrolments: `--replace` also says the name, so that no other robot is replaced. */
-async function decideUnseen(flags: OperatorFlags, context: OperatorContext): Promise<Decision | ExitCode> {
-  const { terminal } = context;
+async function decideUnseen(service: Service): Promise<Decision | ExitCode> {
+  const { flags, terminal } = service;
   const decision = { name: flags.name ?? flags.replace, isReplacing: flags.replace !== undefined };
-  const prompt = flags.dryRun === true ? null : confirmationPrompt(flags, context);
+  const prompt = flags.dryRun === true ? null : confirmationPrompt(service);
   if (prompt === null) return decision;
   terminal.note("This service does not show who waits with a code. Compare the code with what the robot shows.");
   return (await refusedBy(prompt, "Approve it?", terminal)) ?? decision;
+}
+
+/** The robot of this name; null for a new one, "hidden" where the credential may not see robots. */
+async function findTarget(
+  service: Service,
+  { robot, requested_name: requestedName }: EnrolmentView,
+  name: string,
+): Promise<IdentifiedRobotView | null | "hidden"> {
+  if (name === enrolledName(requestedName)) return robot;
+  const found = await service.call(beyondSpec.getRobot, { parameters: { robot: name } });
+  if (found.kind === "ok") {
+    const { value } = found.value;
+    // The operation accepts ids too, but `name` is never meant as an id.
+    return value.name === name ? value : null;
+  }
+  return found.kind === "refused" && found.status === 404 ? null : "hidden";
+}
+
+/** Shows whether the name is taken, and what the approval changes of that robot. */
+async function noteTarget(
+  service: Service,
+  enrolment: EnrolmentView,
+  target: IdentifiedRobotView | null | "hidden",
+  decided: { readonly name: string; readonly region: string },
+): Promise<void> {
+  const { terminal } = service;
+  if (target === "hidden") {
+    terminal.note(`This credential may not see whether a robot ${decided.name} exists.`);
+    return;
+  }
+  if (target === null) {
+    terminal.note(`This adds the robot ${decided.name}.`);
+    return;
+  }
+  const status = statusText(target, service.nowMs());
+  terminal.note(`The robot ${target.name} exists (${target.id})${status === "" ? "" : `: ${status}`}.`);
+  const digest = await registeredDigest(service, target.id);
+  const changes = enrolmentDifferences(enrolment, target, decided.region, digest).map(([member, registered, said]) =>
+    member === "digest"
+      ? ([member, shortDigest(registered), shortDigest(said)] as const)
+      : ([member, registered, said] as const),
+  );
+  if (changes.length > 0) terminal.note("What the new computer says differs from its registration:");
+  for (const change of differences(changes)) terminal.note(`  ${change}`);
+}
+
+/** Null where the service or the credential does not show it: the approval needs no registration. */
+async function registeredDigest(service: Service, robot: string): Promise<string | null> {
+  const result = await service.call(beyondSpec.getRegistration, { parameters: { robot } });
+  return result.kind === "ok" ? result.value.value.configuration_digest : null;
 }

@@ -1,15 +1,14 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { EnrolmentView } from "../../api/enrolments.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
-import { isUnknownOperation } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
+import { makeChange } from "../change.ts";
+import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
-import { refuseMissingOperation } from "../refuse.ts";
-import { ENROLL_COMMAND } from "./words.ts";
+import { refusePathParameter } from "../refuse.ts";
+import { ENROLL_COMMAND, noteEnrolment, PENDING_REMEDY } from "./words.ts";
 
 const pendingView: ListView<EnrolmentView> = {
   headers: ["code", "name", "robot", "from", "site", "region", "type", "started", "expires", "key"],
@@ -32,14 +31,32 @@ const pendingView: ListView<EnrolmentView> = {
 };
 
 /** `robots pending`: computers that wait for the approval of an operator. */
-export async function robotsPending(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  return withService(flags, context, async (service) => {
+export const robotsPending: OperatorCommand = (flags, context) =>
+  withService(flags, context, (service) => {
     const load = () => service.listAll(beyondSpec.listEnrolments, ({ items }) => items);
-    const first = await load();
-    if (first.kind !== "ok" && isUnknownOperation(first)) {
-      const fix = "the robot shows its code: robot-policy robots approve CODE";
-      return refuseMissingOperation("does not list the enrolments that wait", fix, context.terminal);
-    }
-    return showList(service, load, pendingView, flags, context, first);
+    const fix = "the robot shows its code: robot-policy robots approve CODE";
+    return showList(service, load, pendingView, { missing: ["does not list the enrolments that wait", fix] });
   });
-}
+
+/** `robots deny CODE`: the computer that shows the code gets no credential. Shows which one it is, and asks once at a terminal. */
+export const robotsDeny: OperatorCommand = async (flags, context, code) => {
+  const { terminal } = context;
+  if (code === undefined || refusePathParameter(code, terminal)) return EXIT.usage;
+  return withService(flags, context, (service) =>
+    makeChange(service, {
+      row: beyondSpec.denyEnrolment,
+      input: { body: { user_code: code } },
+      async explain() {
+        const found = await service.call(beyondSpec.getEnrolment, { parameters: { user_code: code } });
+        // Without a view there is nothing to show: the code may be approved already, or the denial reports the failure.
+        if (found.kind === "ok") noteEnrolment(found.value.value, terminal, service.nowMs());
+        return "Deny it?";
+      },
+      missing: ["does not deny enrolments", "do not approve the code: it expires within minutes"],
+      unknownFix: PENDING_REMEDY,
+      show({ user_code: denied, requested_name: name }) {
+        terminal.print(`${denied} is denied: the computer that asked to be ${name} is told so.`);
+      },
+    }),
+  );
+};

@@ -4,9 +4,7 @@ import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../context.ts";
-import type { Failure } from "../failure.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { isNothingNamed } from "../failure.ts";
 import type { Service } from "../service.ts";
 import type { Look } from "../wait.ts";
 import { waitUntilEnded } from "../wait.ts";
@@ -31,40 +29,31 @@ export async function waitForRobot(
   name: string,
   fingerprint: string | null,
   timeoutMs: number,
-  context: OperatorContext,
 ): Promise<ExitCode> {
   const fetch = () => fetchArrival(service, name, fingerprint);
   const seen = await fetch();
-  const { exitCode } = await waitUntilEnded(
-    service,
-    {
-      first: seen.kind === "ok" ? seen.value : NOTHING,
-      fetch,
-      look: (arrival) => lookAt(arrival, name),
-      timeoutMs,
-      later: `is the computer on, and does it still show the code? robot-policy robots installation ${shellWord(name)}`,
-    },
-    context,
-  );
+  const { exitCode } = await waitUntilEnded(service, {
+    first: seen.kind === "ok" ? seen.value : NOTHING,
+    fetch,
+    look: (arrival) => lookAt(arrival, name),
+    timeoutMs,
+    later: `is the computer on, and does it still show the code? robot-policy robots installation ${shellWord(name)}`,
+  });
   return exitCode;
 }
 
 async function fetchArrival(service: Service, name: string, fingerprint: string | null): Promise<CallResult<Arrival>> {
   const parameters = { robot: name };
   const found = await service.call(beyondSpec.getInstallation, { parameters });
-  if (found.kind !== "ok") return isMissing(found) ? { kind: "ok", status: 200, value: NOTHING } : found;
+  if (found.kind !== "ok") return isNothingNamed(found) ? { kind: "ok", status: 200, value: NOTHING } : found;
   const installation = found.value.value;
   // The computer that it replaces keeps working until the new one polls.
   const isOther = fingerprint !== null && installation.key_fingerprint !== fingerprint;
   if (isOther || installation.state === "revoked") return { ...found, value: NOTHING };
   const registration = await service.call(beyondSpec.getRegistration, { parameters });
-  if (registration.kind !== "ok" && !isMissing(registration)) return registration;
+  if (registration.kind !== "ok" && !isNothingNamed(registration)) return registration;
   const registeredAt = registration.kind === "ok" ? registration.value.value.registered_at : null;
   return { ...found, value: { installation, registeredAt } };
-}
-
-function isMissing(failure: Failure): boolean {
-  return failure.kind === "refused" && failure.status === 404 && !isUnknownOperation(failure);
 }
 
 function lookAt({ installation, registeredAt }: Arrival, name: string): Look {

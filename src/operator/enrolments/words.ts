@@ -13,19 +13,16 @@ export const PENDING_REMEDY = "robot-policy robots pending lists the codes that 
 
 /** Shows who asks, before the operator decides; on stderr, because the decision is the result. */
 export function noteEnrolment(enrolment: EnrolmentView, terminal: Terminal, nowMs: number): void {
-  noteFacts(
-    [
-      ["code", enrolment.user_code],
-      ["asks for", enrolment.requested_name],
-      ["region", enrolment.region ?? "not known"],
-      ["site", enrolment.site ?? ""],
-      ["type", enrolment.robot_type_id ?? ""],
-      ["labels", labelsText(enrolment)],
-      ["from", enrolment.address],
-      ["key", enrolment.key_fingerprint],
-      ["started", relativeTime(enrolment.created_at, nowMs)],
-      ["expires", relativeTime(enrolment.expires_at, nowMs)],
-    ],
-    terminal,
-  );
+  noteFacts(terminal, [
+    ["code", enrolment.user_code],
+    ["asks for", enrolment.requested_name],
+    ["region", enrolment.region ?? "not known"],
+    ["site", enrolment.site ?? ""],
+    ["type", enrolment.robot_type_id ?? ""],
+    ["labels", labelsText(enrolment)],
+    ["from", enrolment.address],
+    ["key", enrolment.key_fingerprint],
+    ["started", relativeTime(enrolment.created_at, nowMs)],
+    ["expires", relativeTime(enrolment.expires_at, nowMs)],
+  ]);
 }

@@ -4,24 +4,25 @@ import { MEMBERSHIPS, READINESS_MODES } from "../../api/fleets.ts";
 import { fitGroups } from "../../api/words/fit-groups.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../context.ts";
-import { defined } from "../defined.ts";
+import type { OperatorCommand } from "../context.ts";
+import { makeChange } from "../change.ts";
+import { defined } from "../../platform/defined.ts";
 import type { Sent } from "../failure.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
-import { readWritten } from "../files/written-file.ts";
+import { readWritten } from "../files/given-file.ts";
 import { isMoment } from "../files/written-readers.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
-import { refuseIncomplete, refuseUsage } from "../refuse.ts";
+import { refuseFlags, refuseIncomplete } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { waitTimeout } from "../wait.ts";
 import type { WrittenFleet } from "./file.ts";
 import { FLEET_HINTS, writtenFleet } from "./file.ts";
 import { readSelection, selectorInFlags } from "./selection-flags.ts";
-import { showFleet } from "./show-fleet.ts";
+import { showFleet } from "./show.ts";
 import { endOfCreation, waitForFleet } from "./wait.ts";
-import { withRelativeTimes } from "./words.ts";
+import { robotsText, withRelativeTimes } from "./words.ts";
 
 const FLAGS = flagPlaces({
   name: "--name",
@@ -39,8 +40,8 @@ const FLAGS = flagPlaces({
 });
 
 /** `fleets create`: from flags, from a file, or from both: a flag replaces the file's member. */
-export async function fleetsCreate(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  const { terminal, machine } = context;
+export const fleetsCreate: OperatorCommand = async (flags, context) => {
+  const { terminal } = context;
   const timeoutMs = waitTimeout(flags, terminal);
   const fromFlags = readFlags(flags, terminal);
   if (timeoutMs === null || fromFlags === null) return EXIT.usage;
@@ -53,38 +54,31 @@ export async function fleetsCreate(flags: OperatorFlags, context: OperatorContex
   if (body === null) return refuseMissing(written, flags, terminal);
   const places: Places = (loc) =>
     file === null || Object.hasOwn(fromFlags, String(loc[1])) ? FLAGS(loc) : file.places(loc);
+  const describe = describeUnmatched(fromFlags.selection);
   return withService(flags, context, async (service) => {
-    if (flags.dryRun === true) return service.showRequest(operations.createFleet, { body }, flags.json === true);
-    if (flags.json !== true) {
-      const refused = await preview(service, body, places, describeUnmatched(fromFlags.selection), context);
+    if (flags.dryRun !== true && flags.json !== true) {
+      const refused = await preview(service, body, places, describe);
       if (refused !== null) return refused;
     }
-    const result = await service.call(operations.createFleet, { body });
-    if (result.kind !== "ok")
-      return service.failed(result, { body, places, describe: describeUnmatched(fromFlags.selection) });
-    const created = result.value;
-    if (flags.json !== true) terminal.note(`The fleet ${created.value.name} is created (${created.value.id}).`);
-    const waited =
-      flags.wait === true
-        ? await waitForFleet(service, created, endOfCreation, timeoutMs, context)
-        : { exitCode: EXIT.ok, last: created };
-    if (flags.json === true) terminal.json(waited.last.document);
-    else showFleet(waited.last.value, null, terminal, machine.clock.wallMs());
-    return waited.exitCode;
+    return makeChange(service, {
+      row: operations.createFleet,
+      input: { body },
+      places,
+      describe,
+      begun: ({ name, id }) => terminal.note(`The fleet ${name} is created (${id}).`),
+      wait: (created) => waitForFleet(service, created, endOfCreation, timeoutMs),
+      show: (fleet) => showFleet(fleet, null, terminal, service.nowMs()),
+    });
   });
-}
+};
 
 /** @returns null after reporting what is wrong with the flags. */
 function readFlags(flags: OperatorFlags, terminal: Terminal): WrittenFleet | null {
-  const usage = (what: string, fix: string): null => {
-    refuseUsage(what, fix, terminal);
-    return null;
-  };
   const { name, model, peak, mode, window } = flags;
   const selection = readSelection(flags, terminal);
   if (selection === null) return null;
   if (peak !== undefined && !/^\d{1,9}$/.test(peak))
-    return usage(`--peak '${peak}' is not a number`, "give a whole number");
+    return refuseFlags(`--peak '${peak}' is not a number`, "give a whole number", terminal);
   const operatingWindows = window?.map((text) => {
     const [starts_at = "", ends_at = "", ...more] = text.split("/");
     return more.length === 0 && isMoment(starts_at) && isMoment(ends_at) ? { starts_at, ends_at } : null;
@@ -92,7 +86,7 @@ function readFlags(flags: OperatorFlags, terminal: Terminal): WrittenFleet | nul
   const unread = operatingWindows?.indexOf(null) ?? -1;
   if (unread !== -1) {
     const fix = "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00";
-    return usage(`--window '${window?.[unread] ?? ""}' is not START/END`, fix);
+    return refuseFlags(`--window '${window?.[unread] ?? ""}' is not START/END`, fix, terminal);
   }
   return defined({
     name,
@@ -137,8 +131,8 @@ function refuseMissing(written: WrittenFleet, { from }: OperatorFlags, terminal:
 /** Reports a selector without a match as the flags that were typed, not as JSON. */
 function describeUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["describe"]> {
   return ({ loc, msg, type }) => {
-    const selector = selection?.selector;
-    if (selector === undefined || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
+    const selector = selection?.selector ?? null;
+    if (selector === null || loc.at(-1) !== "selector" || !/no robot matches/i.test(msg)) return null;
     const fix = "leave one out, or list sites and labels: robot-policy robots list";
     return { code: type, what: `no robot matches ${selectorInFlags(selector)}`, fix };
   };
@@ -153,12 +147,11 @@ async function preview(
   { selection, subject }: FleetBody,
   places: Places,
   describe: NonNullable<Sent["describe"]>,
-  { terminal, machine }: OperatorContext,
 ): Promise<ExitCode | null> {
   const body = { ...selection, subject };
   const result = await service.call(beyondSpec.previewFleet, { body });
   if (result.kind === "ok") {
-    showMembersToBe(result.value.value, terminal, machine.clock.wallMs());
+    showMembersToBe(result.value.value, service.terminal, service.nowMs());
     return null;
   }
   if (result.kind !== "refused" || result.status !== 422) return null;
@@ -176,9 +169,7 @@ function showMembersToBe({ robots, total }: FleetPreviewed, terminal: Terminal, 
   }
   const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
   const more = total - names.length;
-  terminal.note(
-    `${total} ${total === 1 ? "robot" : "robots"}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
-  );
+  terminal.note(`${robotsText(total)}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
   for (const { fit, reason, robots: alike } of fitGroups(robots)) {
     if (fit === "runs" || reason === null) continue;
     const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";

@@ -1,3 +1,7 @@
+import type * as z from "zod";
+
+import type { Immutable } from "../../api/contract.ts";
+import type { fleetCreateSchema } from "../../api/fleets.ts";
 import {
   MEMBERSHIPS,
   OPERATING_WINDOWS_COUNT,
@@ -6,34 +10,15 @@ import {
   SELECTION_ROBOTS_COUNT,
 } from "../../api/fleets.ts";
 import type { Reader } from "../../manifest/fields.ts";
-import { fieldsOf } from "../../manifest/fields.ts";
+import { fail, mapping } from "../../manifest/fields.ts";
 import { integer, oneOf } from "../../manifest/readers.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import { labelMapping, listOf, moment, words } from "../files/written-readers.ts";
 
-/** A selection has exactly one of both members; the service checks that too. */
-export interface WrittenSelection {
-  readonly robots?: readonly string[];
-  readonly selector?: WrittenSelector;
-  readonly membership?: (typeof MEMBERSHIPS)[number];
-}
-
-export interface WrittenSelector {
-  readonly site?: string;
-  readonly region?: string;
-  readonly robot_type_id?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-}
-
-/** A new fleet from flags and file, in the request's form. */
-export interface WrittenFleet {
-  readonly name?: string;
-  readonly subject?: string;
-  readonly selection?: WrittenSelection;
-  readonly peak_active_robots?: number;
-  readonly readiness_mode?: (typeof READINESS_MODES)[number];
-  readonly operating_windows?: readonly { readonly starts_at: string; readonly ends_at: string }[];
-}
+/** A new fleet from flags and file: the request, of which members may be missing. */
+export type WrittenFleet = Partial<Immutable<z.input<typeof fleetCreateSchema>>>;
+export type WrittenSelection = NonNullable<WrittenFleet["selection"]>;
+export type WrittenSelector = NonNullable<WrittenSelection["selector"]>;
 
 /** Messages for wrong keys that operators may try. */
 export const FLEET_HINTS: ReadonlyMap<string, string> = new Map([
@@ -56,12 +41,10 @@ export const FLEET_HINTS: ReadonlyMap<string, string> = new Map([
  * @param fromFlags members from flags, which the file may leave out.
  */
 export function writtenFleet(fromFlags: WrittenFleet): Reader<WrittenFleet> {
-  return (place) => {
-    const fields = fieldsOf(place);
-    if (fields === undefined) return undefined;
+  return mapping((fields) => {
     const take = <T>(key: keyof WrittenFleet, reader: Reader<T>) =>
       Object.hasOwn(fromFlags, key) ? fields.optional(key, reader) : fields.required(key, reader);
-    const written = defined({
+    return defined({
       name: take("name", words),
       subject: take("subject", words),
       selection: take("selection", selection),
@@ -69,50 +52,37 @@ export function writtenFleet(fromFlags: WrittenFleet): Reader<WrittenFleet> {
       readiness_mode: fields.optional("readiness_mode", oneOf(...READINESS_MODES)),
       operating_windows: fields.optional("operating_windows", listOf(operatingWindow, "windows", WINDOWS)),
     });
-    fields.close();
-    return written;
-  };
+  });
 }
 
 const PEAK = { ...PEAK_ACTIVE_ROBOTS, maximum: SELECTION_ROBOTS_COUNT.maximum };
 const WINDOWS = { minimum: 0, maximum: OPERATING_WINDOWS_COUNT.maximum };
 
-const selection: Reader<WrittenSelection> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+const selection: Reader<WrittenSelection> = mapping((fields, place) => {
   const selected = defined({
     robots: fields.optional("robots", listOf(words, "robots", SELECTION_ROBOTS_COUNT)),
     selector: fields.optional("selector", selector),
     membership: fields.optional("membership", oneOf(...MEMBERSHIPS)),
   });
-  fields.close();
   const written = place.node.kind === "mapping" ? place.node.entries.map(({ key }) => key) : [];
   const ways = ["robots", "selector"].filter((way) => written.includes(way));
   if (ways.length !== 1) {
-    const message = "exactly one of robots and selector is required";
-    place.check.findings.error("selection", place.path, place.node.offset, message);
+    fail(place, "selection", "exactly one of robots and selector is required");
   }
   return selected;
-};
+});
 
-const selector: Reader<WrittenSelector> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
-  const written = defined({
+const selector: Reader<WrittenSelector> = mapping((fields) =>
+  defined({
     site: fields.optional("site", words),
     region: fields.optional("region", words),
     robot_type_id: fields.optional("robot_type_id", words),
     labels: fields.optional("labels", labelMapping),
-  });
-  fields.close();
-  return written;
-};
+  }),
+);
 
-const operatingWindow: Reader<{ readonly starts_at: string; readonly ends_at: string }> = (place) => {
-  const fields = fieldsOf(place);
-  if (fields === undefined) return undefined;
+const operatingWindow: Reader<{ readonly starts_at: string; readonly ends_at: string }> = mapping((fields) => {
   const starts_at = fields.required("starts_at", moment);
   const ends_at = fields.required("ends_at", moment);
-  fields.close();
   return starts_at === undefined || ends_at === undefined ? undefined : { starts_at, ends_at };
-};
+});

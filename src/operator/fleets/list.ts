@@ -1,12 +1,11 @@
 import { operations } from "../../api/api.ts";
 import type { FleetView } from "../../api/fleets.ts";
-import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../context.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { NOTHING_LISTED } from "../if-offered.ts";
 import type { ListView } from "../lists/columns.ts";
-import type { Listed } from "../lists/listed.ts";
+import type { LoadList } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import type { FleetWithNeeds } from "./needs.ts";
@@ -14,25 +13,25 @@ import { actionsOf, loadNeeds, showNeeds, withNeeds } from "./needs.ts";
 import { reasonOf, statusText } from "./words.ts";
 
 /** `fleets list`: every fleet, why it is not ready, and what to do. */
-export async function fleetsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const fleetsList: OperatorCommand = (flags, context) => {
   const compare = Object.entries(ORDERS).find(([order]) => order === flags.sort)?.[1];
   const asksNeeds = flags.json !== true || flags.sort === "status";
   return withService(flags, context, (service) => {
-    const load = async (): Promise<CallResult<Listed<FleetWithNeeds>>> => {
+    const load: LoadList<FleetWithNeeds> = async () => {
       const result = await service.listAll(operations.listFleets, (fleets) => fleets);
       if (result.kind !== "ok") return result;
       const known = asksNeeds ? await loadNeeds(service) : NOTHING_LISTED;
       if (known.kind !== "ok") return known;
       const records = result.value.records
-        .filter(({ item: { status } }) => status === (flags.status ?? status))
-        .map(({ item, document }) => ({ item: withNeeds(item, known.value), document }));
+        .filter(({ value: { status } }) => status === (flags.status ?? status))
+        .map(({ value, document }) => ({ value: withNeeds(value, known.value), document }));
       const sorted =
-        compare === undefined ? records : records.toSorted((left, right) => compare(left.item, right.item));
+        compare === undefined ? records : records.toSorted((left, right) => compare(left.value, right.value));
       return { ...result, value: { ...result.value, records: sorted } };
     };
-    return showList(service, load, fleetsView(context.terminal, flags), flags, context);
+    return showList(service, load, fleetsView(context.terminal, flags));
   });
-}
+};
 
 const { compare: compareNames } = new Intl.Collator("en", { numeric: true });
 

@@ -14,7 +14,7 @@ export interface FleetWithNeeds {
 }
 
 /** Needs by fleet id. */
-export type KnownNeeds = ReadonlyMap<string, readonly FleetNeed[]>;
+type KnownNeeds = ReadonlyMap<string, readonly FleetNeed[]>;
 
 /** Fetches the needs of all fleets; null where the service has no such operation. */
 export async function loadNeeds(service: Service): Promise<CallResult<KnownNeeds | null>> {

@@ -1,8 +1,8 @@
 import type { Terminal } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import { defined } from "../defined.ts";
+import { defined } from "../../platform/defined.ts";
 import type { OperatorFlags } from "../flags.ts";
-import { refuseUsage } from "../refuse.ts";
+import { refuseFlags } from "../refuse.ts";
 import type { WrittenSelection, WrittenSelector } from "./file.ts";
 
 /** Parses `team=a`. @returns null after reporting a label without `=`, or one that is given twice. */
@@ -11,13 +11,11 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
   for (const text of texts) {
     const at = text.indexOf("=");
     if (at < 1) {
-      refuseUsage(`--label '${text}' is not name=value`, "write it as --label cell=4", terminal);
-      return null;
+      return refuseFlags(`--label '${text}' is not name=value`, "write it as --label cell=4", terminal);
     }
     const name = text.slice(0, at);
     if (labels.has(name)) {
-      refuseUsage(`--label '${name}' is given twice`, "a label has one value; leave one of them out", terminal);
-      return null;
+      return refuseFlags(`--label '${name}' is given twice`, "a label has one value; leave one of them out", terminal);
     }
     labels.set(name, text.slice(at + 1));
   }
@@ -30,8 +28,7 @@ export function readSelection(flags: OperatorFlags, terminal: Terminal): Written
   const isSelector = [site, region, type, label].some((flag) => flag !== undefined);
   if (robot !== undefined && isSelector) {
     const fix = "name robots with --robot, or select them with --site, --region, --type and --label";
-    refuseUsage("--robot and a selector were both given", fix, terminal);
-    return null;
+    return refuseFlags("--robot and a selector were both given", fix, terminal);
   }
   if (robot !== undefined) return { robots: robot };
   if (!isSelector) return undefined;
@@ -48,5 +45,5 @@ export function selectorInFlags({ site, region, robot_type_id: robotTypeId, labe
     ["--type", robotTypeId],
     ...Object.entries(labels ?? {}).map(([name, value]) => ["--label", `${name}=${value}`]),
   ];
-  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");
+  return flags.flatMap(([flag, value]) => (typeof value === "string" ? [`${flag} ${shellWord(value)}`] : [])).join(" ");
 }

@@ -1,33 +1,195 @@
 import { beyondSpec } from "../../api/api.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../context.ts";
-import type { OperatorFlags } from "../flags.ts";
+import type { FleetDetails, FleetMemberView, FleetNeed, MembershipChange } from "../../api/fleet-details.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import { memberStateInWords, peakInWords } from "../../api/words/fleets.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import { relativeTime, shortDuration } from "../../platform/text/relative-time.ts";
+import type { OperatorCommand } from "../context.ts";
 import { callIfOffered } from "../if-offered.ts";
-import { withService } from "../operator.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import { showEndpoints } from "../models/endpoints.ts";
+import { withNamed } from "../operator.ts";
 import { findFleet } from "./find.ts";
-import { showFleet } from "./show-fleet.ts";
+import { withNeeds } from "./needs.ts";
+import {
+  countsAsBar,
+  countsText,
+  estimateText,
+  minuteText,
+  robotsText,
+  statusText,
+  withRelativeTimes,
+} from "./words.ts";
 
 /** `fleets show FLEET`: one fleet, and why it is ready or not. `--json` prints the service's answer with `details` added. */
-export async function fleetsShow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  if (name === undefined) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findFleet(service, name, terminal);
-    if (typeof found === "number") return found;
-    const input = { parameters: { fleet_id: found.value.id } };
-    const details = await callIfOffered(service, beyondSpec.getFleetDetails, input);
+export const fleetsShow: OperatorCommand = (flags, context, name) =>
+  withNamed(findFleet, flags, context, name, async (service, { value: fleet, document }) => {
+    const { terminal } = service;
+    const details = await callIfOffered(service, beyondSpec.getFleetDetails, { parameters: { fleet_id: fleet.id } });
     if (typeof details === "number") return details;
-    if (flags.json === true) {
-      terminal.json(Object.assign({}, found.document, { details: details?.document ?? null }));
-      return EXIT.ok;
-    }
-    showFleet(found.value, details?.value ?? null, terminal, machine.clock.wallMs());
-    if (details === null) terminal.note("This service does not show members, windows and generations.");
-    return EXIT.ok;
+    return service.answer(Object.assign({}, document, { details: details?.document ?? null }), () => {
+      showFleet(fleet, details?.value ?? null, terminal, service.nowMs());
+      if (details === null) terminal.note("This service does not show members, windows and generations.");
+    });
   });
+
+/** Members named per group; the rest is counted. */
+const NAMED_ROBOTS = 12;
+/** Display limits. */
+const SHOWN = { windows: 5, generations: 10, membershipChanges: 10 } as const;
+
+/** Display order: members that need an action first. */
+const STATES = ["blocked", "waiting", "ready", "active"] as const;
+
+/** Shows a fleet; the reasons why it is not ready come first. */
+export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
+  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusText(fleet, terminal)}  ${fleet.id}`);
+  for (const { reason, action } of needsOf(fleet, details)) {
+    terminal.sentence(withRelativeTimes(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
+    if (action !== "") terminal.sentence(action, "  → ", "    ");
+  }
+  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsText(fleet.robots, details?.waiting)}`);
+  terminal.print("");
+  showFleetFacts(fleet, details, terminal, nowMs);
+  if (details === null) return;
+  showMembers(details.members, terminal, nowMs);
+  showFleetEndpoints(details, terminal, nowMs);
+  showWindows(details.operating_windows, terminal, nowMs);
+  showGenerations(details.generations, terminal, nowMs);
+  showMembershipChanges(details.membership_changes ?? [], terminal, nowMs);
+}
+
+/** The fleet's needs; only the blocker where the service shows no details. */
+function needsOf(fleet: FleetView, details: FleetDetails | null): readonly FleetNeed[] {
+  if (details !== null && details.needs.length > 0) return details.needs;
+  return withNeeds(fleet, null).needs;
+}
+
+function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
+  const { update, active_model: activeModel } = fleet;
+  const isUpdated = update !== null && update !== undefined;
+  showFacts(terminal, [
+    ["model", `${fleet.subject}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
+    ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
+    ["estimate", estimateText(fleet)],
+    ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
+    ["members", details === null ? "" : selectionText(details)],
+    ["created", relativeTime(details?.created_at, nowMs)],
+    ["updated", relativeTime(details?.updated_at, nowMs)],
+  ]);
+}
+
+function selectionText({ selection, membership_changes: changes }: FleetDetails): string {
+  if (selection.selector === null) return "named one by one";
+  const { labels, ...filters } = selection.selector;
+  const parts = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${value}`],
+  );
+  return `${parts.join(", ")}, ${membershipText(selection, changes)}`;
+}
+
+function membershipText(
+  { membership }: FleetDetails["selection"],
+  changes: FleetDetails["membership_changes"],
+): string {
+  if (membership === "follow") return "joining and leaving as they match";
+  return changes === undefined ? "as of its creation" : "as of when it stopped following them";
+}
+
+function showMembers(members: readonly FleetMemberView[], terminal: Terminal, nowMs: number): void {
+  const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
+  const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
+  for (const group of ordered) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const { state, reason } = first;
+    const style = STYLES[state];
+    terminal.print("");
+    const why = reason === null ? "" : `: ${withRelativeTimes(reason, nowMs)}`;
+    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${robotsText(group.length)}${why}`);
+    showNames(group, terminal);
+  }
+  const offline = members.filter(({ status }) => status === "offline");
+  if (offline.length === 0) return;
+  terminal.print("");
+  terminal.sentence(`${terminal.style("warn", "offline")}, ${robotsText(offline.length)}: no heartbeats arrive`);
+  showNames(offline, terminal);
+}
+
+function showNames(members: readonly FleetMemberView[], terminal: Terminal): void {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const names = members
+    .map(({ robot }) => robot)
+    .toSorted(compare)
+    .slice(0, NAMED_ROBOTS);
+  const more = members.length - names.length;
+  terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");
+}
+
+const STYLES = { blocked: "bad", waiting: "warn", ready: "good", active: "good" } as const;
+
+function rankOf([first]: readonly FleetMemberView[]): number {
+  return first === undefined ? STATES.length : STATES.indexOf(first.state);
+}
+
+function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, nowMs: number): void {
+  if (endpoints.length === 0) return;
+  const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
+  const shown = endpoints.map((endpoint) => ({
+    ...endpoint,
+    of: subjects.get(endpoint.generation_id) ?? endpoint.generation_id,
+  }));
+  terminal.print("");
+  showEndpoints(shown, terminal, nowMs);
+}
+
+function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, nowMs: number): void {
+  if (windows.length === 0) return;
+  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);
+  const past = windows.length - open.length;
+  terminal.print(`\n${terminal.style("bold", "operating windows")}${past === 0 ? "" : `, ${past} past`}`);
+  for (const { starts_at, ends_at } of open.slice(0, SHOWN.windows)) {
+    const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
+    const when = startsMs <= nowMs ? `open, closes ${relativeTime(ends_at, nowMs)}` : relativeTime(starts_at, nowMs);
+    terminal.print(
+      `  ${minuteText(starts_at)} to ${minuteText(ends_at)}  ${shortDuration(endsMs - startsMs)}, ${when}`,
+    );
+  }
+  if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
+}
+
+function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, nowMs: number): void {
+  terminal.print("");
+  const hidden = terminal.table(
+    ["generation", "model", "status", "asked for", "active"],
+    generations
+      .slice(0, SHOWN.generations)
+      .map(({ generation_id: generationId, subject, status, created_at: createdAt, activated_at: activatedAt }) => [
+        generationId,
+        subject,
+        status,
+        relativeTime(createdAt, nowMs),
+        relativeTime(activatedAt, nowMs),
+      ]),
+    ["model"],
+    ["generation"],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+  if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
+}
+
+function showMembershipChanges(changes: readonly MembershipChange[], terminal: Terminal, nowMs: number): void {
+  if (changes.length === 0) return;
+  terminal.print("");
+  const hidden = terminal.table(
+    ["robot", "membership", "when", "why"],
+    changes
+      .slice(0, SHOWN.membershipChanges)
+      .map(({ robot, change, at, reason }) => [robot, change.replace("_", " "), relativeTime(at, nowMs), reason]),
+    ["why"],
+    [],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+  if (changes.length > SHOWN.membershipChanges) terminal.print("and earlier: robot-policy audit");
 }

@@ -2,11 +2,9 @@ import type { FleetView } from "../../api/fleets.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../context.ts";
-import type { Service } from "../service.ts";
+import type { Answer, Service } from "../service.ts";
 import type { Ended, Look, Waited } from "../wait.ts";
 import { waitUntilEnded } from "../wait.ts";
-import type { FoundFleet } from "./find.ts";
 import { fetchFleet } from "./find.ts";
 import { blockerOf, countsAsBar, countsText, estimateText, statusText } from "./words.ts";
 
@@ -17,15 +15,14 @@ import { blockerOf, countsAsBar, countsText, estimateText, statusText } from "./
  */
 export function waitForFleet(
   service: Service,
-  first: FoundFleet,
+  first: Answer<FleetView>,
   endOf: (fleet: FleetView) => Ended | null,
   timeoutMs: number,
-  context: OperatorContext,
-): Promise<Waited<FoundFleet>> {
-  const { terminal } = context;
+): Promise<Waited<Answer<FleetView>>> {
+  const { terminal } = service;
   const { id } = first.value;
   const later = `it continues without this command: robot-policy fleets show ${id}; --timeout waits longer`;
-  const look = ({ value }: FoundFleet): Look => {
+  const look = ({ value }: Answer<FleetView>): Look => {
     const { name, status, robots } = value;
     const parts = [countsText(robots), updateText(value), estimateText(value), blockerOf(value)];
     const details = parts.filter((text) => text !== "").join("; ");
@@ -35,7 +32,7 @@ export function waitForFleet(
       ended: endOf(value),
     };
   };
-  return waitUntilEnded(service, { first, fetch: () => fetchFleet(service, id), look, timeoutMs, later }, context);
+  return waitUntilEnded(service, { first, fetch: () => fetchFleet(service, id), look, timeoutMs, later });
 }
 
 const DONE: Ended = { exitCode: EXIT.ok, problem: null };

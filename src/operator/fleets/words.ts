@@ -69,8 +69,8 @@ function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[], nowMs: nu
   if (need !== undefined) return withRelativeTimes(firstClause(need.reason), nowMs);
   const { registered, blocked, waiting } = fleet.robots;
   if (fleet.status !== "degraded") return estimateText(fleet);
-  if (blocked > 0) return `${blocked} of ${robots(registered)} cannot run its model`;
-  return `an inference endpoint fails; ${robots(waiting)} ${waiting === 1 ? "waits" : "wait"}`;
+  if (blocked > 0) return `${blocked} of ${robotsText(registered)} cannot run its model`;
+  return `an inference endpoint fails; ${robotsText(waiting)} ${waiting === 1 ? "waits" : "wait"}`;
 }
 
 /** The beginning of a reason, without the robots and servers that follow it. */
@@ -97,6 +97,6 @@ export function minuteText(iso: string): string {
   return `${iso.slice(0, 16).replace("T", " ")}Z`;
 }
 
-function robots(count: number): string {
+export function robotsText(count: number): string {
   return `${count} ${count === 1 ? "robot" : "robots"}`;
 }

@@ -1,18 +1,18 @@
 import { operations } from "../../api/api.ts";
-import type { ApiKeyView } from "../../api/keys.ts";
+import type { ApiKeyCreate } from "../../api/keys.ts";
+import { ENROLLMENT_USES } from "../../api/keys.ts";
 import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../api/wire/scopes.ts";
-import { nearest } from "../../manifest/nearest.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { defined } from "../../platform/defined.ts";
+import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../context.ts";
-import { defined } from "../defined.ts";
+import type { OperatorCommand } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
+import { readLabels } from "../fleets/selection-flags.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuse, refuseUsage } from "../refuse.ts";
+import { refuse, refuseFlags, refuseUsage, wordFix } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import { readEnrollment } from "./enrollment-flags.ts";
 import { keyFileProblem, writeKeyFile } from "./file.ts";
 
 const CREATE_PLACES = flagPlaces({
@@ -30,31 +30,23 @@ const CREATE_PLACES = flagPlaces({
 });
 
 /** `keys create`: creates a key, and prints it once, or writes it to a new file without printing it. */
-export async function keysCreate(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  label: string | undefined,
-): Promise<ExitCode> {
+export const keysCreate: OperatorCommand = async (flags, context, label) => {
   const { terminal, machine } = context;
   if (label === undefined || label.trim() === "") {
     // The service accepts an empty label, but the label is what tells later what the key is for.
     return refuseUsage("the LABEL is empty", "say what the key is for: keys create 'cell 4'", terminal);
   }
   const strange = (flags.scope ?? []).find((scope) => !GENERAL_SCOPES.some((each) => each === scope));
+  if (strange === ENROLL_SCOPE) {
+    const fix = "give --enroll --uses 500 --expires 7d instead";
+    return refuseUsage(`--scope ${ENROLL_SCOPE} needs more`, fix, terminal);
+  }
   if (strange !== undefined) {
-    const meant = nearest(strange, GENERAL_SCOPES);
-    const fix = meant === undefined ? `it is one of ${GENERAL_SCOPES.join(", ")}` : `did you mean ${meant}?`;
-    if (strange === ENROLL_SCOPE)
-      return refuseUsage(
-        `--scope ${ENROLL_SCOPE} needs more`,
-        "give --enroll --uses 500 --expires 7d instead",
-        terminal,
-      );
-    return refuseUsage(`--scope '${strange}' is not a scope`, fix, terminal);
+    return refuseUsage(`--scope '${strange}' is not a scope`, wordFix(strange, GENERAL_SCOPES), terminal);
   }
   const expiresAt = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wallMs());
   if (expiresAt?.kind === "no-moment") return refuseUsage(`--expires ${expiresAt.what}`, expiresAt.fix, terminal);
-  const { maxRobots } = flags;
+  const { maxRobots, out } = flags;
   if (maxRobots !== undefined && !/^[1-9]\d{0,8}$/.test(maxRobots)) {
     const what = `--max-robots '${maxRobots}' is not a number of robots`;
     return refuseUsage(what, "write for example --max-robots 20", terminal);
@@ -73,53 +65,82 @@ export async function keysCreate(
     ...enrollment,
   };
   return withService(flags, context, async (service) => {
-    if (flags.dryRun === true) return service.showRequest(operations.createApiKey, { body }, flags.json === true);
+    if (flags.dryRun === true) return service.showRequest(operations.createApiKey, { body });
     // Before the key is created: a key that cannot be written would be lost.
-    const obstacle = flags.out === undefined ? null : await keyFileProblem(flags.out, machine.files);
+    const obstacle = out === undefined ? null : await keyFileProblem(out, machine.files);
     if (obstacle !== null) return refuse(obstacle, EXIT.failed, terminal);
     const result = await service.call(operations.createApiKey, { body });
     if (result.kind !== "ok") return service.failed(result, { body, places: CREATE_PLACES });
     const { value: key, document } = result.value;
-    if (flags.out !== undefined) {
-      const unwritten = await writeKeyFile(flags.out, key.api_key, machine.files);
-      if (unwritten !== null) return revokeUnwrittenKey(service, key, unwritten, terminal);
+    const name = `The key ${key.label ?? key.id} (${key.id})`;
+    if (out === undefined) {
+      return service.answer(document, () => {
+        terminal.note(`${name}. It is shown only once:`);
+        terminal.print(key.api_key);
+      });
     }
-    showCreated(key, document, flags, terminal);
-    return EXIT.ok;
+    const unwritten = await writeKeyFile(out, key.api_key, machine.files);
+    if (unwritten !== null) return revokeUnwrittenKey(service, key.id, unwritten);
+    return service.answer({ ...withoutKey(document), key_file: out }, () =>
+      terminal.print(`${name} is in ${out}, which only you can read.`),
+    );
   });
-}
-
-interface CreatedKey extends ApiKeyView {
-  readonly api_key: string;
-}
-
-function showCreated(key: CreatedKey, document: unknown, flags: OperatorFlags, terminal: Terminal): void {
-  const { out, json } = flags;
-  if (json === true) {
-    terminal.json(out === undefined ? document : { ...withoutKey(document), key_file: out });
-    return;
-  }
-  if (out === undefined) {
-    terminal.note(`The key ${key.label ?? key.id} (${key.id}). It is shown only once:`);
-    terminal.print(key.api_key);
-  } else {
-    terminal.print(`The key ${key.label ?? key.id} (${key.id}) is in ${out}, which only you can read.`);
-  }
-}
+};
 
 function withoutKey(document: unknown): object {
-  if (typeof document !== "object" || document === null) return {};
-  return Object.fromEntries(Object.entries(document).filter(([name]) => name !== "api_key"));
+  return Object.fromEntries(Object.entries(document ?? {}).filter(([name]) => name !== "api_key"));
 }
 
 /** Revokes a key that was created but could not be written. */
-async function revokeUnwrittenKey(
-  service: Service,
-  { id }: ApiKeyView,
-  unwritten: { readonly code: string; readonly what: string; readonly fix: string },
-  terminal: Terminal,
-): Promise<ExitCode> {
+async function revokeUnwrittenKey(service: Service, id: string, unwritten: Problem): Promise<ExitCode> {
   const revoked = await service.call(operations.revokeApiKey, { parameters: { key_id: id } });
   const next = revoked.kind === "ok" ? "the new key was revoked again" : `robot-policy keys revoke ${id}`;
-  return refuse({ ...unwritten, fix: `${unwritten.fix}; ${next}` }, EXIT.failed, terminal);
+  return refuse({ ...unwritten, fix: `${unwritten.fix}; ${next}` }, EXIT.failed, service.terminal);
+}
+
+/** What a key for enrolments adds to the body that creates a key. */
+type EnrollmentMembers = Pick<ApiKeyCreate, "scopes" | "enrollment">;
+
+type EnrollmentFlags = Pick<
+  OperatorFlags,
+  "enroll" | "uses" | "site" | "region" | "label" | "expires" | "scope" | "robot" | "maxRobots"
+>;
+
+/** @returns undefined without `--enroll`; null after reporting what is wrong with the flags. */
+function readEnrollment(flags: EnrollmentFlags, terminal: Terminal): EnrollmentMembers | undefined | null {
+  if (flags.enroll !== true) {
+    const { uses, site, region, label } = flags;
+    const stray = givenOf({ "--uses": uses, "--site": site, "--region": region, "--label": label });
+    if (stray === undefined) return undefined;
+    return refuseFlags(`${stray} is only for a key with --enroll`, "add --enroll, or leave it out", terminal);
+  }
+  const { scope, robot, maxRobots } = flags;
+  const other = givenOf({ "--scope": scope, "--robot": robot, "--max-robots": maxRobots });
+  if (other !== undefined) {
+    return refuseFlags(
+      `${other} and --enroll exclude each other`,
+      "a key with --enroll can only enroll robots",
+      terminal,
+    );
+  }
+  const { uses = "", expires, site, region, label } = flags;
+  if (!/^[1-9]\d{0,5}$/.test(uses) || Number(uses) > ENROLLMENT_USES.maximum) {
+    const what = uses === "" ? "--enroll needs --uses" : `--uses '${uses}' is not a number of robots`;
+    return refuseFlags(
+      what,
+      `give a number from ${ENROLLMENT_USES.minimum} to ${ENROLLMENT_USES.maximum}: --uses 500`,
+      terminal,
+    );
+  }
+  if (expires === undefined) {
+    return refuseFlags("--enroll needs --expires", "give a time at most 90 days ahead: --expires 7d", terminal);
+  }
+  const labels = label === undefined ? undefined : readLabels(label, terminal);
+  if (labels === null) return null;
+  return { scopes: [ENROLL_SCOPE], enrollment: { uses: Number(uses), ...defined({ site, region, labels }) } };
+}
+
+/** The first flag that has a value. */
+function givenOf(values: Readonly<Record<string, unknown>>): string | undefined {
+  return Object.entries(values).find(([, value]) => value !== undefined)?.[0];
 }

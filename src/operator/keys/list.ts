@@ -2,17 +2,13 @@ import { operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
 import { makerInWords } from "../../api/words/key-lineage.ts";
 import { keyRobotsInWords } from "../../api/words/key-robots.ts";
-import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
-import type { OperatorFlags } from "../flags.ts";
+import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
-import type { Listed } from "../lists/listed.ts";
-import { itemsIn } from "../lists/listed.ts";
+import type { LoadList } from "../lists/listed.ts";
+import { itemsIn, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
-import { shownKey } from "./words.ts";
 
 /** A key, with the name of the key that created it. */
 type ListedKey = ApiKeyView & { readonly maker: string };
@@ -45,19 +41,18 @@ function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, n
 }
 
 /** `keys list`: every API key of the organization, without the secrets. */
-export async function keysList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  return withService(flags, context, (service) => {
-    const load = async () => withMakers(await service.listAll(operations.listApiKeys, ({ items }) => items));
-    return showList(service, load, keysView, flags, context);
+export const keysList: OperatorCommand = (flags, context) =>
+  withService(flags, context, (service) => {
+    const load: LoadList<ListedKey> = async () => {
+      const result = await service.listAll(operations.listApiKeys, ({ items }) => items);
+      if (result.kind !== "ok") return result;
+      const keys = new Map(itemsIn(result.value).map((key) => [key.id, key]));
+      return { ...result, value: mapListed(result.value, (key) => ({ ...key, maker: makerInWords(key, keys) })) };
+    };
+    return showList(service, load, keysView);
   });
-}
 
-function withMakers(result: CallResult<Listed<ApiKeyView>>): CallResult<Listed<ListedKey>> {
-  if (result.kind !== "ok") return result;
-  const keys = new Map(itemsIn(result.value).map((key) => [key.id, key]));
-  const records = result.value.records.map(({ item, document }) => ({
-    item: { ...item, maker: makerInWords(item, keys) },
-    document,
-  }));
-  return { ...result, value: { ...result.value, records } };
+/** `sk_rps_…a1B2`: the public parts of a key. */
+export function shownKey({ key_prefix: keyPrefix, key_last4: keyLast4 }: ApiKeyView): string {
+  return [keyPrefix, keyLast4].filter((part) => (part ?? "") !== "").join("…");
 }

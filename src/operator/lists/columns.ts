@@ -1,6 +1,6 @@
-import { nearest } from "../../manifest/nearest.ts";
 import type { Problem, Terminal } from "../../platform/terminal.ts";
 import type { OperatorFlags } from "../flags.ts";
+import { wordFix } from "../refuse.ts";
 
 /** How a list is shown as a table. */
 export interface ListView<Item> {
@@ -32,9 +32,8 @@ export function withColumns<Item>(view: ListView<Item>, flags: OperatorFlags): L
   const named = namedColumns(flags);
   const strange = named.find((name) => !headers.includes(name));
   if (strange !== undefined || named.length === 0) {
-    const meant = nearest(strange ?? "", headers);
-    const fix = meant === undefined ? `it has ${headers.join(", ")}` : `did you mean ${meant}?`;
-    return { code: "usage", what: `--columns '${strange ?? ""}' is not a column of this list`, fix };
+    const what = `--columns '${strange ?? ""}' is not a column of this list`;
+    return { code: "usage", what, fix: wordFix(strange ?? "", headers, "it has") };
   }
   const indexes = named.map((name) => headers.indexOf(name));
   return {

@@ -2,6 +2,9 @@ import type { CallResult } from "../../client/call-result.ts";
 import type { Answered, OperationInput, OperationOf } from "../../client/operation-client.ts";
 import { ITEMS_PER_REQUEST } from "../../client/operation-client.ts";
 
+/** Fetches a list. */
+export type LoadList<Item> = () => Promise<CallResult<Listed<Item>>>;
+
 /** A whole list: parsed items, and the service's answer unchanged. */
 export interface Listed<Item> {
   readonly records: readonly ListedRecord<Item>[];
@@ -11,10 +14,7 @@ export interface Listed<Item> {
   readonly member: string;
 }
 
-export interface ListedRecord<Item> {
-  readonly item: Item;
-  readonly document: unknown;
-}
+type ListedRecord<Item> = Pick<Answered<Item>, "value" | "document">;
 
 type Call = <T>(row: OperationOf<T>, input: OperationInput) => Promise<CallResult<Answered<T>>>;
 
@@ -48,7 +48,7 @@ export async function listAll<T, Item>(
     const items = itemsOf(value);
     const { documents, ...rest } = takeApart(document, memberWith(value, items));
     shape ??= rest;
-    for (const [index, item] of items.entries()) records.push({ item, document: documents[index] });
+    for (const [index, item] of items.entries()) records.push({ value: item, document: documents[index] });
     if (nextCursor === null || maximum !== undefined) return { ...result, value: { records, ...shape } };
     if (nextCursor === cursor) return endless(NAMES_ITSELF);
     cursor = nextCursor;
@@ -68,11 +68,15 @@ function memberWith(value: unknown, items: unknown): string | undefined {
 }
 
 export function itemsIn<Item>({ records }: Listed<Item>): readonly Item[] {
-  return records.map(({ item }) => item);
+  return records.map(({ value }) => value);
 }
 
 export function keepListed<Item>(listed: Listed<Item>, keep: (item: Item) => boolean): Listed<Item> {
-  return { ...listed, records: listed.records.filter(({ item }) => keep(item)) };
+  return { ...listed, records: listed.records.filter(({ value }) => keep(value)) };
+}
+
+export function mapListed<Item, Other>(listed: Listed<Item>, change: (item: Item) => Other): Listed<Other> {
+  return { ...listed, records: listed.records.map(({ value, document }) => ({ value: change(value), document })) };
 }
 
 /** The service's answer, for `--json`. */

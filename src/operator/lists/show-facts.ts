@@ -3,12 +3,12 @@ import type { Terminal } from "../../platform/terminal.ts";
 export type Fact = readonly [name: string, value: string];
 
 /** Prints one name and value per line, without empty values. */
-export function showFacts(facts: readonly Fact[], terminal: Terminal): void {
+export function showFacts(terminal: Terminal, facts: readonly Fact[]): void {
   terminal.table(["", ""], given(facts));
 }
 
 /** The same on stderr, for what a person is shown before a question. */
-export function noteFacts(facts: readonly Fact[], terminal: Terminal): void {
+export function noteFacts(terminal: Terminal, facts: readonly Fact[]): void {
   for (const line of terminal.layOutTable(["", ""], given(facts)).lines) terminal.note(line);
 }
 

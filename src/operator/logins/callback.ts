@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 export type LoginCallback = { readonly kind: "approved"; readonly code: string } | { readonly kind: "denied" };
 
 /** A listener on this computer for the result of one login. */
-export interface CallbackListener extends AsyncDisposable {
+interface CallbackListener extends AsyncDisposable {
   /** The service redirects the browser to this URL. */
   readonly url: string;
   /** Resolves once. Requests without the right `state` are ignored. */

@@ -5,7 +5,7 @@ import type { OperatorFlags } from "../flags.ts";
 import { contextAt, contextFilesOf, CONTEXT_VARIABLE, NO_HOME, nonEmpty } from "./choose-service.ts";
 import type { ContextFiles, ServiceContext } from "./context-files.ts";
 
-export type ChosenContext =
+type ChosenContext =
   | { readonly kind: "context"; readonly context: ServiceContext; readonly contexts: ContextFiles }
   | { readonly kind: "no-context"; readonly problem: Problem; readonly exitCode: ExitCode };
 

@@ -36,7 +36,7 @@ export interface ChosenCredential {
   readonly another: string;
 }
 
-export interface NoService {
+interface NoService {
   readonly kind: "no-service";
   readonly problem: Problem;
   readonly exitCode: ExitCode;

@@ -1,10 +1,8 @@
-import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
-import type { OperatorFlags } from "../flags.ts";
+import type { OperatorCommand } from "../context.ts";
 import { showFacts } from "../lists/show-facts.ts";
-import { refuse } from "../refuse.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
 import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "./choose-service.ts";
 import type { FoundContext, ServiceContext } from "./context-files.ts";
@@ -12,7 +10,7 @@ import { CONTEXT_NAME } from "./context-files.ts";
 import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts";
 
 /** `contexts list`: the operator's services. */
-export async function contextsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const contextsList: OperatorCommand = async (flags, context) => {
   const { terminal, machine } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
@@ -39,14 +37,10 @@ export async function contextsList(flags: OperatorFlags, context: OperatorContex
     ["credential"],
   );
   return EXIT.ok;
-}
+};
 
 /** `contexts show [NAME]`: one context, without its token. */
-export async function contextsShow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
+export const contextsShow: OperatorCommand = async (flags, context, name) => {
   const { terminal, machine } = context;
   const chosen = await chooseContext(flags, context, name);
   if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context.terminal);
@@ -56,26 +50,19 @@ export async function contextsShow(
     terminal.json(describeEntry(chosen.context.name, chosen, isCurrent));
     return EXIT.ok;
   }
-  showFacts(
-    [
-      ["context", `${chosen.context.name}${isCurrent ? " (current)" : ""}`],
-      ["service", url],
-      ["credential", credentialText(chosen.context, machine.clock.wallMs())],
-      ["CA file", caFile ?? ""],
-      ["plain http", allowInsecure ? "allowed" : ""],
-      ["kept in", chosen.contexts.folder],
-    ],
-    terminal,
-  );
+  showFacts(terminal, [
+    ["context", `${chosen.context.name}${isCurrent ? " (current)" : ""}`],
+    ["service", url],
+    ["credential", credentialText(chosen.context, machine.clock.wallMs())],
+    ["CA file", caFile ?? ""],
+    ["plain http", allowInsecure ? "allowed" : ""],
+    ["kept in", chosen.contexts.folder],
+  ]);
   return EXIT.ok;
-}
+};
 
 /** `contexts use NAME`: makes it the default. */
-export async function contextsUse(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
+export const contextsUse: OperatorCommand = async (flags, context, name) => {
   const chosen = await chooseContext(flags, context, name);
   if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context.terminal);
   const unsaved = await chosen.contexts.setCurrent(chosen.context.name);
@@ -86,21 +73,17 @@ export async function contextsUse(
     noteOverridingVariables(context);
   }
   return EXIT.ok;
-}
+};
 
 /** `contexts add NAME --url URL`: saves a service; the first one becomes the default. */
-export async function contextsAdd(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
+export const contextsAdd: OperatorCommand = async (flags, context, name) => {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
   if (name === undefined || !CONTEXT_NAME.test(name)) return refuse(badName(name ?? ""), EXIT.usage, context.terminal);
   if (flags.url === undefined) {
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
-    return refuse({ code: "usage", what: "the address of the service is missing", fix }, EXIT.usage, context.terminal);
+    return refuseUsage("the address of the service is missing", fix, terminal);
   }
   const allowInsecure = flags.allowInsecure === true;
   const badUrl = urlProblem(flags.url, allowInsecure);
@@ -108,11 +91,8 @@ export async function contextsAdd(
   const found = await contexts.find(name);
   if (found.kind === "context" || found.problem.code !== "context-missing") {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
-    return refuse(
-      { code: "context-taken", what: `there is a context ${name} already`, fix },
-      EXIT.usage,
-      context.terminal,
-    );
+    const what = `there is a context ${name} already`;
+    return refuse({ code: "context-taken", what, fix }, EXIT.usage, terminal);
   }
   const added: ServiceContext = {
     name,
@@ -129,14 +109,10 @@ export async function contextsAdd(
   else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
   if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
   return EXIT.ok;
-}
+};
 
 /** `contexts remove NAME`: deletes it, and ends its login. */
-export async function contextsRemove(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
+export const contextsRemove: OperatorCommand = async (flags, context, name) => {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, context.terminal);
@@ -155,7 +131,7 @@ export async function contextsRemove(
   if (flags.json === true) terminal.json({ name, removed: true });
   else terminal.print(`${name} is removed${wasCurrent ? "; no context is current now" : ""}.`);
   return EXIT.ok;
-}
+};
 
 /** For `--json`: everything except the token. */
 function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {

@@ -1,14 +1,13 @@
 import { resolve } from "node:path";
 
 import { beyondSpec } from "../../api/api.ts";
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { Failure } from "../failure.ts";
-import { isUnknownOperation } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { openService } from "../operator.ts";
-import { refuse, refuseMissingOperation, refuseUsage } from "../refuse.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
 import { isRemoteSession, openBrowser } from "./browser.ts";
 import { listenForCallback } from "./callback.ts";
@@ -33,7 +32,7 @@ import type { SignedIn } from "./sign-in.ts";
 const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";
 
 /** `login`: signs in on a page in a browser, and saves the login in a context. */
-export async function login(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const login: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const contexts = contextFilesOf(context);
   if (contexts === null) return refuse(NO_HOME, EXIT.failed, terminal);
@@ -43,39 +42,41 @@ export async function login(flags: OperatorFlags, context: OperatorContext): Pro
   }
   const target = await chooseTarget(flags, context, contexts);
   if ("problem" in target) return refuse(target.problem, EXIT.usage, terminal);
-  await using service = openService(withCredential(target, null), context);
+  await using service = openService(withCredential(target, null), flags, context);
   const isElsewhere = flags.browser === false || isRemoteSession(context.environment);
-  const signedIn = isElsewhere ? await byPolling(service, context) : await byBrowser(service, context);
-  return await finish(signedIn, service, target, flags, context, contexts);
-}
+  const signedIn = isElsewhere ? await byPolling(service) : await byBrowser(service);
+  return await finish(signedIn, service, target, contexts);
+};
 
-async function byBrowser(service: Service, context: OperatorContext): Promise<SignedIn> {
+async function byBrowser(service: Service): Promise<SignedIn> {
+  const { context, terminal } = service;
   await using listener = await listenForCallback(secretText(context, 16));
   // Without a listener the result is polled.
-  if (listener === null) return await byPolling(service, context);
-  const started = await startLogin(service, listener.url, context);
+  if (listener === null) return await byPolling(service);
+  const started = await startLogin(service, listener.url);
   if (started.kind === "failed") return started;
-  context.terminal.note(`Approve the login on this page:\n  ${started.url}`);
+  terminal.note(`Approve the login on this page:\n  ${started.url}`);
   if (started.user_code === null) {
-    context.terminal.note("A browser on another computer may show a connection error at the end; that is expected.");
+    terminal.note("A browser on another computer may show a connection error at the end; that is expected.");
   } else {
-    noteCode(started.user_code, context);
-    context.terminal.note("In a browser on another computer, say on the page that your terminal is elsewhere.");
+    noteCode(started.user_code, terminal);
+    terminal.note("In a browser on another computer, say on the page that your terminal is elsewhere.");
   }
   openBrowser(started.url, context.environment);
-  return await awaitApproval(service, started.login, listener.callback, context);
+  return await awaitApproval(service, started.login, listener.callback);
 }
 
-async function byPolling(service: Service, context: OperatorContext): Promise<SignedIn> {
-  const started = await startLogin(service, NO_CALLBACK_URL, context);
+async function byPolling(service: Service): Promise<SignedIn> {
+  const { terminal } = service;
+  const started = await startLogin(service, NO_CALLBACK_URL);
   if (started.kind === "failed") return started;
-  context.terminal.note(`Approve the login on this page, in a browser on any computer:\n  ${started.url}`);
-  if (started.user_code !== null) noteCode(started.user_code, context);
-  return awaitApproval(service, started.login, null, context);
+  terminal.note(`Approve the login on this page, in a browser on any computer:\n  ${started.url}`);
+  if (started.user_code !== null) noteCode(started.user_code, terminal);
+  return awaitApproval(service, started.login, null);
 }
 
 /** The page shows the same code and asks to compare both. */
-function noteCode(userCode: string, { terminal }: OperatorContext): void {
+function noteCode(userCode: string, terminal: Terminal): void {
   terminal.note(`The page shows the code ${terminal.style("bold", userCode)}. Deny a login with another code.`);
 }
 
@@ -83,18 +84,16 @@ async function finish(
   signedIn: SignedIn,
   service: Service,
   target: ServiceContext,
-  flags: OperatorFlags,
-  context: OperatorContext,
   contexts: ContextFiles,
 ): Promise<ExitCode> {
-  const { terminal } = context;
+  const { terminal, context } = service;
   switch (signedIn.kind) {
     case "denied": {
       const fix = "start again, and approve the login on the page";
       return refuse({ code: "login-denied", what: "the login was denied", fix }, EXIT.unauthorized, terminal);
     }
     case "failed":
-      return failed(signedIn.failure, service, context);
+      return failed(signedIn.failure, service);
     case "signed-in": {
       const login = await describeLogin(target, signedIn.token, context);
       // Save first: an unsaved token is lost.
@@ -106,14 +105,12 @@ async function finish(
       }
       if (target.login !== null) await endLogin(target, target.login, context);
       const { organization, expires_at: expiresAt } = login;
-      if (flags.json === true) {
-        terminal.json({ context: target.name, url: target.url, organization, expires_at: expiresAt });
-        return EXIT.ok;
-      }
-      const until = expiresAt === null ? "" : ` until ${expiresAt.slice(0, 10)}`;
-      terminal.print(`Signed in to ${organization ?? target.url}${until}; it is the current context, ${target.name}.`);
-      noteOverridingVariables(context);
-      return EXIT.ok;
+      const { name, url } = target;
+      return service.answer({ context: name, url, organization, expires_at: expiresAt }, () => {
+        const until = expiresAt === null ? "" : ` until ${expiresAt.slice(0, 10)}`;
+        terminal.print(`Signed in to ${organization ?? url}${until}; it is the current context, ${name}.`);
+        noteOverridingVariables(context);
+      });
     }
   }
 }
@@ -124,24 +121,20 @@ export function noteOverridingVariables(context: OperatorContext): void {
   if (variables !== "") context.terminal.note(`The environment overrides the current context: ${variables}.`);
 }
 
-function failed(failure: Failure, service: Service, { terminal }: OperatorContext): ExitCode {
-  const { baseUrl: chosenUrl } = service.chosen;
-  if (isUnknownOperation(failure)) {
-    const fix = `use a key: robot-policy contexts add NAME --url ${chosenUrl} --key-file FILE`;
-    return refuseMissingOperation("has no logins", fix, terminal);
-  }
+function failed(failure: Failure, service: Service): ExitCode {
   if (failure.kind === "refused" && failure.status === 401) {
     const what = `the login ended without an approval (${failure.detail})`;
     const fix = "start again, and approve it within ten minutes";
-    return refuse({ code: "login-ended", what, fix }, EXIT.unauthorized, terminal);
+    return refuse({ code: "login-ended", what, fix }, EXIT.unauthorized, service.terminal);
   }
-  return service.failed(failure);
+  const fix = `use a key: robot-policy contexts add NAME --url ${service.chosen.baseUrl} --key-file FILE`;
+  return service.failed(failure, { missing: ["has no logins", fix] });
 }
 
 /** Organization and expiry of the new login, where the service shows them. The login is valid without them. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
   const signedInAt = new Date(context.machine.clock.wallMs()).toISOString();
-  await using service = openService(withCredential(target, token), context);
+  await using service = openService(withCredential(target, token), {}, context);
   const result = await service.call(beyondSpec.getSession, {});
   if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };
   const { active_organization: activeOrganization, credential } = result.value.value;
@@ -163,7 +156,7 @@ export async function endLogin(
   { token }: Login,
   context: OperatorContext,
 ): Promise<Failure | null> {
-  await using service = openService(withCredential(target, token), context);
+  await using service = openService(withCredential(target, token), {}, context);
   const result = await service.call(beyondSpec.endSession, {});
   // 401: it has ended already.
   return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;
@@ -244,5 +237,6 @@ async function nameFor(url: string, contexts: ContextFiles): Promise<string> {
   const names = await contexts.names();
   const host = (URL.parse(url)?.host ?? "service").replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
   const wanted = (host === "" ? "service" : host).slice(0, 48);
-  return names.includes(wanted) ? `${wanted}-${names.length + 1}` : wanted;
+  const numbered = names.map((_, index) => `${wanted}-${index + 2}`);
+  return [wanted, ...numbered].find((name) => !names.includes(name)) ?? wanted;
 }

@@ -1,14 +1,12 @@
-import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand } from "../context.ts";
 import { failureText } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
 import { refuse } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
 import { endLogin } from "./login.ts";
 
 /** `logout`: ends the login at the service, and deletes it here even if the service cannot be reached. */
-export async function logout(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const logout: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const chosen = await chooseContext(flags, context);
   if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, terminal);
@@ -32,4 +30,4 @@ export async function logout(flags: OperatorFlags, context: OperatorContext): Pr
   if (flags.json === true) terminal.json({ context: name, ended: failure === null, forgotten: true });
   else terminal.print(`Signed out of ${name}.`);
   return EXIT.ok;
-}
+};

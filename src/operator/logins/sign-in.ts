@@ -6,7 +6,7 @@ import { isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
 import type { LoginCallback } from "./callback.ts";
 
-export type StartedLogin =
+type StartedLogin =
   | { readonly kind: "started"; readonly login: Login; readonly url: string; readonly user_code: string | null }
   | { readonly kind: "failed"; readonly failure: Failure };
 
@@ -27,12 +27,8 @@ const POLL_INTERVAL_S = { default: 5, minimum: 1, maximum: 60 } as const;
 const LOST_POLLS_LIMIT = 10;
 
 /** Starts a login at the service; `url` is the page to approve it on, `user_code` the code that the page shows. */
-export async function startLogin(
-  service: Service,
-  callbackUrl: string,
-  context: OperatorContext,
-): Promise<StartedLogin> {
-  const verifier = secretText(context, 32);
+export async function startLogin(service: Service, callbackUrl: string): Promise<StartedLogin> {
+  const verifier = secretText(service.context, 32);
   const result = await service.call(beyondSpec.startLogin, { body: { verifier, callback_url: callbackUrl } });
   if (result.kind !== "ok") return { kind: "failed", failure: result };
   const { exchange_id: exchangeId, login_url, user_code: userCode = null } = result.value.value;
@@ -50,8 +46,8 @@ export async function awaitApproval(
   service: Service,
   login: Login,
   callback: Promise<LoginCallback> | null,
-  context: OperatorContext,
 ): Promise<SignedIn> {
+  const { context } = service;
   let intervalMs = POLL_INTERVAL_S.default * 1000;
   for (let lost = 0; ;) {
     const called = await callbackWithin(intervalMs, callback, context);

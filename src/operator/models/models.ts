@@ -2,21 +2,20 @@ import { beyondSpec, operations } from "../../api/api.ts";
 import type { EndpointView } from "../../api/endpoints.ts";
 import type { ModelView } from "../../api/models.ts";
 import { axesInWords, textsIn } from "../../api/words/requirements.ts";
-import type { CallResult } from "../../client/call-result.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
 import { NOTHING_LISTED } from "../if-offered.ts";
 import type { ListView } from "../lists/columns.ts";
-import type { Listed } from "../lists/listed.ts";
+import type { LoadList } from "../lists/listed.ts";
+import { mapListed } from "../lists/listed.ts";
 import type { Fact } from "../lists/show-facts.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
-import { withService } from "../operator.ts";
-import { refuseMissingOperation, refusePathParameter, refuseUnknown } from "../refuse.ts";
+import { withNamed, withService } from "../operator.ts";
+import { refuseUnknown } from "../refuse.ts";
+import type { Answer, Service } from "../service.ts";
 import { healthText, loadEndpoints, showEndpoints } from "./endpoints.ts";
 
 /** A model, with the health of its endpoints. */
@@ -44,83 +43,65 @@ const modelsView: ListView<ListedModel> = {
 };
 
 /** `models list`: the catalog, with the health of each model's endpoints. */
-export async function modelsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  const { terminal } = context;
-  return withService(flags, context, async (service) => {
-    const load = async (): Promise<CallResult<Listed<ListedModel>>> => {
+export const modelsList: OperatorCommand = (flags, context) =>
+  withService(flags, context, (service) => {
+    const load: LoadList<ListedModel> = async () => {
       const result = await service.listAll(beyondSpec.listModels, ({ models }) => models);
       if (result.kind !== "ok") return result;
       const endpoints = flags.json === true ? NOTHING_LISTED : await loadEndpoints(service);
       if (endpoints.kind !== "ok") return endpoints;
-      const records = result.value.records.map(({ item: model, document }) => ({
-        item: { model, health: healthText(model, endpoints.value, terminal) },
-        document,
-      }));
-      return { ...result, value: { ...result.value, records } };
+      const withHealth = (model: ModelView) => ({
+        model,
+        health: healthText(model, endpoints.value, service.terminal),
+      });
+      return { ...result, value: mapListed(result.value, withHealth) };
     };
-    const first = await load();
-    if (first.kind !== "ok" && isUnknownOperation(first)) {
-      const fix = "robot-policy models show MODEL shows one by its name";
-      return refuseMissingOperation("does not list its models", fix, terminal);
-    }
-    return showList(service, load, modelsView, flags, context, first);
+    const fix = "robot-policy models show MODEL shows one by its name";
+    return showList(service, load, modelsView, { missing: ["does not list its models", fix] });
   });
-}
 
 /**
  * `models show MODEL`: one model, with its requirements and its endpoints. `--json` prints the service's answer with `endpoints` added, null
  * where the service does not show them.
  */
-export async function modelsShow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  slug: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  if (slug === undefined || refusePathParameter(slug, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const result = await service.call(operations.getModel, { parameters: { slug } });
-    if (result.kind === "refused" && result.status === 404) {
-      // Every service has this operation, so a 404 of a web framework also means that the model is unknown.
-      const fix = `robot-policy models list shows all models${isUnknownOperation(result) ? "; check --url, too" : ""}`;
-      return refuseUnknown(`no model has the name ${slug}`, fix, terminal);
-    }
-    if (result.kind !== "ok") return service.failed(result);
-    const { value: model, document } = result.value;
+export const modelsShow: OperatorCommand = (flags, context, slug) =>
+  withNamed(findModel, flags, context, slug, async (service, { value: model, document }) => {
     const loaded = await loadEndpoints(service);
     if (loaded.kind !== "ok") return service.failed(loaded);
     const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;
-    if (flags.json === true) terminal.json(Object.assign({}, document, { endpoints }));
-    else showModel(model, endpoints ?? [], terminal, machine.clock.wallMs());
-    return EXIT.ok;
+    return service.answer(Object.assign({}, document, { endpoints }), () =>
+      showModel(model, endpoints ?? [], service.terminal, service.nowMs()),
+    );
   });
+
+async function findModel(service: Service, slug: string): Promise<Answer<ModelView> | ExitCode> {
+  const result = await service.call(operations.getModel, { parameters: { slug } });
+  if (result.kind === "ok") return result.value;
+  if (result.kind !== "refused" || result.status !== 404) return service.failed(result);
+  // Every service has this operation, so a 404 of a web framework also means that the model is unknown.
+  const fix = `robot-policy models list shows all models${isUnknownOperation(result) ? "; check --url, too" : ""}`;
+  return refuseUnknown(`no model has the name ${slug}`, fix, service.terminal);
 }
 
 function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, nowMs: number): void {
-  showFacts(
-    [
-      ["model", model.slug],
-      ["name", model.display_name ?? ""],
-      ["vendor", model.vendor ?? ""],
-      ["type", model.model_type ?? ""],
-      ["license", model.license_tier ?? ""],
-      ["in the catalog", relativeTime(model.created_at, nowMs)],
-    ],
-    terminal,
-  );
+  showFacts(terminal, [
+    ["model", model.slug],
+    ["name", model.display_name ?? ""],
+    ["vendor", model.vendor ?? ""],
+    ["type", model.model_type ?? ""],
+    ["license", model.license_tier ?? ""],
+    ["in the catalog", relativeTime(model.created_at, nowMs)],
+  ]);
   for (const { id, created_at: createdAt, regions, requirements } of model.checkpoints ?? []) {
     const isDefault = id === model.default_checkpoint_id;
     terminal.print(`\n${terminal.style("bold", `checkpoint ${id}`)}${isDefault ? " (default)" : ""}`);
     const own = endpoints.filter(({ checkpoint_id: checkpointId }) => checkpointId === id);
-    showFacts(
-      [
-        ["created", relativeTime(createdAt, nowMs)],
-        ...Object.entries(requirements ?? {}).map(needFact),
-        // The endpoint table shows the regions already.
-        ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
-      ],
-      terminal,
-    );
+    showFacts(terminal, [
+      ["created", relativeTime(createdAt, nowMs)],
+      ...Object.entries(requirements ?? {}).map(needFact),
+      // The endpoint table shows the regions already.
+      ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
+    ]);
     if (own.length > 0) showEndpoints(own, terminal, nowMs);
   }
 }

@@ -1,26 +1,49 @@
 import { beyondSpec, operations } from "../../api/api.ts";
+import type { RobotTextName } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
-import type { Answered } from "../../client/operation-client.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { isUnknownOperation } from "../failure.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { isNothingNamed, isUnknownOperation } from "../failure.ts";
 import { refuseUnknown } from "../refuse.ts";
-import type { Service } from "../service.ts";
-
-export type FoundRobot = Pick<Answered<IdentifiedRobotView>, "value" | "document">;
+import type { Answer, Service } from "../service.ts";
 
 /** Finds a robot by id or name. @returns an exit code after reporting that there is none. */
-export async function findRobot(service: Service, name: string, terminal: Terminal): Promise<FoundRobot | ExitCode> {
+export async function findRobot(service: Service, name: string): Promise<Answer<IdentifiedRobotView> | ExitCode> {
   const result = await service.call(beyondSpec.getRobot, { parameters: { robot: name } });
   if (result.kind === "ok") return result.value;
-  const isMissing = result.kind === "refused" && result.status === 404 && !isUnknownOperation(result);
-  if (!isMissing && !isUnknownOperation(result)) return service.failed(result);
-  if (!isMissing) {
+  if (isUnknownOperation(result)) {
     const listed = await service.listAll(operations.listRobots, (robots) => robots);
     if (listed.kind !== "ok") return service.failed(listed);
     const { records } = listed.value;
-    const record = records.find(({ item }) => item.id === name) ?? records.find(({ item }) => item.name === name);
-    if (record !== undefined) return { value: record.item, document: record.document };
-  }
+    const found = records.find(({ value }) => value.id === name) ?? records.find(({ value }) => value.name === name);
+    if (found !== undefined) return found;
+  } else if (!isNothingNamed(result)) return service.failed(result);
   const fix = "robot-policy robots list shows all robots";
-  return refuseUnknown(`no robot has the name or id ${name}`, fix, terminal);
+  return refuseUnknown(`no robot has the name or id ${name}`, fix, service.terminal);
+}
+
+/** A robot's registration at the service. */
+export interface RegisteredRobot extends Readonly<Record<RobotTextName, string | null>> {
+  readonly robot_type_id: string;
+  readonly region: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Undefined, like the contract, where the service does not show it. */
+  readonly configuration_digest?: string;
+  /** Null for none. */
+  readonly contract?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Finds a robot by name. @returns null for none, "hidden" where the credential may not see robots, an exit code after reporting a failure. */
+export async function findRegistered(
+  service: Service,
+  name: string,
+): Promise<RegisteredRobot | null | "hidden" | ExitCode> {
+  const shown = await service.call(beyondSpec.getRegistration, { parameters: { robot: name } });
+  // The operation accepts ids too, but `name` is never meant as an id.
+  if (shown.kind === "ok") return shown.value.value.robot === name ? shown.value.value : null;
+  if (isNothingNamed(shown)) return null;
+  const isShown = shown.kind !== "undecodable" && !isUnknownOperation(shown);
+  if (isShown && !(shown.kind === "refused" && shown.status === 403)) return service.failed(shown);
+  const listed = await service.listAll(operations.listRobots, (robots) => robots);
+  if (listed.kind === "ok") return listed.value.records.find(({ value }) => value.name === name)?.value ?? null;
+  return listed.kind === "refused" && listed.status === 403 ? "hidden" : service.failed(listed);
 }

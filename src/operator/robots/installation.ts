@@ -1,88 +1,69 @@
 import { beyondSpec } from "../../api/api.ts";
-import type { InstallationView } from "../../api/installations.ts";
+import type { InstallationChange, InstallationView } from "../../api/installations.ts";
+import { RECOVERIES } from "../../api/installations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
-import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../context.ts";
+import type { Change } from "../change.ts";
+import { makeChange } from "../change.ts";
+import type { OperatorCommand } from "../context.ts";
 import { ENROLL_COMMAND } from "../enrolments/words.ts";
-import { isUnknownOperation } from "../failure.ts";
-import type { OperatorFlags } from "../flags.ts";
+import { isNothingNamed } from "../failure.ts";
 import { showFacts } from "../lists/show-facts.ts";
-import { refuse, refuseMissingOperation } from "../refuse.ts";
-import type { Service } from "../service.ts";
-import { withNamed } from "../with-named.ts";
+import { withNamed } from "../operator.ts";
+import { refuse, refuseUsage } from "../refuse.ts";
+import type { Answer, Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { shortDigest } from "./words.ts";
 
 /** The installation of a robot, and the service's answer. */
-export interface FoundInstallation {
+interface FoundInstallation {
   readonly robot: RobotView;
-  readonly installation: Pick<Answered<InstallationView>, "value" | "document">;
+  readonly installation: Answer<InstallationView>;
 }
 
 /** `robots installation ROBOT`: the computer that speaks for the robot, its credential, and when it was seen. */
-export async function robotsInstallation(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  return withNamed(findInstallation, flags, context, name, async (_service, { robot, installation }) => {
-    if (flags.json === true) context.terminal.json(installation.document);
-    else showInstallation(robot, installation.value, context);
-    return EXIT.ok;
-  });
-}
+export const robotsInstallation: OperatorCommand = (flags, context, name) =>
+  withNamed(findInstallation, flags, context, name, async (service, { robot, installation }) =>
+    service.answer(installation.document, () =>
+      showInstallation(robot, installation.value, service.terminal, service.nowMs()),
+    ),
+  );
 
 /** Finds the installation of a robot by the robot's name or id. @returns an exit code after reporting that there is none. */
-export async function findInstallation(
-  service: Service,
-  name: string,
-  terminal: Terminal,
-): Promise<FoundInstallation | ExitCode> {
-  const found = await findRobot(service, name, terminal);
+async function findInstallation(service: Service, name: string): Promise<FoundInstallation | ExitCode> {
+  const found = await findRobot(service, name);
   if (typeof found === "number") return found;
   const { value: robot } = found;
   const result = await service.call(beyondSpec.getInstallation, { parameters: { robot: robot.id } });
   if (result.kind === "ok") return { robot, installation: result.value };
-  if (isUnknownOperation(result))
-    return refuseMissingOperation(
-      "does not show the computers of robots",
-      "robot-policy robots show ROBOT shows its registration",
-      terminal,
-    );
-  if (result.kind !== "refused" || result.status !== 404) return service.failed(result);
+  if (!isNothingNamed(result)) {
+    const fix = "robot-policy robots show ROBOT shows its registration";
+    return service.failed(result, { missing: ["does not show the computers of robots", fix] });
+  }
   const what = `no computer was ever enrolled as ${robot.name}`;
   const fix = `run this on the robot, and approve its code: ${ENROLL_COMMAND}`;
-  return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, terminal);
+  return refuse({ code: "never-enrolled", what, fix }, EXIT.rejected, service.terminal);
 }
 
-function showInstallation(
-  robot: RobotView,
-  installation: InstallationView,
-  { terminal, machine }: OperatorContext,
-): void {
-  const nowMs = machine.clock.wallMs();
+function showInstallation(robot: RobotView, installation: InstallationView, terminal: Terminal, nowMs: number): void {
   const since = (iso: string | null) => relativeTime(iso, nowMs);
   const { readiness, reason, last_seen_at: lastSeenAt, last_address: lastAddress } = installation;
-  showFacts(
-    [
-      ["robot", `${robot.name} (${robot.id})`],
-      ["state", installation.state],
-      ["last seen", lastSeenAt === null ? "never" : `${since(lastSeenAt)} from ${lastAddress ?? "an unknown address"}`],
-      ["reports", readinessText(readiness, reason)],
-      ["agent", installation.runtime_version ?? ""],
-      ["digest", shortDigest(installation.manifest_digest)],
-      ["enrolled", `${since(installation.enrolled_at)}, approved with ${installation.approved_by}`],
-      ["key", installation.key_fingerprint],
-      ["credential", credentialText(installation, nowMs)],
-      ["recovery", recoveryText(installation, nowMs)],
-      ["id", installation.installation_id],
-    ],
-    terminal,
-  );
+  showFacts(terminal, [
+    ["robot", `${robot.name} (${robot.id})`],
+    ["state", installation.state],
+    ["last seen", lastSeenAt === null ? "never" : `${since(lastSeenAt)} from ${lastAddress ?? "an unknown address"}`],
+    ["reports", readinessText(readiness, reason)],
+    ["agent", installation.runtime_version ?? ""],
+    ["digest", shortDigest(installation.manifest_digest)],
+    ["enrolled", `${since(installation.enrolled_at)}, approved with ${installation.approved_by}`],
+    ["key", installation.key_fingerprint],
+    ["credential", credentialText(installation, nowMs)],
+    ["recovery", recoveryText(installation, nowMs)],
+    ["id", installation.installation_id],
+  ]);
   const remedy = remedyOf(installation, robot.name, nowMs);
   if (remedy !== null) terminal.note(`→ ${remedy}`);
 }
@@ -114,4 +95,73 @@ function remedyOf(installation: InstallationView, name: string, nowMs: number): 
     return `two computers used this identity: enroll the right one again; after a false alarm: robot-policy robots thaw ${robot}`;
   const isLapsed = Date.parse(expiresAt) <= nowMs && (left === 0 || Date.parse(until) <= nowMs);
   return isLapsed ? `let it come back by itself: robot-policy robots allow-recovery ${robot} --times 5` : null;
+}
+
+/** `robots thaw ROBOT`: lets a frozen robot work again, after a false alarm. Asks once at a terminal. */
+export const robotsThaw: OperatorCommand = (flags, context, name) =>
+  withNamed(findInstallation, flags, context, name, async (service, { robot, installation }) => {
+    const { terminal } = service;
+    const { state, last_seen_at: seenAt, last_address: address } = installation.value;
+    const show = () => terminal.print(`${robot.name} is not frozen; its computer works with its credential.`);
+    if (state === "active" && flags.dryRun !== true) return service.answer(installation.document, show);
+    return changeInstallation(
+      service,
+      { robot, installation },
+      { frozen: false },
+      {
+        explain() {
+          const seen = seenAt === null ? "" : `, seen ${relativeTime(seenAt, service.nowMs())}`;
+          const from = `${seen} from ${address ?? "an unknown address"}`;
+          terminal.note(`${robot.name} is frozen, because two computers used its identity${from}.`);
+          terminal.note("False alarms: two agents on one computer, or a disk set back and then forward again.");
+          terminal.note("If two computers really have it, it freezes again: enroll the right one again instead.");
+          return "Thaw it?";
+        },
+        show,
+      },
+    );
+  });
+
+/** `robots allow-recovery ROBOT --times N`: lets a robot that was away for long renew its expired credential. */
+export const robotsAllowRecovery: OperatorCommand = async (flags, context, name) => {
+  const { terminal } = context;
+  const times = /^\d{1,3}$/.test(flags.times ?? "") ? Number(flags.times) : Number.NaN;
+  if (!(times <= RECOVERIES.maximum)) {
+    const what =
+      flags.times === undefined ? "--times is missing" : `--times '${flags.times}' is not a number of recoveries`;
+    return refuseUsage(what, `give a number from 0 to ${RECOVERIES.maximum}: --times 5`, terminal);
+  }
+  return withNamed(findInstallation, flags, context, name, (service, found) =>
+    changeInstallation(
+      service,
+      found,
+      { recoveries_remaining: times },
+      {
+        show() {
+          const { name: robot } = found.robot;
+          const often = times === 1 ? "once" : `${times} times`;
+          terminal.print(
+            times === 0
+              ? `${robot} may not renew an expired credential any more.`
+              : `${robot} may renew an expired credential ${often}; its computer tries by itself, within minutes.`,
+          );
+        },
+      },
+    ),
+  );
+};
+
+async function changeInstallation(
+  service: Service,
+  { robot, installation }: FoundInstallation,
+  body: InstallationChange,
+  change: Pick<Change<unknown>, "explain" | "show">,
+): Promise<ExitCode> {
+  if (installation.value.state === "revoked") {
+    const what = `the computer of ${robot.name} was replaced or removed`;
+    const fix = `run this on its computer, and approve the code: ${ENROLL_COMMAND}`;
+    return refuse({ code: "installation-revoked", what, fix }, EXIT.conflict, service.terminal);
+  }
+  const input = { parameters: { robot: robot.id }, body };
+  return makeChange(service, { row: beyondSpec.changeInstallation, input, ...change });
 }

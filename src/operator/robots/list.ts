@@ -3,22 +3,21 @@ import type { RegistrationSummary } from "../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
 import { NOTHING_LISTED } from "../if-offered.ts";
 import type { ListView } from "../lists/columns.ts";
 import { namedColumns } from "../lists/columns.ts";
-import type { Listed, ListedRecord } from "../lists/listed.ts";
+import type { LoadList } from "../lists/listed.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 import { refuseMissingOperation, refuseUsage } from "../refuse.ts";
-import type { Service } from "../service.ts";
+import type { Answer, Service } from "../service.ts";
 import { isEnrolled, labelsText, shortDigest } from "./words.ts";
 
 /** A robot, with its latest registration if that was requested. */
@@ -28,7 +27,7 @@ interface ListedRobot {
 }
 
 /** `robots list`: all registered robots, or those that match; oldest first by default. */
-export async function robotsList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const robotsList: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const labels = readLabels(flags.label ?? [], terminal);
   if (labels === null) return EXIT.usage;
@@ -41,7 +40,7 @@ export async function robotsList(flags: OperatorFlags, context: OperatorContext)
   return withService(flags, context, async (service) => {
     let hasRegistrations = needsRegistrations;
     let isStatusKnown = true;
-    const load = async (): Promise<CallResult<Listed<ListedRobot>>> => {
+    const load: LoadList<ListedRobot> = async () => {
       const result = await service.listAll(operations.listRobots, (robots) => robots);
       if (result.kind !== "ok") return result;
       isStatusKnown = itemsIn(result.value).every(({ status }) => status !== null);
@@ -52,7 +51,7 @@ export async function robotsList(flags: OperatorFlags, context: OperatorContext)
         hasRegistrations = false;
       }
       const records = result.value.records
-        .filter(({ item }) => isWanted(item, flags, labels))
+        .filter(({ value }) => isWanted(value, flags, labels))
         .map((record) => withRegistration(record, registrations.value));
       return { ...result, value: { ...result.value, records: keyOf === undefined ? records : sortBy(keyOf, records) } };
     };
@@ -63,27 +62,27 @@ export async function robotsList(flags: OperatorFlags, context: OperatorContext)
       return refuseMissingOperation("does not say which robots are online", fix, terminal);
     }
     const view = robotsView(flags, flags.digest === true && hasRegistrations);
-    return showList(service, load, view, flags, context, first);
+    return showList(service, load, view, {}, first);
   });
-}
+};
 
-type Registrations = ReadonlyMap<string, ListedRecord<RegistrationSummary>>;
+type Registrations = ReadonlyMap<string, Answer<RegistrationSummary>>;
 
 /** Registrations by robot id; null where the service has no such list. */
 async function loadRegistrations(service: Service): Promise<CallResult<Registrations | null>> {
   const result = await service.listAll(beyondSpec.listRegistrations, ({ items }) => items);
   if (result.kind !== "ok") return isUnknownOperation(result) ? NOTHING_LISTED : result;
-  return { ...result, value: new Map(result.value.records.map((record) => [record.item.robot_id, record])) };
+  return { ...result, value: new Map(result.value.records.map((record) => [record.value.robot_id, record])) };
 }
 
 function withRegistration(
-  { item: view, document }: ListedRecord<IdentifiedRobotView>,
+  { value: view, document }: Answer<IdentifiedRobotView>,
   registrations: Registrations | null,
-): ListedRecord<ListedRobot> {
+): Answer<ListedRobot> {
   const registration = registrations?.get(view.id);
-  if (registration === undefined) return { item: { view, registration: null }, document };
+  if (registration === undefined) return { value: { view, registration: null }, document };
   return {
-    item: { view, registration: registration.item },
+    value: { view, registration: registration.value },
     document: Object.assign({}, document, { registration: registration.document }),
   };
 }
@@ -122,11 +121,11 @@ const SORT_KEYS: Readonly<Record<string, (robot: ListedRobot) => string>> = {
 /** By change: the latest first. Otherwise alphabetical. */
 function sortBy(
   keyOf: (robot: ListedRobot) => string,
-  records: readonly ListedRecord<ListedRobot>[],
-): readonly ListedRecord<ListedRobot>[] {
+  records: readonly Answer<ListedRobot>[],
+): readonly Answer<ListedRobot>[] {
   // `arm-9` before `arm-10`.
   const { compare } = new Intl.Collator("en", { numeric: true });
-  const sorted = records.toSorted((left, right) => compare(keyOf(left.item), keyOf(right.item)));
+  const sorted = records.toSorted((left, right) => compare(keyOf(left.value), keyOf(right.value)));
   return keyOf === SORT_KEYS["changed"] ? sorted.toReversed() : sorted;
 }
 

@@ -6,12 +6,12 @@ import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Loc, Places } from "../files/places.ts";
-import type { UnreadFile } from "../files/read-given.ts";
-import { readGiven } from "../files/read-given.ts";
+import type { UnreadFile } from "../files/given-file.ts";
+import { readGiven } from "../files/given-file.ts";
 import { refuse } from "../refuse.ts";
 
 /** A robot manifest, and the position of a 422's `loc` in it; null for a `loc` that is not from the manifest. */
-export interface ReadManifest {
+interface ReadManifest {
   readonly manifest: RobotManifest;
   readonly places: Places;
 }

@@ -6,7 +6,7 @@ import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/r
 import { shown } from "../../manifest/shown.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 import type { Service } from "../service.ts";
-import type { RegistrationBody } from "./registration-change.ts";
+import type { RegistrationBody } from "./registration.ts";
 
 /** Mistakes that the service would accept. */
 export function registrationMistake(body: RegistrationBody) {
@@ -22,8 +22,7 @@ export function registrationMistake(body: RegistrationBody) {
 /** A mistyped robot type makes a robot that no model fits. */
 export function warnOfType({ robot_type_id: robotTypeId, contract }: RegistrationBody, terminal: Terminal): void {
   if (contract !== undefined || READY_CATALOG.has(robotTypeId)) return;
-  const meant = nearest(robotTypeId, READY_CATALOG.keys());
-  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+  const hint = hintAt(robotTypeId, READY_CATALOG.keys());
   terminal.warning(`${robotTypeId} is not in the robot type catalog and has no contract${hint}.`);
   terminal.note("  Its cameras and axes stay unknown; --manifest FILE describes them.");
 }
@@ -36,7 +35,10 @@ export async function warnOfRegion(service: Service, region: string, terminal: T
   const result = await service.call(beyondSpec.listRegions, {});
   const regions = result.kind === "ok" ? result.value.value.regions : [];
   if (regions.length === 0 || regions.includes(region)) return;
-  const meant = nearest(region, regions);
-  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  terminal.warning(`no endpoint is in the region ${shown(region)}${hint}.`);
+  terminal.warning(`no endpoint is in the region ${shown(region)}${hintAt(region, regions)}.`);
+}
+
+function hintAt(written: string, words: Iterable<string>): string {
+  const meant = nearest(written, words);
+  return meant === undefined ? "" : ` (did you mean ${meant}?)`;
 }

@@ -3,26 +3,22 @@ import { eachOf, givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { confirmationPrompt, refusedBy } from "../confirm.ts";
-import type { OperatorContext } from "../context.ts";
-import { defined } from "../defined.ts";
+import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
+import { defined } from "../../platform/defined.ts";
 import type { Places } from "../files/places.ts";
 import { flagPlaces } from "../files/places.ts";
-import { readWritten } from "../files/written-file.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseIncomplete, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import type { RegisteredRobot } from "./find-registered.ts";
-import { findRegistered } from "./find-registered.ts";
+import type { RegisteredRobot } from "./find.ts";
+import { findRegistered } from "./find.ts";
 import { hashFiles } from "./hash-files.ts";
 import { readManifestFile } from "./manifest-file.ts";
-import type { RegistrationBody } from "./registration-change.ts";
-import { carryOver, changeLines, keptText } from "./registration-change.ts";
+import type { RegistrationBody, WrittenRegistration } from "./registration.ts";
+import { carryOver, changeLines, keptText, readRegistrationFile, readRegistrationFlags } from "./registration.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
-import type { WrittenRegistration } from "./registration-file.ts";
-import { REGISTRATION_HINTS, writtenRegistration } from "./registration-file.ts";
-import { readRegistrationFlags } from "./registration-flags.ts";
 import { TEXT_FLAGS } from "./text-flags.ts";
 import { isEnrolled } from "./words.ts";
 
@@ -41,12 +37,12 @@ const FLAGS = flagPlaces({
  * `robots setup`: registers a robot without an agent. Each member comes from a flag, else from the registration file; type, files and contract
  * else from the robot manifest. A registered robot keeps what is not given again, and the operator confirms what changes.
  */
-export async function robotsSetup(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
+export const robotsSetup: OperatorCommand = async (flags, context) => {
   const { terminal } = context;
   const fromFlags = readRegistrationFlags(flags, terminal);
   if (fromFlags === null) return EXIT.usage;
   const json = flags.json === true;
-  const file = flags.from === undefined ? null : await readWritten(flags.from, rulesFor(flags.from, json), context);
+  const file = flags.from === undefined ? null : await readRegistrationFile(flags.from, json, context);
   if (file?.kind === "unusable") return file.exitCode;
   const read = flags.manifest === undefined ? null : await readManifestFile(flags.manifest, context);
   if (typeof read === "number") return read;
@@ -93,18 +89,18 @@ export async function robotsSetup(flags: OperatorFlags, context: OperatorContext
     if (before === "hidden") terminal.note(HIDDEN);
     if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
     if (known?.region !== region) await warnOfRegion(service, region, terminal);
-    if (flags.dryRun === true) return service.showRequest(operations.setupRobot, { body }, json);
-    const refused =
-      known === null ? null : await refusedChange({ given, body, before: known, isReplacing }, flags, context);
-    if (refused !== null) return refused;
-    const result = await service.call(operations.setupRobot, { body });
-    if (result.kind !== "ok") return service.failed(result, { body, places });
-    const { robot } = result.value.value;
-    if (json) terminal.json(result.value.document);
-    else terminal.print(`${robot.name} is registered (${robot.id}) with ${configurationDigest}.`);
-    return EXIT.ok;
+    if (known !== null && flags.dryRun !== true) {
+      const refused = await refusedChange(service, { given, body, before: known, isReplacing });
+      if (refused !== null) return refused;
+    }
+    return makeChange(service, {
+      row: operations.setupRobot,
+      input: { body },
+      places,
+      show: ({ robot }) => terminal.print(`${robot.name} is registered (${robot.id}) with ${configurationDigest}.`),
+    });
   });
-}
+};
 
 const HIDDEN = `This credential may not see robots. If the robot is registered already, it loses a ${ROBOT_TEXT_NAMES.join(", a ")}, labels and a contract that are not given.`;
 
@@ -123,12 +119,8 @@ async function isEnrolledNow(service: Service, robot: string): Promise<boolean> 
 }
 
 /** Shows what changes of a registered robot. Null where the operator agrees, or is not asked. */
-async function refusedChange(
-  { given, body, before, isReplacing }: Change,
-  flags: OperatorFlags,
-  context: OperatorContext,
-): Promise<ExitCode | null> {
-  const { terminal } = context;
+async function refusedChange(service: Service, { given, body, before, isReplacing }: Change): Promise<ExitCode | null> {
+  const { terminal } = service;
   const changes = changeLines(body, before);
   if (isReplacing)
     terminal.note(`${body.name} has a computer of its own, whose credential ends: it must enroll again.`);
@@ -137,12 +129,8 @@ async function refusedChange(
   for (const change of changes) terminal.note(`  ${change}`);
   const kept = keptText(given, body);
   if (kept !== "") terminal.note(`It keeps what is not given again: ${kept}.`);
-  const prompt = confirmationPrompt(flags, context);
+  const prompt = confirmationPrompt(service);
   return prompt === null ? null : refusedBy(prompt, "Change it?", terminal);
-}
-
-function rulesFor(path: string, json: boolean) {
-  return { subject: "registration", reader: writtenRegistration(path), hints: REGISTRATION_HINTS, json } as const;
 }
 
 function refuseMissing(

@@ -1,45 +1,35 @@
 import { beyondSpec } from "../../api/api.ts";
+import type { RobotContract } from "../../api/contract.ts";
+import { robotContractSchema } from "../../api/contract.ts";
 import type { RefusalView } from "../../api/refusals.ts";
 import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
+import { CONTRACT_SCHEMA } from "../../api/robot-terms.ts";
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import { contestInWords, refusalInWords, refusedSince } from "../../api/words/audit.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { callIfOffered } from "../if-offered.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "../lists/columns.ts";
-import { showFacts } from "../lists/show-facts.ts";
 import type { Fact } from "../lists/show-facts.ts";
-import { withService } from "../operator.ts";
-import { refusePathParameter } from "../refuse.ts";
+import { showFacts } from "../lists/show-facts.ts";
+import { withNamed } from "../operator.ts";
 import type { Service } from "../service.ts";
 import { findRobot } from "./find.ts";
 import { warnOfRegion } from "./registration-checks.ts";
-import { showContract } from "./show-contract.ts";
 import { labelsText, shortDigest, statusText } from "./words.ts";
 
 /**
  * `robots show ROBOT`: one robot by name or id, with its registration. `--json` prints the service's answer with the registration, later
  * refusals and, with `--history`, the history added; each is null where the service does not have it.
  */
-export async function robotsShow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findRobot(service, name, terminal);
-    if (typeof found === "number") {
-      if (found === EXIT.rejected) await showNewestRefusal(service, name, terminal);
-      return found;
-    }
-    const { value: robot, document } = found;
+export const robotsShow: OperatorCommand = (flags, context, name) =>
+  withNamed(findRobotOrRefusal, flags, context, name, async (service, { value: robot, document }) => {
+    const { terminal } = service;
     const input = { parameters: { robot: robot.id } };
     const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
     if (typeof registration === "number") return registration;
@@ -54,7 +44,7 @@ export async function robotsShow(
       terminal.json(Object.assign({}, document, registered, more));
       return EXIT.ok;
     }
-    const nowMs = machine.clock.wallMs();
+    const nowMs = service.nowMs();
     showRobot(robot, registration?.value ?? null, flags, terminal, nowMs);
     await warnOfRegion(service, robot.region, terminal);
     showRefusals(refused, terminal, nowMs);
@@ -68,6 +58,12 @@ export async function robotsShow(
     if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
     return EXIT.ok;
   });
+
+/** For an unknown robot, shows whether a registration of that name was refused. */
+async function findRobotOrRefusal(service: Service, name: string) {
+  const found = await findRobot(service, name);
+  if (found === EXIT.rejected) await showNewestRefusal(service, name);
+  return found;
 }
 
 function showRobot(
@@ -77,30 +73,21 @@ function showRobot(
   terminal: Terminal,
   nowMs: number,
 ): void {
-  showFacts(
-    [
-      ["robot", `${robot.name} (${robot.id})`],
-      ["status", statusText(robot, nowMs)],
-      ["type", robot.robot_type_id],
-      ["region", robot.region],
-      ...ROBOT_TEXT_NAMES.map((text): Fact => [text, robot[text] ?? ""]),
-      ["labels", labelsText(robot)],
-      ["digest", registration?.configuration_digest ?? ""],
-      ["changed", relativeTime(registration?.changed_at, nowMs)],
-      ["registered", relativeTime(registration?.registered_at, nowMs)],
-      ["added", relativeTime(robot.created_at, nowMs)],
-      [
-        "contract",
-        registration === null || contract === true
-          ? ""
-          : registration.contract === null
-            ? "none"
-            : "--contract shows it",
-      ],
-      ...contestFacts(registration, nowMs),
-    ],
-    terminal,
-  );
+  const isContractTold = registration !== null && contract !== true;
+  showFacts(terminal, [
+    ["robot", `${robot.name} (${robot.id})`],
+    ["status", statusText(robot, nowMs)],
+    ["type", robot.robot_type_id],
+    ["region", robot.region],
+    ...ROBOT_TEXT_NAMES.map((text): Fact => [text, robot[text] ?? ""]),
+    ["labels", labelsText(robot)],
+    ["digest", registration?.configuration_digest ?? ""],
+    ["changed", relativeTime(registration?.changed_at, nowMs)],
+    ["registered", relativeTime(registration?.registered_at, nowMs)],
+    ["added", relativeTime(robot.created_at, nowMs)],
+    ["contract", isContractTold ? (registration.contract === null ? "none" : "--contract shows it") : ""],
+    ...contestFacts(registration, nowMs),
+  ]);
 }
 
 /** Contested: two computers register the same name in turn, and each replaces the other's registration. */
@@ -132,8 +119,8 @@ function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowM
   noteHidden(hidden, DOCUMENT_REMEDY, terminal);
 }
 
-/** For an unknown robot: shows whether a registration of that name was refused. */
-async function showNewestRefusal(service: Service, name: string, terminal: Terminal): Promise<void> {
+async function showNewestRefusal(service: Service, name: string): Promise<void> {
+  const { terminal } = service;
   const result = await service.call(beyondSpec.listRefusals, { query: { robot: name } });
   const [newest] = result.kind === "ok" ? result.value.value.items : [];
   if (newest === undefined) return;
@@ -154,4 +141,59 @@ function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, n
     ]),
     ["changed", "by"],
   );
+}
+
+/** Shows a contract as tables, or as JSON where it has another schema than this project's. */
+function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
+  const read = contract["schema"] === CONTRACT_SCHEMA ? robotContractSchema.safeParse(contract) : null;
+  if (read?.success !== true) {
+    terminal.print(JSON.stringify(contract, null, 2));
+    return;
+  }
+  const robot = read.data;
+  terminal.print("");
+  showFacts(terminal, [
+    ["topology", robot.topology],
+    ["actions", robot.action_semantics],
+    ["gripper", robot.gripper],
+    ["control rate", `${robot.control_rate_hz} Hz`],
+  ]);
+  showCameras(robot.cameras, terminal);
+  showAxes("state axes", robot.state_axes, terminal);
+  showAxes("action axes", robot.action_axes, terminal);
+}
+
+function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {
+  terminal.print(`\n${terminal.style("bold", "cameras")}`);
+  terminal.table(
+    ["role", "mount", "image", "rate", "turned"],
+    cameras.map(({ role, mount, side, width, height, fps, rotation_degrees: rotationDegrees }) => [
+      role,
+      side === undefined ? mount : `${mount} ${side}`,
+      `${width} × ${height}`,
+      `${fps} fps`,
+      rotationDegrees === 0 ? "" : `${rotationDegrees}°`,
+    ]),
+  );
+}
+
+type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number | undefined };
+
+/** Numbered by their index in the vector. */
+function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
+  terminal.print(`\n${terminal.style("bold", title)}, in vector order`);
+  const hidden = terminal.table(
+    ["#", "axis", "unit", "range", "step", "robot's own"],
+    axes.map(({ name, unit, range, max_step: maxStep, native }, index) => [
+      String(index),
+      name,
+      unit,
+      range === undefined ? "" : `${range[0]} … ${range[1]}`,
+      maxStep === undefined ? "" : String(maxStep),
+      native === undefined ? "" : `${native.unit} × ${native.scale} + ${native.offset}`,
+    ]),
+    [],
+    ["robot's own", "step"],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
 }

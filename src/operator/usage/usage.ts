@@ -3,7 +3,7 @@ import type { UsageRecord } from "../../api/usage.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { csvLine } from "../../platform/text/csv.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import type { ListView } from "../lists/columns.ts";
 import { withColumns } from "../lists/columns.ts";
@@ -11,17 +11,25 @@ import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
 import { showRows } from "../lists/show-list.ts";
 import { readMoment } from "../moments.ts";
 import { withService } from "../operator.ts";
-import { refuse, refuseUsage } from "../refuse.ts";
-import { loadUsageSums, startOf } from "./load-sums.ts";
-import type { SummedUsage } from "./load-sums.ts";
-import { isWithin, quantityText, RECORD_MEMBERS, recordCells, SUMS_BY, sumUsage } from "./sums.ts";
-import type { Period, SumsBy } from "./sums.ts";
+import { refuse, refuseFlags, refuseUsage } from "../refuse.ts";
+import type { Service } from "../service.ts";
+import {
+  isWithin,
+  loadUsageSums,
+  quantityText,
+  RECORD_MEMBERS,
+  recordCells,
+  startOf,
+  SUMS_BY,
+  sumUsage,
+} from "./sums.ts";
+import type { Period, SummedUsage, SumsBy } from "./sums.ts";
 
 /** `usage`: the ledger, or its sums by robot, model or day; by default of the last 30 days. */
-export async function usage(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  const period = readPeriod(flags, machine.clock.wallMs());
-  if ("problem" in period) return refuse({ code: "usage", ...period.problem }, EXIT.usage, terminal);
+export const usage: OperatorCommand = async (flags, context) => {
+  const { terminal } = context;
+  const period = readPeriod(flags, context);
+  if (period === null) return EXIT.usage;
   if (flags.csv === true && flags.json === true)
     return refuseUsage("--csv and --json exclude each other", "give one of them", terminal);
   const view = withColumns(RECORDS, flags);
@@ -29,20 +37,16 @@ export async function usage(flags: OperatorFlags, context: OperatorContext): Pro
   const by = SUMS_BY.find((each) => each === flags.by);
   return withService(flags, context, async (service) => {
     if (by !== undefined) {
-      const result = await loadUsageSums(service, by, period, machine.clock.wallMs());
-      if (result.kind !== "ok") return service.failed(result);
-      showSums(result.value, by, flags, context);
-      return EXIT.ok;
+      const result = await loadUsageSums(service, by, period, service.nowMs());
+      return result.kind === "ok" ? showSums(service, result.value, by) : service.failed(result);
     }
     const result = await service.listAll(operations.listUsage, ({ items }) => items);
     if (result.kind !== "ok") return service.failed(result);
-    const since = startOf(period, machine.clock.wallMs());
+    const since = startOf(period, service.nowMs());
     const listed = keepListed(result.value, (record) => isWithin(record, { ...period, since }));
-    if (flags.json === true) terminal.json(documentOf(listed));
-    else showRecords(view, itemsIn(listed), flags, context);
-    return EXIT.ok;
+    return service.answer(documentOf(listed), () => showRecords(service, view, itemsIn(listed)));
   });
-}
+};
 
 const RECORDS: ListView<UsageRecord> = {
   headers: ["period", "robot", "model", "quantity", "deployment"],
@@ -59,45 +63,33 @@ const RECORDS: ListView<UsageRecord> = {
   empty: "Nothing was used in this period; --since sets an earlier start.",
 };
 
-function showRecords(
-  view: ListView<UsageRecord>,
-  records: readonly UsageRecord[],
-  flags: OperatorFlags,
-  context: OperatorContext,
-): void {
-  const { terminal } = context;
+function showRecords(service: Service, view: ListView<UsageRecord>, records: readonly UsageRecord[]): void {
+  const { flags, terminal } = service;
   if (flags.csv === true) {
     terminal.print([RECORD_MEMBERS, ...records.map(recordCells)].map(csvLine).join("\n"));
     return;
   }
-  showRows(view, records, flags, context);
+  showRows(service, view, records);
   for (const { unit, quantity } of sumUsage(records, null)) {
     terminal.note(`In all ${quantityText(quantity, unit)}. Times are UTC.`);
   }
 }
 
-function showSums(
-  { since, until, sums }: SummedUsage,
-  by: SumsBy,
-  flags: OperatorFlags,
-  { terminal }: OperatorContext,
-): void {
-  if (flags.json === true) {
-    terminal.json({ by, since, until, items: sums });
-    return;
-  }
-  if (flags.csv === true) {
-    const rows = sums.map(({ name, quantity, unit, amount_cents: amountCents }) => [name, quantity, unit, amountCents]);
-    terminal.print([[by, "quantity", "unit", "amount_cents"], ...rows].map(csvLine).join("\n"));
-    return;
-  }
-  if (sums.length > 0) {
-    const most = sums.reduce((largest, { quantity }) => Math.max(largest, quantity), 0);
-    const rows = sums.map(({ name, quantity, unit }) => [name, quantityText(quantity, unit), bar(quantity, most)]);
-    terminal.table([by, "quantity", "share"], rows, [by], ["share"]);
-  }
-  const what = sums.length === 0 ? "Nothing was used" : "Used";
-  terminal.note(`${what} from ${minuteOf(since)} to ${minuteOf(until)}, UTC.`);
+function showSums({ answer, flags, terminal }: Service, { since, until, sums }: SummedUsage, by: SumsBy): ExitCode {
+  return answer({ by, since, until, items: sums }, () => {
+    if (flags.csv === true) {
+      const rows = sums.map(({ name, quantity, unit, amount_cents: cents }) => [name, quantity, unit, cents]);
+      terminal.print([[by, "quantity", "unit", "amount_cents"], ...rows].map(csvLine).join("\n"));
+      return;
+    }
+    if (sums.length > 0) {
+      const most = sums.reduce((largest, { quantity }) => Math.max(largest, quantity), 0);
+      const rows = sums.map(({ name, quantity, unit }) => [name, quantityText(quantity, unit), bar(quantity, most)]);
+      terminal.table([by, "quantity", "share"], rows, [by], ["share"]);
+    }
+    const what = sums.length === 0 ? "Nothing was used" : "Used";
+    terminal.note(`${what} from ${minuteOf(since)} to ${minuteOf(until)}, UTC.`);
+  });
 }
 
 function minuteOf(iso: string): string {
@@ -110,15 +102,15 @@ function bar(quantity: number, most: number): string {
   return most <= 0 ? "" : "█".repeat(Math.max(quantity > 0 ? 1 : 0, Math.round((quantity / most) * BAR_CELLS)));
 }
 
-type ReadPeriod = Period | { readonly problem: { readonly what: string; readonly fix: string } };
-
-function readPeriod({ since, until }: OperatorFlags, nowMs: number): ReadPeriod {
+/** @returns null after reporting what is wrong with the flags. */
+function readPeriod({ since, until }: OperatorFlags, { machine, terminal }: OperatorContext): Period | null {
+  const nowMs = machine.clock.wallMs();
   const from = since === undefined ? null : readMoment(since, "back", nowMs);
-  if (from?.kind === "no-moment") return { problem: { what: `--since ${from.what}`, fix: from.fix } };
+  if (from?.kind === "no-moment") return refuseFlags(`--since ${from.what}`, from.fix, terminal);
   const to = until === undefined ? null : readMoment(until, "back", nowMs);
-  if (to?.kind === "no-moment") return { problem: { what: `--until ${to.what}`, fix: to.fix } };
+  if (to?.kind === "no-moment") return refuseFlags(`--until ${to.what}`, to.fix, terminal);
   if (from !== null && to !== null && from.timeMs >= to.timeMs) {
-    return { problem: { what: "--since is not before --until", fix: "give the earlier time to --since" } };
+    return refuseFlags("--since is not before --until", "give the earlier time to --since", terminal);
   }
   return { since: from?.iso ?? null, until: to?.iso ?? null };
 }

@@ -2,15 +2,15 @@ import { beyondSpec } from "../../api/api.ts";
 import type { WebhookView } from "../../api/webhooks.ts";
 import { receiverOf, webhookState, webhookStateInWords } from "../../api/words/webhooks.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
-import type { OperatorContext } from "../context.ts";
+import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import type { ListView } from "../lists/columns.ts";
 import { showFacts } from "../lists/show-facts.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
-import { failedWebhooks, withWebhook } from "./find.ts";
+import { onlyOne, refuseUsage } from "../refuse.ts";
+import type { Answer, Service } from "../service.ts";
 
 const webhooksView: ListView<WebhookView> = {
   headers: ["receiver", "state", "events", "dropped", "created", "id"],
@@ -29,46 +29,61 @@ const webhooksView: ListView<WebhookView> = {
 };
 
 /** `webhooks list`: where events are sent. */
-export async function webhooksList(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {
-  return withService(flags, context, async (service) => {
+export const webhooksList: OperatorCommand = (flags, context) =>
+  withService(flags, context, (service) => {
     const load = () => service.listAll(beyondSpec.listWebhooks, ({ items }) => items);
-    const first = await load();
-    if (first.kind !== "ok") return failedWebhooks(service, first, context);
-    return showList(service, load, webhooksView, flags, context, first);
+    return showList(service, load, webhooksView, { missing: NO_WEBHOOKS });
   });
-}
 
 /** `webhooks show WEBHOOK`: never its secret. */
-export async function webhooksShow(
-  flags: OperatorFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal, machine } = context;
-  return withWebhook(flags, context, name, async (_service, { value, document }) => {
-    if (flags.json === true) {
-      terminal.json(document);
-      return EXIT.ok;
-    }
-    const nowMs = machine.clock.wallMs();
-    showFacts(
-      [
+export const webhooksShow: OperatorCommand = (flags, context, name) =>
+  withWebhook(flags, context, name, async (service, { value, document }) =>
+    service.answer(document, () => {
+      const since = (iso: string | null) => relativeTime(iso, service.nowMs());
+      showFacts(service.terminal, [
         ["webhook", value.id],
         ["url", value.url],
         ["events", eventsText(value)],
         ["state", webhookStateInWords(value)],
-        ["disabled", relativeTime(value.disabled_at, nowMs)],
-        ["full", relativeTime(value.full_since, nowMs)],
-        ["failing", relativeTime(value.failing_since, nowMs)],
+        ["disabled", since(value.disabled_at)],
+        ["full", since(value.full_since)],
+        ["failing", since(value.failing_since)],
         ["dropped", value.dropped_events === 0 ? "" : `${value.dropped_events} events`],
-        ["created", relativeTime(value.created_at, nowMs)],
-      ],
-      terminal,
-    );
-    return EXIT.ok;
-  });
-}
+        ["created", since(value.created_at)],
+      ]);
+    }),
+  );
 
 function eventsText({ events }: WebhookView): string {
   return events === null ? "all" : events.join(" ");
+}
+
+export const NO_WEBHOOKS = ["has no webhooks", "look at the changes instead: robot-policy audit"] as const;
+
+/** Runs `act` with the webhook of this id, URL or host, if there is exactly one. */
+export async function withWebhook(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+  act: (service: Service, webhook: Answer<WebhookView>) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  // No path parameter: a URL is a name, too.
+  if (name === undefined || name.trim() === "") {
+    return refuseUsage("the webhook has no name", "give its id, URL or host, as list shows it", terminal);
+  }
+  return withService(flags, context, async (service) => {
+    const result = await service.listAll(beyondSpec.listWebhooks, ({ items }) => items);
+    if (result.kind !== "ok") return service.failed(result, { missing: NO_WEBHOOKS });
+    const { records } = result.value;
+    const own = records.filter(({ value }) => value.id === name || value.url === name);
+    const found = own.length > 0 ? own : records.filter(({ value }) => receiverOf(value) === name);
+    const words = {
+      none: `no webhook has the id, URL or host ${name}`,
+      fix: "robot-policy webhooks list shows all webhooks",
+      several: `webhooks send to ${name}`,
+    };
+    const webhook = onlyOne(found, ({ value }) => value.id, words, terminal);
+    return typeof webhook === "number" ? webhook : act(service, webhook);
+  });
 }

@@ -170,6 +170,17 @@ describe("fleets update-model", () => {
   });
 });
 
+it.each([
+  ["show", "."],
+  ["update", "..", "--membership", "follow"],
+  ["update-model", "..", STEADY.slug],
+  ["remove", ""],
+])("fleets %s %j: a name that cannot be in a path is refused before any request", async (...words) => {
+  const before = site.service.requests.length;
+  expect(await site.run("fleets", ...words)).toMatchObject(endedWith(2, "is not a valid name or id"));
+  expect(site.service.requests).toHaveLength(before);
+});
+
 describe("deploy", () => {
   it("--wait: 0 once it is active, however long the endpoint takes", async () => {
     let isHealed = false;

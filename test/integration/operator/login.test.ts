@@ -18,6 +18,8 @@ interface Scene extends OperatorSite {
   turn(ms: number): void;
   /** Starts `login` with these words; `page` resolves with the address that a person is to open. */
   startLogin(...words: string[]): { readonly ended: Promise<Ran>; readonly page: Promise<URL> };
+  /** Starts `login`, approves it as the page does, and waits for its end. */
+  signIn(...words: string[]): Promise<Ran>;
   /** What the page does when the person decides; resolves with where it sends the browser. */
   decide(page: URL, decision: "approve" | "deny"): Promise<string>;
   /** Runs a command without anything in the environment. */
@@ -29,7 +31,7 @@ async function scene(environment: Record<string, string> = {}): Promise<Scene> {
   const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
   const site = await openOperatorSite({ clock });
   onTestFinished(() => site[Symbol.asyncDispose]());
-  return {
+  const own: Scene = {
     ...site,
     turn(ms) {
       aheadMs += ms;
@@ -51,8 +53,14 @@ async function scene(environment: Record<string, string> = {}): Promise<Scene> {
       const answer = await site.service.send("POST", "/v1/cli/login/decide", { exchange_id: exchangeId, decision });
       return loginDecidedSchema.parse(await answer.json()).redirect_url;
     },
+    async signIn(...words) {
+      const { ended, page } = own.startLogin(...words);
+      await fetch(await own.decide(await page, "approve"));
+      return ended;
+    },
     later: (...words) => site.runWith({ environment }, ...words),
   };
+  return own;
 }
 
 const folderOf = ({ home }: OperatorSite) => join(home, ".config/robot-policy");
@@ -79,9 +87,7 @@ describe("login with a browser on this computer", () => {
 
   it("goes back to the key that approved it, which is not revoked by accident", async () => {
     const site = await scene();
-    const { ended, page } = site.startLogin("--url", site.urls.whole);
-    await fetch(await site.decide(await page, "approve"));
-    await ended;
+    await site.signIn("--url", site.urls.whole);
     expect(await site.later("keys", "revoke", "bootstrap")).toMatchObject(
       endedWith(2, /you use the key bootstrap yourself: the login of context 127\.0\.0\.1-\d+ .*\[own-key\]/),
     );
@@ -144,6 +150,15 @@ describe("login with a browser on this computer", () => {
   });
 });
 
+it("login to a new address: its context has a name that no other has", async () => {
+  const site = await scene();
+  const host = new URL(site.urls.whole).host.replace(":", "-");
+  for (const name of [host, `${host}-3`]) await site.later("contexts", "add", name, "--url", "https://other.example");
+  const { ended, page } = site.startLogin("--url", site.urls.whole, "--no-browser");
+  await site.decide(await page, "approve");
+  expect((await ended).out).toContain(`it is the current context, ${host}-2.`);
+});
+
 it("login over ssh, without a screen: does not wait for a browser that cannot reach this computer", async () => {
   const site = await scene({ SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22" });
   const { ended, page } = site.startLogin("--url", site.urls.whole);
@@ -179,9 +194,7 @@ it("login --no-browser: waits for a decision in a browser anywhere, or for its e
 describe("a login", () => {
   async function signedIn(): Promise<Scene> {
     const site = await scene();
-    const { ended, page } = site.startLogin("--url", site.urls.whole, "--context", "lab");
-    await fetch(await site.decide(await page, "approve"));
-    expect((await ended).exitCode).toBe(0);
+    expect((await site.signIn("--url", site.urls.whole, "--context", "lab")).exitCode).toBe(0);
     return site;
   }
 
@@ -200,17 +213,13 @@ describe("a login", () => {
   it("that cannot be kept is ended at the service", async () => {
     const site = await scene();
     await writeFile(join(site.home, ".config"), "");
-    const { ended, page } = site.startLogin("--url", site.urls.whole);
-    await fetch(await site.decide(await page, "approve"));
-    expect(await ended).toMatchObject(endedWith(1, "[context-not-saved]"));
+    expect(await site.signIn("--url", site.urls.whole)).toMatchObject(endedWith(1, "[context-not-saved]"));
     expect(site.service.requests.at(-1)).toMatchObject({ method: "DELETE", path: "/v1/cli/session", status: 200 });
   });
 
   it("keeps a certificate's whole path, for commands in other folders", async () => {
     const site = await scene();
-    const { ended, page } = site.startLogin("--url", site.urls.whole, "--ca-file", "ca.pem");
-    await fetch(await site.decide(await page, "approve"));
-    expect((await ended).exitCode).toBe(0);
+    expect((await site.signIn("--url", site.urls.whole, "--ca-file", "ca.pem")).exitCode).toBe(0);
     expect(JSON.parse((await site.later("contexts", "show", "--json")).out).ca_file).toBe(resolve("ca.pem"));
   });
 
@@ -310,9 +319,7 @@ describe("a login", () => {
     const site = await signedIn();
     const file = join(folderOf(site), "contexts/lab.json");
     const { token } = JSON.parse(await readFile(file, "utf8")).login;
-    const { ended, page } = site.startLogin("--context", "lab");
-    await fetch(await site.decide(await page, "approve"));
-    expect((await ended).exitCode).toBe(0);
+    expect((await site.signIn("--context", "lab")).exitCode).toBe(0);
     expect(JSON.parse(await readFile(file, "utf8")).login.token).not.toBe(token);
     const answer = await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(401);

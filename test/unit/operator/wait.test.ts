@@ -4,13 +4,12 @@ import type { FleetView } from "../../../src/api/fleets.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { CallResult } from "../../../src/client/call-result.ts";
 import type { OperatorContext } from "../../../src/operator/context.ts";
-import { readDuration } from "../../../src/operator/durations.ts";
 import { groupNeeds, withNeeds } from "../../../src/operator/fleets/needs.ts";
 import { endOfCreation, endOfUpdate } from "../../../src/operator/fleets/wait.ts";
 import { countsAsBar, countsText, withRelativeTimes, reasonOf } from "../../../src/operator/fleets/words.ts";
 import type { Service } from "../../../src/operator/service.ts";
 import type { Look } from "../../../src/operator/wait.ts";
-import { waitUntilEnded } from "../../../src/operator/wait.ts";
+import { readDuration, waitUntilEnded } from "../../../src/operator/wait.ts";
 import { EXIT } from "../../../src/platform/terminal.ts";
 
 function open() {
@@ -33,6 +32,7 @@ function open() {
   const machine = { clock, random: { unit: () => 1, bytes: (count: number) => new Uint8Array(count) } };
   const context = { terminal, machine, signal: new AbortController().signal } as unknown as OperatorContext;
   const service = {
+    context,
     failed: () => {
       err += "failed\n";
       return EXIT.rejected;
@@ -71,40 +71,40 @@ function waiting(timeoutMs: number, ...results: readonly CallResult<Look>[]) {
 
 describe("waitUntilEnded", () => {
   it("tells each change once and leaves the end to the result, looks less and less often, and gives the exit code it ended with", async () => {
-    const { context, service, pauses, told } = open();
+    const { service, pauses, told } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
     const steps = [...Array.from({ length: 7 }, () => look("a")), look("ready", ended)];
-    const { exitCode, last } = await waitUntilEnded(service, waiting(60_000, ...steps), context);
+    const { exitCode, last } = await waitUntilEnded(service, waiting(60_000, ...steps));
     expect([exitCode, told(), last.summary]).toEqual([0, "a\n", "ready"]);
     expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
   });
 
   it("continues through an outage, which it reports once", async () => {
-    const { context, service, told } = open();
+    const { service, told } = open();
     const ended = { exitCode: EXIT.ok, problem: null };
     const steps = waiting(600_000, lost, lost, lost, look("a"), look("b", ended));
-    expect((await waitUntilEnded(service, steps, context)).exitCode).toBe(0);
+    expect((await waitUntilEnded(service, steps)).exitCode).toBe(0);
     expect(told()).toBe("a\nconnection refused; trying again\n");
   });
 
   it("waits at least as long as a busy service asks", async () => {
-    const { context, service, pauses } = open();
+    const { service, pauses } = open();
     const busy: CallResult<Look> = { ...forbidden, status: 503, retryAfterMs: 7000 };
     const steps = waiting(60_000, busy, look("b", { exitCode: EXIT.ok, problem: null }));
-    expect((await waitUntilEnded(service, steps, context)).exitCode).toBe(0);
+    expect((await waitUntilEnded(service, steps)).exitCode).toBe(0);
     expect(pauses).toHaveLength(2);
     expect(pauses[1]).toBeGreaterThanOrEqual(7000);
   });
 
   it("ends at once with what does not pass by itself", async () => {
-    const { context, service, told } = open();
-    expect((await waitUntilEnded(service, waiting(60_000, forbidden), context)).exitCode).toBe(6);
+    const { service, told } = open();
+    expect((await waitUntilEnded(service, waiting(60_000, forbidden))).exitCode).toBe(6);
     expect(told()).toBe("a\nfailed\n");
   });
 
   it("never waits longer than --timeout, polls once more at the end, and says what to do later", async () => {
-    const { context, service, told, nowMs } = open();
-    expect((await waitUntilEnded(service, waiting(5000, look("a")), context)).exitCode).toBe(1);
+    const { service, told, nowMs } = open();
+    expect((await waitUntilEnded(service, waiting(5000, look("a")))).exitCode).toBe(1);
     expect(nowMs()).toBe(5000);
     expect(told()).toBe("a\nerror: after 5 s: a [timeout]\n  → look later\n");
   });

@@ -16,155 +16,95 @@ async function contractOf(text: string): Promise<Contract> {
   return manifest.contract;
 }
 
+/** The changes as `kind: where what`. */
+function told(before: Contract, after: Contract): readonly string[] {
+  return diffContracts(before, after).map(({ kind, where, what }) => `${kind}: ${where} ${what}`);
+}
+
+/** The changes after an edit of the manifest. */
 async function changes(edit: (text: string) => string): Promise<readonly string[]> {
   const edited = edit(ARM);
   if (edited === ARM) throw new Error("The edit changes nothing");
-  return diffContracts(await contractOf(ARM), await contractOf(edited)).map(
-    ({ kind, where, what }) => `${kind}: ${where} ${what}`,
-  );
+  return told(await contractOf(ARM), await contractOf(edited));
 }
+
+/** The same change of both vectors. */
+const bothVectors = (kind: string, ...axes: string[]) =>
+  ["action_axes", "state_axes"].flatMap((vector) => axes.map((axis) => `${kind}: ${vector} ${axis}`));
+
+const HEAD = "  - {name: head, kind: head, elements: [pan], unit: calibrated_range, state: [], action: none}\n";
+const PAN = "  - {name: head, kind: head, elements: [pan], unit: rad, zero: urdf, limits: {position: [[-1, 1]]}}";
 
 describe("diffContracts", () => {
   test("diffContracts: equal contracts have no changes", async () => {
-    expect(diffContracts(await contractOf(ARM), await contractOf(ARM.replace("topology", "# x\ntopology")))).toEqual(
-      [],
-    );
+    expect(told(await contractOf(ARM), await contractOf(ARM.replace("topology", "# x\ntopology")))).toEqual([]);
   });
 
   test("diffContracts: two joints that swapped", async () => {
-    const swapped = await changes((text) =>
+    const swap = (text: string) =>
       text
         .replace("[shoulder, elbow]", "[elbow, shoulder]")
-        .replace("[[-90, 90], [-45, 120]]", "[[-45, 120], [-90, 90]]"),
+        .replace("[[-90, 90], [-45, 120]]", "[[-45, 120], [-90, 90]]");
+    expect(await changes(swap)).toEqual(
+      bothVectors(
+        "order",
+        "arm.shoulder.position was at index 0, is at index 1",
+        "arm.elbow.position was at index 1, is at index 0",
+      ),
     );
-    expect(swapped).toMatchInlineSnapshot(`
-      [
-        "order: action_axes arm.shoulder.position was at index 0, is at index 1",
-        "order: action_axes arm.elbow.position was at index 1, is at index 0",
-        "order: state_axes arm.shoulder.position was at index 0, is at index 1",
-        "order: state_axes arm.elbow.position was at index 1, is at index 0",
-      ]
-    `);
   });
 
-  test("diffContracts: a gripper whose direction flipped", async () => {
-    expect(await changes((text) => text.replace("closed: 0, open: 80", "closed: 80, open: 0"))).toMatchInlineSnapshot(`
-      [
-        "direction: action_axes gripper.gripper.position direction flipped: growing numbers moved it up, now down; was 0.0125 × mm, is -0.0125 × mm + 1",
-        "direction: state_axes gripper.gripper.position direction flipped: growing numbers moved it up, now down; was 0.0125 × mm, is -0.0125 × mm + 1",
-      ]
-    `);
+  test("diffContracts: a unit, with the limits in the unit before", async () => {
+    const inRadians = (text: string) =>
+      text.replace("unit: deg", "unit: rad").replace("{position", "{unit: deg, position");
+    const counts = "native numbers count otherwise; was 0.0174532925199 × deg, is rad";
+    expect(await changes(inRadians)).toEqual(
+      bothVectors("unit", `arm.shoulder.position ${counts}`, `arm.elbow.position ${counts}`),
+    );
   });
 
-  test("diffContracts: limits, speed, unit, rate, camera, side", async () => {
-    expect(await changes((text) => text.replace("[-45, 120]", "[-60, 100]"))).toMatchInlineSnapshot(`
-      [
-        "range: action_axes arm.elbow.position lower limit was -0.785398163397, is -1.0471975512 rad (wider); upper limit was 2.09439510239, is 1.74532925199 rad (narrower)",
-        "range: state_axes arm.elbow.position lower limit was -0.785398163397, is -1.0471975512 rad (wider); upper limit was 2.09439510239, is 1.74532925199 rad (narrower)",
-      ]
-    `);
-    expect(await changes((text) => text.replace("velocity: 60", "velocity: 30"))).toMatchInlineSnapshot(`
+  test.each<[from: string | RegExp, to: string, expected: readonly string[]]>([
+    [
+      "closed: 0, open: 80",
+      "closed: 80, open: 0",
+      bothVectors(
+        "direction",
+        "gripper.gripper.position direction flipped: growing numbers moved it up, now down; was 0.0125 × mm, is -0.0125 × mm + 1",
+      ),
+    ],
+    [
+      "[-45, 120]",
+      "[-60, 100]",
+      bothVectors(
+        "range",
+        "arm.elbow.position lower limit was -0.785398163397, is -1.0471975512 rad (wider); upper limit was 2.09439510239, is 1.74532925199 rad (narrower)",
+      ),
+    ],
+    [
+      "velocity: 60",
+      "velocity: 30",
       [
         "step: action_axes arm.shoulder.position largest step was 0.0523598775598 rad, is 0.0261799387799 rad",
         "step: action_axes arm.elbow.position largest step was 0.0523598775598 rad, is 0.0261799387799 rad",
-      ]
-    `);
-    expect(await changes((text) => text.replace("unit: deg", "unit: rad").replace("{position", "{unit: deg, position")))
-      .toMatchInlineSnapshot(`
-      [
-        "unit: action_axes arm.shoulder.position native numbers count otherwise; was 0.0174532925199 × deg, is rad",
-        "unit: action_axes arm.elbow.position native numbers count otherwise; was 0.0174532925199 × deg, is rad",
-        "unit: state_axes arm.shoulder.position native numbers count otherwise; was 0.0174532925199 × deg, is rad",
-        "unit: state_axes arm.elbow.position native numbers count otherwise; was 0.0174532925199 × deg, is rad",
-      ]
-    `);
-    expect(await changes((text) => text.replace("control_rate_hz: 20", "control_rate_hz: 25"))).toMatchInlineSnapshot(`
+      ],
+    ],
+    [
+      "control_rate_hz: 20",
+      "control_rate_hz: 25",
       [
         "step: action_axes arm.shoulder.position largest step was 0.0523598775598 rad, is 0.0418879020479 rad",
         "step: action_axes arm.elbow.position largest step was 0.0523598775598 rad, is 0.0418879020479 rad",
         "robot: control_rate_hz was 20, is 25",
-      ]
-    `);
-    expect(await changes((text) => text.replace("role: front", "role: top"))).toMatchInlineSnapshot(`
-      [
-        "camera: cameras front is gone",
-        "camera: cameras top is new: 640×480, 30 fps",
-      ]
-    `);
-    expect(await changes((text) => text.replace("width: 640", "width: 320"))).toMatchInlineSnapshot(`
-      [
-        "camera: cameras front width was 640, is 320",
-      ]
-    `);
-    expect(await changes((text) => text.replace("kind: arm", "kind: arm\n    side: left"))).toMatchInlineSnapshot(`
-      [
-        "group: groups arm side was none, is left",
-      ]
-    `);
-    expect(await changes((text) => text.replace("zero: urdf", "zero: driver"))).toMatchInlineSnapshot(`
-      [
-        "group: groups arm zero was urdf, is driver",
-      ]
-    `);
-  });
-
-  test("diffContracts: cameras and groups without axes in another order", async () => {
-    const head = "  - {name: head, kind: head, elements: [pan], unit: calibrated_range, state: [], action: none}\n";
-    const mast = head.replace("head,", "mast,");
-    expect(await changes((text) => text.replace("cameras", `${head}cameras`))).toMatchInlineSnapshot(`
-      [
-        "group: groups head is new, of kind head",
-      ]
-    `);
-    const [one, other] = await Promise.all(
-      [head + mast, mast + head].map((groups) => contractOf(ARM.replace("cameras", `${groups}cameras`))),
-    );
-    expect(one && other && diffContracts(one, other)).toMatchInlineSnapshot(`
-      [
-        {
-          "kind": "group",
-          "what": "was at index 2, is at index 3",
-          "where": "groups head",
-        },
-        {
-          "kind": "group",
-          "what": "was at index 3, is at index 2",
-          "where": "groups mast",
-        },
-      ]
-    `);
-    const camera = "  - {role: top, mount: exterior, width: 640, height: 480, fps: 30}\n";
-    const [last, first] = await Promise.all(
-      [
-        ["configuration_files", ""],
-        ["  - {role: front", ""],
-      ].map(([before = ""]) => contractOf(ARM.replace(before, camera + before))),
-    );
-    expect(last && first && diffContracts(last, first)).toMatchInlineSnapshot(`
-      [
-        {
-          "kind": "camera",
-          "what": "was at index 0, is at index 1",
-          "where": "cameras front",
-        },
-        {
-          "kind": "camera",
-          "what": "was at index 1, is at index 0",
-          "where": "cameras top",
-        },
-      ]
-    `);
-  });
-
-  test("diffContracts: added and removed axes", async () => {
-    expect(
-      await changes((text) =>
-        text.replace(
-          /^.*gripper.*$/m,
-          "  - {name: head, kind: head, elements: [pan], unit: rad, zero: urdf, limits: {position: [[-1, 1]]}}",
-        ),
-      ),
-    ).toMatchInlineSnapshot(`
+      ],
+    ],
+    ["role: front", "role: top", ["camera: cameras front is gone", "camera: cameras top is new: 640×480, 30 fps"]],
+    ["width: 640", "width: 320", ["camera: cameras front width was 640, is 320"]],
+    ["kind: arm", "kind: arm\n    side: left", ["group: groups arm side was none, is left"]],
+    ["zero: urdf", "zero: driver", ["group: groups arm zero was urdf, is driver"]],
+    ["cameras", `${HEAD}cameras`, ["group: groups head is new, of kind head"]],
+    [
+      /^.*gripper.*$/m,
+      PAN,
       [
         "removed: action_axes gripper.gripper.position is gone; it was at index 2",
         "added: action_axes head.pan.position is new, at index 2: -1 … 1 rad, native rad",
@@ -173,8 +113,25 @@ describe("diffContracts", () => {
         "robot: gripper was continuous, is none",
         "group: groups gripper is gone",
         "group: groups head is new, of kind head",
-      ]
-    `);
+      ],
+    ],
+  ])("diffContracts: %s is %s", async (from, to, expected) => {
+    expect(await changes((text) => text.replace(from, to))).toEqual(expected);
+  });
+
+  test("diffContracts: cameras and groups without axes in another order", async () => {
+    const mast = HEAD.replace("head,", "mast,");
+    const withGroups = (groups: string) => contractOf(ARM.replace("cameras", `${groups}cameras`));
+    expect(told(await withGroups(HEAD + mast), await withGroups(mast + HEAD))).toEqual([
+      "group: groups head was at index 2, is at index 3",
+      "group: groups mast was at index 3, is at index 2",
+    ]);
+    const camera = "  - {role: top, mount: exterior, width: 640, height: 480, fps: 30}\n";
+    const withCamera = (before: string) => contractOf(ARM.replace(before, camera + before));
+    expect(told(await withCamera("configuration_files"), await withCamera("  - {role: front"))).toEqual([
+      "camera: cameras front was at index 0, is at index 1",
+      "camera: cameras top was at index 1, is at index 0",
+    ]);
   });
 
   test("diffContracts: every example differs from every other, and says so", async () => {

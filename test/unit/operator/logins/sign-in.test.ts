@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import type { OperatorContext } from "../../../../src/operator/context.ts";
 import { awaitApproval, startLogin } from "../../../../src/operator/logins/sign-in.ts";
 import type { Service } from "../../../../src/operator/service.ts";
 
@@ -19,19 +18,19 @@ function refused(status: number, retryAfterMs: number | null) {
 function open(baseUrl: string, answers: readonly object[]) {
   const rest = [...answers];
   const pauses: number[] = [];
-  const service = { chosen: { baseUrl }, call: async () => rest.shift() } as unknown as Service;
   const machine = {
     clock: { sleep: async (ms: number) => void pauses.push(ms) },
     random: { bytes: (count: number) => new Uint8Array(count) },
   };
-  const context = { machine, signal: new AbortController().signal } as unknown as OperatorContext;
-  return { service, context, pauses };
+  const context = { machine, signal: new AbortController().signal };
+  const service = { context, chosen: { baseUrl }, call: async () => rest.shift() } as unknown as Service;
+  return { service, pauses };
 }
 
 describe("startLogin: the page that a person is sent to", () => {
   const start = (baseUrl: string, login_url: string) => {
-    const { service, context } = open(baseUrl, [ok({ exchange_id: "x", login_url })]);
-    return startLogin(service, "http://127.0.0.1:1/callback", context);
+    const { service } = open(baseUrl, [ok({ exchange_id: "x", login_url })]);
+    return startLogin(service, "http://127.0.0.1:1/callback");
   };
 
   test.each([
@@ -72,15 +71,15 @@ describe("awaitApproval: seconds to the next poll", () => {
     ["in a refusal, shorter than before", refused(429, 1000), 5],
     ["without an answer", { kind: "unreachable", reason: "connect", code: null, detail: "" }, 5],
   ])("%s", async (_what, answer, seconds) => {
-    const { service, context, pauses } = open("https://robots.example", [answer, complete]);
-    expect(await awaitApproval(service, LOGIN, null, context)).toMatchObject({ kind: "signed-in" });
+    const { service, pauses } = open("https://robots.example", [answer, complete]);
+    expect(await awaitApproval(service, LOGIN, null)).toMatchObject({ kind: "signed-in" });
     expect(pauses).toEqual([5000, seconds * 1000]);
   });
 
   test("ends after ten polls in a row without an answer", async () => {
     const lost = Array.from({ length: 20 }, () => refused(503, null));
-    const { service, context, pauses } = open("https://robots.example", lost);
-    expect(await awaitApproval(service, LOGIN, null, context)).toMatchObject({ kind: "failed" });
+    const { service, pauses } = open("https://robots.example", lost);
+    expect(await awaitApproval(service, LOGIN, null)).toMatchObject({ kind: "failed" });
     expect(pauses).toHaveLength(10);
   });
 });

@@ -1,23 +1,48 @@
 import type { Subject } from "../../manifest/document.ts";
 import { readDocument } from "../../manifest/document.ts";
 import { renderFindings } from "../../manifest/excerpt.ts";
-import type { Check, Reader } from "../../manifest/fields.ts";
-import { FindingList } from "../../manifest/finding-list.ts";
+import type { Reader } from "../../manifest/fields.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { Path } from "../../manifest/path.ts";
 import { below, pointer } from "../../manifest/path.ts";
+import { startCheck } from "../../manifest/settings.ts";
+import { readBounded } from "../../platform/files/durable-file.ts";
+import { errorCode } from "../../platform/files/files.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Places } from "./places.ts";
-import type { UnreadFile } from "./read-given.ts";
-import { readGiven } from "./read-given.ts";
+
+/** The file cannot be used: `too-large`, or an errno code. */
+export interface UnreadFile {
+  readonly code: string;
+}
+
+/** Reads a file that a flag names, or stdin for `-`. */
+export async function readGiven(
+  path: string,
+  limitBytes: number,
+  { machine, readInput }: Pick<OperatorContext, "machine" | "readInput">,
+): Promise<Uint8Array | UnreadFile> {
+  if (path === "-") {
+    const text = await readInput(limitBytes);
+    return text === "too-large" ? { code: text } : new TextEncoder().encode(text);
+  }
+  try {
+    const bytes = await readBounded(machine.files, path, limitBytes);
+    return bytes === "too-large" ? { code: bytes } : bytes;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    return { code };
+  }
+}
 
 /** The service's limit for a request body, which the file becomes. */
 const LIMIT_BYTES = 1_048_576;
 
 /** The content of a YAML file that the operator wrote. */
-export interface Written<T> {
+interface Written<T> {
   readonly kind: "written";
   readonly value: T;
   /** Maps a `loc` of a 422 to the position in the file. */
@@ -30,7 +55,7 @@ export interface Unusable {
   readonly exitCode: ExitCode;
 }
 
-export interface WrittenRules<T> {
+interface WrittenRules<T> {
   readonly subject: Subject;
   readonly reader: Reader<T>;
   /** Messages for wrong keys that operators may try. */
@@ -50,14 +75,7 @@ export async function readWritten<T>(
   const reading = readDocument(bytes, { subject, sizeLimitBytes: LIMIT_BYTES });
   if (reading.kind === "refused") return refuse(reading.findings, bytes);
   const { document } = reading;
-  const check: Check = {
-    findings: new FindingList(document.lines),
-    subject,
-    secretAdvice: "",
-    placeholderSeverity: "error",
-    hints,
-    placeholders: 0,
-  };
+  const check = startCheck(document, { subject, secretAdvice: "", hints });
   const value = reader({ node: document.root, path: null, check });
   if (value === undefined || check.findings.hasError) return refuse(check.findings.toFindings(), bytes);
   return {

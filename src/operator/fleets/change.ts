@@ -1,0 +1,95 @@
+import { beyondSpec, operations } from "../../api/api.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import { MEMBERSHIPS } from "../../api/fleets.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { makeChange } from "../change.ts";
+import type { OperatorCommand } from "../context.ts";
+import { flagPlaces } from "../files/places.ts";
+import { withNamed } from "../operator.ts";
+import { refuseUsage } from "../refuse.ts";
+import { waitTimeout } from "../wait.ts";
+import { findFleet } from "./find.ts";
+import { showFleet } from "./show.ts";
+import { endOfCreation, endOfUpdate, waitForFleet } from "./wait.ts";
+import { countsText, robotsText } from "./words.ts";
+
+/** `fleets update FLEET --membership follow|snapshot`: whether the fleet follows its selector. Asks once at a terminal. */
+export const fleetsUpdate: OperatorCommand = async (flags, context, name) => {
+  const { terminal } = context;
+  const membership = MEMBERSHIPS.find((each) => each === flags.membership);
+  if (membership === undefined) {
+    return refuseUsage("there is nothing to change", "give --membership follow or --membership snapshot", terminal);
+  }
+  return withNamed(findFleet, flags, context, name, (service, { value: fleet }) => {
+    const effect = effectOf(fleet, membership);
+    return makeChange(service, {
+      row: beyondSpec.changeFleet,
+      input: { parameters: { fleet_id: fleet.id }, body: { membership } },
+      explain() {
+        terminal.note(effect);
+        return "Change it?";
+      },
+      missing: ["does not change who belongs to a fleet", "create the fleet again"],
+      places: flagPlaces({ membership: "--membership" }),
+      show: () => terminal.print(effect),
+    });
+  });
+};
+
+function effectOf({ name, robots: { registered } }: FleetView, membership: (typeof MEMBERSHIPS)[number]): string {
+  return membership === "follow"
+    ? `Robots join ${name} as they come to match its selector, and leave as they no longer do.`
+    : `${name} keeps the ${registered === 1 ? "robot" : robotsText(registered)} that it has.`;
+}
+
+/** `fleets update-model FLEET MODEL`: the current model serves until the new one is ready. */
+export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, model) => {
+  const { terminal } = context;
+  const timeoutMs = waitTimeout(flags, terminal);
+  if (model === undefined || timeoutMs === null) return EXIT.usage;
+  return withNamed(findFleet, flags, context, name, (service, { value: fleet }) =>
+    makeChange(service, {
+      row: operations.updateFleetModel,
+      input: { parameters: { fleet_id: fleet.id }, body: { subject: model } },
+      explain() {
+        const { update, robots } = fleet;
+        terminal.note(`This updates ${fleet.name}, which uses ${fleet.subject}: ${countsText(robots)}.`);
+        if (update !== null && update !== undefined) terminal.note(`It replaces the update to ${update.subject}.`);
+        return "Update it?";
+      },
+      places: flagPlaces({ subject: "MODEL" }),
+      begun: (asked) => terminal.note(startedText(asked, model)),
+      wait: (asked) => waitForFleet(service, asked, endOf(asked.value), timeoutMs),
+      show: (updated) => showFleet(updated, null, terminal, service.nowMs()),
+    }),
+  );
+};
+
+function startedText({ name, update, subject }: FleetView, model: string): string {
+  if (update === null || update === undefined) return `${name} uses ${subject} already; there is nothing to update.`;
+  return `${name} is being updated to ${model}; ${subject} serves until that is ready.`;
+}
+
+/** The answer names the update's generation, if there is an update; otherwise the fleet has the model already. */
+function endOf({ update, active_model: activeModel }: FleetView) {
+  const generationId = update?.generation_id ?? activeModel?.generation_id;
+  return generationId === undefined ? endOfCreation : endOfUpdate(generationId);
+}
+
+/** `fleets remove FLEET`: its robots stay, and no capacity is kept for it. Asks once at a terminal. */
+export const fleetsRemove: OperatorCommand = (flags, context, name) =>
+  withNamed(findFleet, flags, context, name, (service, { value: fleet }) => {
+    const { terminal } = service;
+    return makeChange(service, {
+      row: beyondSpec.removeFleet,
+      input: { parameters: { fleet_id: fleet.id } },
+      explain() {
+        const { name, status, robots } = fleet;
+        terminal.note(`This deletes the fleet ${name} (${robotsText(robots.registered)}, ${status}).`);
+        terminal.note("Its robots and their deployments stay, and no capacity is kept ready for them any more.");
+        return "Delete it?";
+      },
+      missing: ["does not delete fleets", "ask its administrator"],
+      show: () => terminal.print(`The fleet ${fleet.name} is deleted (${fleet.id}), and its name is free.`),
+    });
+  });
