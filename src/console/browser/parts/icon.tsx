@@ -45,9 +45,8 @@ export type IconName = keyof typeof ICONS;
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg
+      class="icon"
       viewBox="0 0 16 16"
-      width="16"
-      height="16"
       fill="none"
       stroke="currentColor"
       stroke-width="1.5"
