@@ -90,6 +90,9 @@ describeConsole("usage", startUsed, (running) => {
     await asked;
     await page.getByRole("img", { name: /hours in 30 days/ }).waitFor();
     expect(new URL(page.url()).search).toBe("");
+    // So many days cannot be shown.
+    await page.goto(`${running().url}/usage?days=4000`);
+    expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("30");
   });
 
   it("shows every number of the chart in a table, with the keyboard alone", async () => {
