@@ -47,15 +47,28 @@ async function launch(
 ): Promise<{ readonly child: ChildProcess; readonly target: Target }> {
   const store = flags.includes("--database") ? [] : ["--data", join(folder, "data")];
   const keyFile = join(folder, "api-key");
-  const words = ["serve", ...store, "--bootstrap-key-file", keyFile, "--no-rate-limit", ...flags];
-  // By its own first line, which names the flags of Node that it is shipped with.
-  const child = spawn(launcher, words, {
-    env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` },
-    stdio: ["ignore", "pipe", openSync(join(folder, "log"), "a")],
-  });
-  endWithScript(child);
+  const words = [...store, "--bootstrap-key-file", keyFile, "--no-rate-limit", ...flags];
+  const child = serve(launcher, words, join(folder, "log"));
   const url = await listening(child);
   return { child, target: { url, key: (await readFile(keyFile, "utf8")).trim() } };
+}
+
+/** The environment of a launcher, which runs by its own first line: that names the flags of Node that it is shipped with. */
+export const LAUNCHER_ENVIRONMENT = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
+
+/** Starts a launcher of the service. @param log a file; null for a pipe that nobody reads. */
+export function serve(
+  launcher: string,
+  words: readonly string[],
+  log: string | null,
+  environment: Readonly<Record<string, string>> = {},
+): ChildProcess {
+  const child = spawn(launcher, ["serve", ...words], {
+    env: { ...LAUNCHER_ENVIRONMENT, ...environment },
+    stdio: ["ignore", "pipe", log === null ? "pipe" : openSync(log, "a")],
+  });
+  endWithScript(child);
+  return child;
 }
 
 /** Resolves with the URL that the service prints. */

@@ -1,6 +1,7 @@
 /** One organization with very many robots: the costs of its lists and of the console's first screen. */
 import http from "node:http";
 
+import { sendRequest } from "./send-request.ts";
 import type { LoadedService } from "./load-service.ts";
 import type { Scene } from "./fleet-scenes.ts";
 import { createSamples } from "./samples.ts";
@@ -164,35 +165,11 @@ function createAsker(service: LoadedService, samples: Samples): Disposable & { r
     async ask(kind, { method, path, body, key = service.key }) {
       const url = new URL(path, service.urls[turn++ % service.urls.length]);
       const startedMs = performance.now();
-      const answer = await send(url, method, body === undefined ? null : JSON.stringify(body), { agent, key });
-      if (kind !== null) samples.answered(kind, answer.status, performance.now() - startedMs);
-      return answer;
+      const json = body === undefined ? null : JSON.stringify(body);
+      const { status, text, link } = await sendRequest(url, { agent, method, key, body: json });
+      if (kind !== null) samples.answered(kind, status, performance.now() - startedMs);
+      return { status, text, next: /<([^>]+)>; rel="next"/.exec(link)?.[1] ?? null };
     },
     [Symbol.dispose]: () => agent.destroy(),
   };
-}
-
-function send(
-  url: URL,
-  method: string,
-  body: string | null,
-  { agent, key }: { readonly agent: http.Agent; readonly key: string },
-): Promise<Answered> {
-  const headers = {
-    authorization: `Bearer ${key}`,
-    ...(body === null ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
-  };
-  return new Promise((resolve, reject) => {
-    const request = http.request(url, { method, headers, agent }, (answer) => {
-      const parts: Buffer[] = [];
-      answer.on("data", (part: Buffer) => void parts.push(part));
-      answer.once("error", reject);
-      answer.once("end", () => {
-        const next = /<([^>]+)>; rel="next"/.exec(String(answer.headers["link"]))?.[1] ?? null;
-        resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(parts).toString(), next });
-      });
-    });
-    request.once("error", reject);
-    request.end(body ?? undefined);
-  });
 }

@@ -1,16 +1,14 @@
 /** The service under load: the shipped program in its own processes, on SQLite or as two replicas on PostgreSQL. */
-import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { openSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { startPostgres } from "../../test/support/service/postgres.ts";
 import { endProcess } from "../benchmarks/robot.ts";
-import { listening } from "../benchmarks/service-start.ts";
-import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
+import { listening, serve } from "../benchmarks/service-start.ts";
+import { scratchFolder } from "../support/end-of-script.ts";
 import { postgresLog, sqliteLog } from "./commit-counters.ts";
 import type { CommitCounter } from "./commit-counters.ts";
 
@@ -58,20 +56,15 @@ export async function startLoadedService({ store, program, profiles }: LoadedSer
       ? sqliteLog(data)
       : starting.use(await postgresLog(() => cluster.connect(database)));
   const place = database === undefined ? ["--data", data] : ["--database", database];
-  const environment = {
-    PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`,
-    ...(profiles === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }),
-  };
+  const environment: Readonly<Record<string, string>> =
+    profiles === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` };
   const running: ChildProcess[] = [];
   starting.defer(() => end());
 
   async function launch(port: number): Promise<ChildProcess> {
     const flags = ["--config", configuration, "--bootstrap-key-file", keyFile, "--no-rate-limit"];
-    const child = spawn(program, ["serve", ...place, ...flags, "--listen", `127.0.0.1:${port}`], {
-      env: environment,
-      stdio: ["ignore", "pipe", openSync(join(folder, "log"), "a")],
-    });
-    endWithScript(child);
+    const words = [...place, ...flags, "--listen", `127.0.0.1:${port}`];
+    const child = serve(program, words, join(folder, "log"), environment);
     await listening(child);
     return child;
   }

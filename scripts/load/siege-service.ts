@@ -1,18 +1,16 @@
-import { spawn, spawnSync } from "node:child_process";
-import { openSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { rm } from "node:fs/promises";
 import http from "node:http";
 import { setPriority } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 
 import { endProcess } from "../benchmarks/robot.ts";
-import { listening } from "../benchmarks/service-start.ts";
-import { endWithScript, scratchFolder } from "../support/end-of-script.ts";
+import { LAUNCHER_ENVIRONMENT, listening, serve } from "../benchmarks/service-start.ts";
+import { scratchFolder } from "../support/end-of-script.ts";
+import { sendRequest } from "./send-request.ts";
+import type { Answer } from "./send-request.ts";
 
-export interface Answered {
-  readonly status: number;
-  readonly text: string;
-}
+export type Answered = Pick<Answer, "status" | "text">;
 
 /** A service with its default limits, an organization that attacks it, and an honest one. */
 export interface Besieged extends AsyncDisposable {
@@ -41,30 +39,22 @@ export async function startBesieged(
   const folder = scratchFolder("robot-policy-siege-");
   const store = storeFlags.length > 0 ? storeFlags : ["--data", join(folder, "data")];
   const keyFile = join(folder, "api-key");
-  const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
   const models = join(import.meta.dirname, "../../config/models.example.yaml");
-  const words = ["serve", ...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
+  const words = [...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
   // An unread pipe simulates a log collector that hangs.
-  const log = isLogStalled ? "pipe" : openSync(join(folder, "log"), "a");
-  const child = spawn(program, words, { env: environment, stdio: ["ignore", "pipe", log] });
-  endWithScript(child);
+  const child = serve(program, words, isLogStalled ? null : join(folder, "log"));
   setPriority(child.pid ?? 0, priority);
   const url = await listening(child);
   const command = (...rest: readonly string[]) => {
-    const { status, stdout, stderr } = spawnSync(program, [...rest, ...store], { env: environment, encoding: "utf8" });
+    const options = { env: LAUNCHER_ENVIRONMENT, encoding: "utf8" } as const;
+    const { status, stdout, stderr } = spawnSync(program, [...rest, ...store], options);
     if (status !== 0) throw new Error(`${rest.join(" ")}: ${stderr}`);
     return stdout.trim().split("\n").at(-1) ?? "";
   };
-  const makeKey = (organization: string, scopes: readonly string[]) =>
-    command(
-      "keys",
-      "create",
-      "--org",
-      organization,
-      "--label",
-      "siege",
-      ...scopes.flatMap((each) => ["--scope", each]),
-    );
+  const makeKey = (organization: string, scopes: readonly string[]) => {
+    const flags = scopes.flatMap((each) => ["--scope", each]);
+    return command("keys", "create", "--org", organization, "--label", "siege", ...flags);
+  };
   command("orgs", "create", "attacker");
   command("orgs", "create", "honest");
   const key = makeKey("attacker", []);
@@ -89,7 +79,8 @@ export async function startBesieged(
   };
 }
 
-function send(
+/** @returns status 0 for no answer. */
+async function send(
   agent: http.Agent,
   url: string,
   method: string,
@@ -97,22 +88,7 @@ function send(
   body: string | object | null,
   key: string | null,
 ): Promise<Answered> {
-  const { hostname, port } = new URL(url);
   const payload = body === null || typeof body === "string" ? body : JSON.stringify(body);
-  const headers = {
-    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-    ...(payload === null ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
-  };
-  return new Promise((resolve) => {
-    const none = () => resolve({ status: 0, text: "" });
-    const request = http.request({ hostname, port, method, path, headers, agent }, (answer) => {
-      let text = "";
-      answer.setEncoding("utf8").on("data", (part: string) => void (text += part));
-      answer.once("end", () => resolve({ status: answer.statusCode ?? 0, text }));
-      answer.once("error", none);
-    });
-    request.setTimeout(TIMEOUT_MS, () => request.destroy());
-    request.once("error", none);
-    request.end(payload ?? undefined);
-  });
+  const options = { agent, method, key, body: payload, timeoutMs: TIMEOUT_MS };
+  return sendRequest(new URL(path, url), options).catch(() => ({ status: 0, text: "" }));
 }

@@ -213,7 +213,69 @@ export function createActors(
     void world.daemon.agent.confirm();
   }
 
-  const allActions: readonly (readonly [weight: number, act: () => void])[] = [
+  function changeWeather(): void {
+    const fixed = throwWeather(dice, wall.trueMs());
+    const changing = dice.fork();
+    const weather = dice.chance(0.6) ? () => fixed : () => throwWeather(changing, wall.trueMs());
+    during(
+      dice.pick([300, 5000, 30_000, 200_000]),
+      `weather ${fixed.kind}`,
+      () => (network.weather = weather),
+      () => (network.weather = () => FAIR),
+    );
+  }
+
+  function loseEvents(): void {
+    during(
+      dice.between(500, 60_000),
+      "lost events",
+      () => (eventTrouble.lossRate = dice.pick([0.3, 1])),
+      () => (eventTrouble.lossRate = 0),
+    );
+  }
+
+  function setClock(): void {
+    world.disturb("the clock is set");
+    const years = dice.between(-TEN_YEARS_MS, TEN_YEARS_MS);
+    wall.set(dice.pick([0, years, dice.between(-90_000, 90_000), dice.between(-900, 900)]));
+  }
+
+  function askToRegister(): void {
+    if (world.daemon?.agent === null || world.daemon === null) return;
+    world.disturb("a person asks to register");
+    patience.allowOne(world.daemon.process);
+    void world.daemon.agent.register();
+  }
+
+  type Action = readonly [weight: number, act: () => void];
+
+  /** One of the computer's ends. */
+  const end = (weight: number, what: string, act: () => void): Action => [
+    weight,
+    () => {
+      world.disturb(what);
+      act();
+    },
+  ];
+
+  /** A trouble of the disk or of events that begins, and ends by itself between so many and so many milliseconds later. */
+  const trouble = <T extends object>(
+    [weight, what, least, most]: readonly [weight: number, what: string, least: number, most: number],
+    target: T,
+    begin: Partial<T>,
+    calm: Partial<T>,
+  ): Action => [
+    weight,
+    () =>
+      during(
+        dice.between(least, most),
+        what,
+        () => Object.assign(target, begin),
+        () => Object.assign(target, calm),
+      ),
+  ];
+
+  const allActions: readonly Action[] = [
     [14, () => editors.editFile(dice.pick(ALL_FILES))],
     [6, editAndRevert],
     [3, editAndRevertUnheard],
@@ -227,145 +289,25 @@ export function createActors(
     [1, () => changeDocument(PLACES.manifest, "robot_type_id: [")],
     [2, rotateKey],
     [1, replaceKeyFile],
-    [
-      6,
-      () => {
-        const fixed = throwWeather(dice, wall.trueMs());
-        const changing = dice.fork();
-        const weather = dice.chance(0.6) ? () => fixed : () => throwWeather(changing, wall.trueMs());
-        during(
-          dice.pick([300, 5000, 30_000, 200_000]),
-          `weather ${fixed.kind}`,
-          () => (network.weather = weather),
-          () => (network.weather = () => FAIR),
-        );
-      },
-    ],
-    [
-      2,
-      () =>
-        during(
-          dice.between(500, 60_000),
-          "full disk",
-          () => (diskTrouble.state = "full"),
-          () => (diskTrouble.state = "none"),
-        ),
-    ],
-    [
-      4,
-      () =>
-        during(
-          dice.between(500, 60_000),
-          "read-only disk",
-          () => (diskTrouble.state = "read-only"),
-          () => (diskTrouble.state = "none"),
-        ),
-    ],
-    [
-      1,
-      () =>
-        during(
-          dice.between(100, 5000),
-          "I/O errors",
-          () => (diskTrouble.ioErrorRate = 0.1),
-          () => (diskTrouble.ioErrorRate = 0),
-        ),
-    ],
-    [
-      1,
-      () =>
-        during(
-          dice.between(100, 8000),
-          "slow disk",
-          () => (diskTrouble.latencyMs = 40),
-          () => (diskTrouble.latencyMs = 0.4),
-        ),
-    ],
-    [
-      2,
-      () =>
-        during(
-          dice.between(500, 60_000),
-          "lost events",
-          () => (eventTrouble.lossRate = dice.pick([0.3, 1])),
-          () => (eventTrouble.lossRate = 0),
-        ),
-    ],
-    [
-      1,
-      () =>
-        during(
-          dice.between(500, 90_000),
-          "no watches left",
-          () => (eventTrouble.failureRate = 0.7),
-          () => (eventTrouble.failureRate = 0),
-        ),
-    ],
-    [
-      1,
-      () =>
-        during(
-          dice.between(500, 60_000),
-          "late events",
-          () => (eventTrouble.delayMs = 1500),
-          () => (eventTrouble.delayMs = 3),
-        ),
-    ],
-    [
-      2,
-      () => {
-        world.disturb("the clock is set");
-        wall.set(
-          dice.pick([
-            0,
-            dice.between(-TEN_YEARS_MS, TEN_YEARS_MS),
-            dice.between(-90_000, 90_000),
-            dice.between(-900, 900),
-          ]),
-        );
-      },
-    ],
-    [
-      4,
-      () => {
-        world.disturb("kill -9");
-        world.kill();
-      },
-    ],
-    [
-      3,
-      () => {
-        world.disturb("power cut");
-        world.powerCut();
-      },
-    ],
-    [
-      1,
-      () => {
-        world.disturb("SIGTERM");
-        world.daemon?.agent?.stop();
-      },
-    ],
+    [6, changeWeather],
+    trouble([2, "full disk", 500, 60_000], diskTrouble, { state: "full" }, { state: "none" }),
+    trouble([4, "read-only disk", 500, 60_000], diskTrouble, { state: "read-only" }, { state: "none" }),
+    trouble([1, "I/O errors", 100, 5000], diskTrouble, { ioErrorRate: 0.1 }, { ioErrorRate: 0 }),
+    trouble([1, "slow disk", 100, 8000], diskTrouble, { latencyMs: 40 }, { latencyMs: 0.4 }),
+    [2, loseEvents],
+    trouble([1, "no watches left", 500, 90_000], eventTrouble, { failureRate: 0.7 }, { failureRate: 0 }),
+    trouble([1, "late events", 500, 60_000], eventTrouble, { delayMs: 1500 }, { delayMs: 3 }),
+    [2, setClock],
+    end(4, "kill -9", () => world.kill()),
+    end(3, "power cut", () => world.powerCut()),
+    end(1, "SIGTERM", () => world.daemon?.agent?.stop()),
     [1, () => world.daemon?.agent?.trigger()],
-    [
-      1,
-      () => {
-        if (world.daemon?.agent === null || world.daemon === null) return;
-        world.disturb("a person asks to register");
-        patience.allowOne(world.daemon.process);
-        void world.daemon.agent.register();
-      },
-    ],
+    [1, askToRegister],
     [1, () => void world.daemon?.agent?.reload()],
     [1, meddleWithService],
     [1, askToConfirm],
     [2, damageState],
-    [
-      2,
-      () => {
-        busyUntilMs = scheduler.nowMs + 10_000;
-      },
-    ],
+    [2, () => void (busyUntilMs = scheduler.nowMs + 10_000)],
   ];
   const ofOthers = new Set([
     ...(isOneOfMany ? [rotateKey, meddleWithService] : []),

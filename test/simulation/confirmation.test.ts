@@ -5,7 +5,7 @@ import { times } from "../support/run/tier.ts";
 import { checkSilence } from "./claims/convergence.ts";
 import { HOSTNAME, PLACES, put } from "./machine/robot-files.ts";
 import type { Robot } from "./robot.ts";
-import { createRobot } from "./robot.ts";
+import { createRobot, settledRobot } from "./robot.ts";
 import { simulatedMinutes } from "./units.ts";
 
 /** A day and its jitter. */
@@ -15,9 +15,8 @@ const AFTER_START_MS = simulatedMinutes(11);
 
 describe("an agent and what the service holds", () => {
   it("run: asks some minutes after a start, then daily, and writes nothing for it", async () => {
-    const robot = await createRobot(401);
+    const robot = await settledRobot(401);
     const { world } = robot;
-    await robot.settle();
     world.kill();
     await robot.reach("registered");
     await world.runFor(simulatedMinutes(3));
@@ -31,28 +30,24 @@ describe("an agent and what the service holds", () => {
     expect(world.counts.questions).toBeLessThanOrEqual(1.4 * days);
     expect(world.counts).toMatchObject({ posts: before.posts, writes: before.writes, log_lines: before.log_lines });
     expect(robot.status().confirmation).toMatchObject({ confirmed_at: expect.any(String), problem: null });
-    expect(world.failure).toBeNull();
   });
 
   it.each([
     ["removed by somebody", (robot: Robot) => robot.world.service.remove(HOSTNAME)],
     ["gone with a restored backup from before it", (robot: Robot) => robot.world.service.restore()],
   ])("run: a robot %s is registered again within a day", async (_what, lose) => {
-    const robot = await createRobot(402);
-    await robot.settle();
+    const robot = await settledRobot(402);
     const held = robot.held();
     lose(robot);
     expect(robot.held()).toBeNull();
     expect(await robot.world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
     expect(robot.status().findings).toEqual([]);
     await checkSilence(robot.world);
-    expect(robot.world.failure).toBeNull();
   });
 
   it("run: a service that went back to an earlier registration is told the present one, and nobody is suspected", async () => {
-    const robot = await createRobot(403);
+    const robot = await settledRobot(403);
     const { world } = robot;
-    await robot.settle();
     world.service.backUp();
     robot.edit(2);
     await robot.settle();
@@ -61,13 +56,11 @@ describe("an agent and what the service holds", () => {
     expect(robot.held()).not.toBe(held);
     expect(await world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
     expect(robot.status().findings).toEqual([]);
-    expect(world.failure).toBeNull();
   });
 
   it("run: another computer of this name is told of until the registration has stood for a day", async () => {
-    const robot = await createRobot(404);
+    const robot = await settledRobot(404);
     const { world } = robot;
-    await robot.settle();
     const held = robot.held();
     world.service.usurp(HOSTNAME, world.wall.trueMs());
     expect(await world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
@@ -80,13 +73,11 @@ describe("an agent and what the service holds", () => {
     expect(robot.status().findings).toMatchObject(dispute);
     await world.runFor(A_DAY_MS);
     expect(robot.status().findings).toEqual([]);
-    expect(world.failure).toBeNull();
   });
 
   it("run: an unchanged start needs no answer, tells why it has none, and asks again at a low rate", async () => {
-    const robot = await createRobot(405);
+    const robot = await settledRobot(405);
     const { world } = robot;
-    await robot.settle();
     world.kill();
     world.network.weather = () => ({ kind: "unreachable", reason: "dns", code: "ENOTFOUND" });
     expect(await robot.reach("registered")).toBe(true);
@@ -103,18 +94,15 @@ describe("an agent and what the service holds", () => {
     world.network.weather = () => ({ kind: "fair" });
     await world.runFor(simulatedMinutes(61));
     expect(robot.status().confirmation).toMatchObject({ confirmed_at: expect.any(String), problem: null });
-    expect(world.failure).toBeNull();
   });
 
   it("run: a key that was revoked shows within a day, and recovers with another one", async () => {
-    const robot = await createRobot(406);
+    const robot = await settledRobot(406);
     const { world } = robot;
-    await robot.settle();
     world.service.key = "sk_sim_CANARY0000000000000000002";
     expect(await robot.reach("unauthorized", A_DAY_MS)).toBe(true);
     put(world.disk, PLACES.key, `${world.service.key}\n`);
     expect(await robot.reach("registered")).toBe(true);
-    expect(world.failure).toBeNull();
   });
 
   it.each([404, 403, 405])(
@@ -133,16 +121,14 @@ describe("an agent and what the service holds", () => {
       expect(posts).toBeGreaterThanOrEqual(days);
       expect(posts).toBeLessThanOrEqual(1.5 * days);
       expect(robot.status()).toMatchObject({ state: "registered", healthy: true, findings: [] });
-      expect(world.failure).toBeNull();
     },
   );
 
   it.each(["full", "read-only"] as const)(
     "run: a registration that a %s disk did not take, and that went back before a restart, is found after the start",
     async (state) => {
-      const robot = await createRobot(408);
+      const robot = await settledRobot(408);
       const { world } = robot;
-      await robot.settle();
       const held = robot.held();
       world.disk_trouble.state = state;
       robot.edit(2);
@@ -154,7 +140,6 @@ describe("an agent and what the service holds", () => {
       await robot.reach("registered");
       expect(await world.runUntil(() => robot.held() === held, AFTER_START_MS)).toBe(true);
       await checkSilence(world);
-      expect(world.failure).toBeNull();
     },
   );
 });

@@ -1,3 +1,5 @@
+import { expect, onTestFinished } from "vitest";
+
 import type { StatusDocument } from "../../src/agent/status.ts";
 import { curiosity } from "./claims/curiosity.ts";
 import { discretion } from "./claims/discretion.ts";
@@ -37,7 +39,22 @@ export interface Robot {
 const AGE_MS = 60_000;
 const REST_MS = 60_000;
 
+/** For one test, which fails if a witness saw anything wrong by its end. */
 export async function createRobot(seed: number, options: WorldOptions = {}): Promise<Robot> {
+  const robot = await simulateRobot(seed, options);
+  onTestFinished(() => expect(robot.world.failure).toBeNull());
+  return robot;
+}
+
+/** The same, registered and at rest. */
+export async function settledRobot(seed: number, options: WorldOptions = {}): Promise<Robot> {
+  const robot = await createRobot(seed, options);
+  await robot.settle();
+  return robot;
+}
+
+/** A robot outside of a test. */
+export async function simulateRobot(seed: number, options: WorldOptions = {}): Promise<Robot> {
   await preload();
   const world = createWorld(seed, options);
   const patient = patience(world);

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { chromium } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 
 import { BUILT_CONSOLE } from "./programs/programs-built.ts";
 import { PATIENCE_MS } from "./run/patience.ts";
@@ -181,6 +181,29 @@ export function countReceived(page: Page): () => Promise<number> {
 /** The real service with the console built from the sources. */
 export function startConsole(options: ServiceOptions = {}): Promise<RunningService> {
   return startService({ ...options, configuration: { consoleFolder: BUILT_CONSOLE, ...options.configuration } });
+}
+
+/**
+ * Tests of the console, all over one service or what else `start` resolves with; without a browser they are skipped.
+ *
+ * @param tests are given a function that returns it: it starts after they are defined.
+ */
+export function describeConsole<T extends AsyncDisposable>(
+  what: string,
+  start: () => Promise<T>,
+  tests: (shared: () => T) => void,
+): void {
+  describe.skipIf(WITHOUT_BROWSER)(`the console: ${what}${BROWSER_NEEDED}`, () => {
+    let shared: T | undefined;
+    beforeAll(async () => {
+      shared = await start();
+    });
+    afterAll(() => shared?.[Symbol.asyncDispose]());
+    tests(() => {
+      if (shared === undefined) throw new Error("The service of these tests has not started");
+      return shared;
+    });
+  });
 }
 
 /** Resolves once the page receives events. */

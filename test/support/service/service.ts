@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 
 import * as z from "zod";
 
+import { apiKeyCreatedSchema } from "../../../src/api/keys.ts";
 import type { IdentifiedRobotView } from "../../../src/api/robot-views.ts";
 import { identifiedRobotListSchema } from "../../../src/api/robot-views.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -125,6 +126,16 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     robots: async () => identifiedRobotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
     [Symbol.asyncDispose]: end,
   };
+}
+
+/** Makes another key, with all scopes unless some are given. */
+export async function createKey(
+  { send }: Pick<RunningService, "send">,
+  label: string,
+  scopes?: readonly string[],
+): Promise<z.output<typeof apiKeyCreatedSchema>> {
+  const made = await send("POST", "/v1/me/api-keys", { label, ...(scopes === undefined ? {} : { scopes }) });
+  return apiKeyCreatedSchema.parse(await made.json());
 }
 
 /** As a backup from before the robots was put back. What else the service knows of them stays, for rows that nothing looks at. */

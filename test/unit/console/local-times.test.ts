@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 import { bodyOf, EMPTY_DRAFT } from "../../../src/console/browser/fleets/draft.ts";
+import { daysLater, startOfDay } from "../../../src/console/browser/fleets/local-days.ts";
 import { expiryOf } from "../../../src/console/browser/keys/expiry.ts";
 
 describe.each([
@@ -26,6 +27,13 @@ describe.each([
   it("the expiry of a key is read in the person's time zone", () => {
     inZone();
     expect([expiryOf("at", "2026-01-31T22:30"), expiryOf("at", "2026-07-31T22:30")]).toEqual([winter, summer]);
+  });
+
+  it.each(["2026-03-20", "2026-10-20"])("the two weeks of a timeline from %s begin at midnight each", (first) => {
+    inZone();
+    const days = Array.from({ length: 15 }, (_, day) => daysLater(startOfDay(Date.parse(`${first}T12:00`)), day));
+    expect(days.map((ms) => new Date(ms).getHours())).toEqual(days.map(() => 0));
+    expect(new Set(days.map((ms) => new Date(ms).getDate())).size).toBe(15);
   });
 });
 

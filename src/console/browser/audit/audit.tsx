@@ -5,11 +5,10 @@ import type { RefusalView } from "../../../api/refusals.ts";
 import { detailsInWords, refusalInWords, subjectOf } from "../../../api/words/audit.ts";
 import { useData } from "../data/use-data.ts";
 import { None } from "../parts/none.tsx";
-import { Page } from "../parts/page.tsx";
 import type { Column } from "../parts/table/columns.tsx";
 import { textColumn, timeColumn } from "../parts/table/columns.tsx";
-import { DataTable } from "../parts/table/data-table.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { ListPage } from "../parts/table/list-page.tsx";
 import { number } from "../parts/text.ts";
 import { useRefusals } from "./refusals.tsx";
 
@@ -44,34 +43,35 @@ export function Audit() {
     "deployments",
   ]);
   const refusals = useRefusals();
-  const changed = changes.state === "ready" ? changes.value.items : undefined;
-  const refused = refusals.state === "ready" ? refusals.value.items : undefined;
+  const changed = changes.value?.items;
+  const refused = refusals.value?.items;
   const rows = useMemo(
     () => [...(changed ?? []).map(entryOfChange), ...(refused ?? []).map(entryOfRefusal)],
     [changed, refused],
   );
   return (
-    <Page title="Audit">
-      <DataTable
-        data={changes}
-        emptyTitle="Nothing was changed yet"
-        empty={<p>Here is who creates keys, fleets and deployments, and why the service refused a registration.</p>}
-        caption="Audit"
-        noun="event"
-        columns={COLUMNS}
-        rows={rows}
-        keyOf={({ id }) => id}
-        sort="-when"
-        cardHeight="8.5rem"
-        filtering={FILTERING}
-        hint="Name, id, key, address, reason"
-      />
+    <ListPage
+      title="Audit"
+      isCounted={false}
+      data={changes}
+      emptyTitle="Nothing was changed yet"
+      empty={<p>Here is who creates keys, fleets and deployments, and why the service refused a registration.</p>}
+      caption="Audit"
+      noun="event"
+      columns={COLUMNS}
+      rows={rows}
+      keyOf={({ id }) => id}
+      sort="-when"
+      cardHeight="8.5rem"
+      filtering={FILTERING}
+      hint="Name, id, key, address, reason"
+    >
       {changed?.length === CHANGES_SHOWN ? (
         <p class="table-more">
           The newest {number(CHANGES_SHOWN)} changes. <code>robot-policy audit --since 365d</code> shows the others too.
         </p>
       ) : null}
-    </Page>
+    </ListPage>
   );
 }
 

@@ -7,8 +7,8 @@ import type { Problem } from "./request.ts";
 
 /** The state of an answer. `ready` with a problem: the last refresh failed, and the value is older. */
 export type Data<T> =
-  | { readonly state: "loading" }
-  | { readonly state: "failed"; readonly problem: Problem; retry(): void }
+  | { readonly state: "loading"; readonly value?: undefined }
+  | { readonly state: "failed"; readonly value?: undefined; readonly problem: Problem; retry(): void }
   | { readonly state: "ready"; readonly value: T; readonly problem: Problem | null };
 
 /**

@@ -4,12 +4,12 @@ import { mayDo } from "../data/session.ts";
 import { useData } from "../data/use-data.ts";
 import { modelPath, useEndpoints } from "../models/data.ts";
 import { CopyableText } from "../parts/copy-button.tsx";
-import { ChangeDialog } from "../parts/form/change-dialog.tsx";
+import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { Facts, Page } from "../parts/page.tsx";
+import { Facts } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
+import { ResourcePage } from "../parts/resource-page.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
@@ -19,29 +19,24 @@ import { isCurrent } from "./data.ts";
 export function Deployment({ name: id }: PageParameters) {
   const path = `/v1/me/deployments/${encodeURIComponent(id)}`;
   const deployment = useData<DeploymentView>(path, ["deployments"]);
-  const view = deployment.state === "ready" ? deployment.value : null;
   return (
-    <Page
-      title={view === null ? "Deployment" : titleOf(view)}
-      up={{ href: "/deployments", word: "Deployments" }}
-      badge={view === null ? null : <StatusBadge status={view.status} />}
-      actions={
-        view !== null && isCurrent(view) ? (
+    <ResourcePage
+      data={deployment}
+      section="deployments"
+      noun="deployment"
+      titleOf={titleOf}
+      badgeOf={({ status }) => <StatusBadge status={status} />}
+      actionsOf={(known) =>
+        isCurrent(known) ? (
           <DialogButton scope="deployments:write" word="Retire" kind="danger">
-            {(close) => <Retire deployment={view} close={close} />}
+            {(close) => <Retire deployment={known} close={close} />}
           </DialogButton>
-        ) : undefined
+        ) : null
       }
+      lines={6}
     >
-      <Loaded
-        data={deployment}
-        what="this deployment"
-        lines={6}
-        missing={<Missing text="This organization has no such deployment." list="deployments" />}
-      >
-        {(known) => <DeploymentFacts deployment={known} />}
-      </Loaded>
-    </Page>
+      {(known) => <DeploymentFacts deployment={known} />}
+    </ResourcePage>
   );
 }
 
@@ -53,7 +48,7 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
   const { id, robot, robot_id: robotId, model, endpoint_url: endpointUrl } = deployment;
   const failure = failureOf(deployment);
   return (
-    <div class="sections">
+    <>
       {failure === null || !isCurrent(deployment) ? null : (
         <Notice tone="blocked" title="The robot is not served.">
           <p>
@@ -85,15 +80,14 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
           ["Id", <CopyableText text={id} what="id" />],
         ]}
       />
-    </div>
+    </>
   );
 }
 
 /** Why the deployment's endpoint fails, if it does. */
 function EndpointFailure({ deployment: { subject_id: subjectId, region } }: { readonly deployment: DeploymentView }) {
-  const endpoints = useEndpoints();
-  if (endpoints.state !== "ready") return null;
-  const own = endpoints.value.items.find((each) => each.checkpoint_id === subjectId && each.region === region);
+  const endpoints = useEndpoints().value?.items ?? [];
+  const own = endpoints.find((each) => each.checkpoint_id === subjectId && each.region === region);
   if (own === undefined || own.status !== "unhealthy") return null;
   return (
     <p>

@@ -3,13 +3,11 @@ import { useMemo } from "preact/hooks";
 import type { DeploymentView } from "../../../api/deployments.ts";
 import { failureOf } from "../../../api/words/deployment-failures.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { Page } from "../parts/page.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/table/columns.tsx";
-import { newestFirst, textColumn, timeColumn } from "../parts/table/columns.tsx";
-import { DataTable } from "../parts/table/data-table.tsx";
+import { badgeColumn, ID_COLUMN, newestFirst, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import type { Archive } from "../parts/table/archive-table.tsx";
+import type { Archive } from "../parts/table/list-page.tsx";
+import { ListPage } from "../parts/table/list-page.tsx";
 import { present } from "../parts/text.ts";
 import { deploymentPath, isCurrent, severityOf, useDeployments } from "./data.ts";
 import { DeployDialog } from "./new.tsx";
@@ -30,7 +28,7 @@ const RETIRED: Archive<DeploymentView> = { word: "retired", contains: (deploymen
 /** `/deployments`: current deployments, failed ones first; `?show=retired`: the retired ones. */
 export function Deployments() {
   const deployments = useDeployments();
-  const items = deployments.state === "ready" ? deployments.value.items : undefined;
+  const items = deployments.value?.items;
   const rows = useMemo(() => newestFirst(items ?? []), [items]);
   const deploy = (
     <DialogButton scope="deployments:write" word="Deploy" kind="main">
@@ -38,28 +36,28 @@ export function Deployments() {
     </DialogButton>
   );
   return (
-    <Page title="Deployments" actions={deploy}>
-      <DataTable
-        data={deployments}
-        emptyTitle="Nothing is deployed yet"
-        empty={
-          <p>
-            A deployment runs one model on one robot. Robots of a fleet are ready without one. To start a robot, create
-            its deployment here or with <code>robot-policy deploy MODEL --robot NAME</code>.
-          </p>
-        }
-        archive={RETIRED}
-        noun="deployment"
-        columns={COLUMNS}
-        rows={rows}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => deploymentPath(id)}
-        sort="state"
-        cardHeight="8.5rem"
-        filtering={FILTERING}
-        hint="Robot, model, checkpoint, id"
-      />
-    </Page>
+    <ListPage
+      title="Deployments"
+      actions={deploy}
+      data={deployments}
+      emptyTitle="Nothing is deployed yet"
+      empty={
+        <p>
+          A deployment runs one model on one robot. Robots of a fleet are ready without one. To start a robot, create
+          its deployment here or with <code>robot-policy deploy MODEL --robot NAME</code>.
+        </p>
+      }
+      archive={RETIRED}
+      noun="deployment"
+      columns={COLUMNS}
+      rows={rows}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => deploymentPath(id)}
+      sort="state"
+      cardHeight="8.5rem"
+      filtering={FILTERING}
+      hint="Robot, model, checkpoint, id"
+    />
   );
 }
 
@@ -68,18 +66,11 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     { id: "robot", name: "Robot", track: "minmax(7.5rem, 1.2fr)" },
     (row) => row.robot ?? row.robot_id ?? row.id,
   ),
-  {
-    id: "state",
-    name: "State",
-    track: "7rem",
-    isPlainOnCard: true,
-    cell: ({ status }) => <StatusBadge status={status} />,
-    sortBy: severityOf,
-  },
+  badgeColumn({ track: "7rem", sortBy: severityOf }, ({ status }) => status),
   textColumn({ id: "model", name: "Model", track: "minmax(5rem, 1fr)" }, ({ model }) => model),
   textColumn(
     { id: "checkpoint", name: "Checkpoint", track: "minmax(10rem, 1.2fr)", from: "wide" },
-    (deployment) => deployment.subject_id,
+    (row) => row.subject_id,
   ),
   {
     id: "reason",
@@ -92,7 +83,7 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)" }, ({ region }) => region),
   timeColumn({ id: "created", name: "Created", track: "6rem" }, (deployment) => deployment.created_at),
   timeColumn({ id: "retired", name: "Retired", track: "7rem", from: "medium" }, (deployment) => deployment.retired_at),
-  { id: "id", name: "Id", track: "17rem", from: "wall", cell: ({ id }) => <span class="mono over">{id}</span> },
+  ID_COLUMN,
 ];
 
 function Reason({ text }: { readonly text: string | null }) {

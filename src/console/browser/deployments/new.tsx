@@ -68,9 +68,9 @@ interface RobotFieldProps {
 
 /** A robot by its name or id, with names as suggestions. */
 function RobotField({ value, change, error }: RobotFieldProps) {
-  const robots = useRobotViews();
+  const robots = useRobotViews().value ?? [];
   const list = useId();
-  const names = robots.state === "ready" ? robots.value.slice(0, OFFERED_MAXIMUM).map(({ name }) => name) : [];
+  const names = robots.slice(0, OFFERED_MAXIMUM).map(({ name }) => name);
   return (
     <>
       <TextField
@@ -100,7 +100,7 @@ function Prospect({ robot, model }: ProspectProps) {
   const isAsked = robot !== "" && model !== "" && mayDo("robots:read");
   const preview = usePreview(isAsked ? { robots: [robot], subject: model } : null);
   const replaced = useReplaced(robot);
-  const judged = preview?.state === "ready" ? preview.value.robots[0] : undefined;
+  const judged = preview?.value?.robots[0];
   const isRefused = isAsked && judged?.fits === false;
   return (
     <div class="prospect" role="status">
@@ -134,7 +134,7 @@ function Prospect({ robot, model }: ProspectProps) {
 
 function useReplaced(robot: string): DeploymentView | undefined {
   const deployments = useDeployments();
-  if (deployments.state !== "ready" || robot === "") return undefined;
+  if (robot === "") return undefined;
   const isOf = ({ robot: name, robot_id: robotId }: DeploymentView) => name === robot || robotId === robot;
-  return deployments.value.items.find((deployment) => isCurrent(deployment) && isOf(deployment));
+  return deployments.value?.items.find((deployment) => isCurrent(deployment) && isOf(deployment));
 }

@@ -44,7 +44,7 @@ export function useTarget(name: string): Target {
     name,
     isThere ? (signal) => request<RegistrationView>("GET", `${path}/registration`, { signal }) : null,
   );
-  const digest = registration.state === "ready" ? registration.value.configuration_digest : null;
+  const digest = registration.value?.configuration_digest ?? null;
   const { retry } = robot;
   if (robot.isAsking) return { robot: undefined, digest: null, retry };
   // The operation accepts ids too, but the name is never meant as an id.

@@ -7,11 +7,11 @@ import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { useTarget } from "./data.ts";
-import { ReplaceDialog } from "./replace.tsx";
 import { TargetNotice } from "./target.tsx";
 
 /** The answer to an approval or a denial. */
@@ -96,13 +96,21 @@ export function Decision({ enrolment, decide }: DecisionProps) {
         </div>
       </form>
       {isReplacing && robot !== null ? (
-        <ReplaceDialog
-          robot={robot}
+        <FormDialog
+          title={`Replace the computer of ${robot.name}?`}
+          verb="Replace computer"
+          isDangerous
+          nameToType={robot.name}
           isBusy={isBusy}
           errors={errors.rest}
-          replace={() => approve({ confirm_replace: true })}
+          submit={() => approve({ confirm_replace: true })}
           close={() => setReplacing(false)}
-        />
+        >
+          <p>
+            <b>{robot.name}</b> is online. Its computer works until the new one has its credential; from then on every
+            request of the old one is refused.
+          </p>
+        </FormDialog>
       ) : null}
     </Section>
   );

@@ -20,9 +20,9 @@ export function Enrolment({ name: code }: PageParameters) {
 function EnrolmentOf({ code }: { readonly code: string }) {
   const enrolment = useEnrolment(code);
   const [decided, setDecided] = useState<Decided | null>(null);
-  const shown = enrolment.state === "ready" ? enrolment.value.user_code : code;
+  const shown = enrolment.value?.user_code ?? code;
   return (
-    <Page title={`Code ${shown}`} up={{ href: "/enrolments", word: "Enrolments" }}>
+    <Page title={`Code ${shown}`} up="enrolments">
       {decided === null ? (
         <Loaded data={enrolment} what="this enrolment" lines={8} missing={<NoEnrolment />}>
           {(view) => (

@@ -3,14 +3,12 @@ import { useState } from "preact/hooks";
 import type { EnrolmentView } from "../../../api/enrolments.ts";
 import { mayDo } from "../data/session.ts";
 import { TextField } from "../parts/form/fields.tsx";
-import { Page } from "../parts/page.tsx";
-import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/table/columns.tsx";
-import { textColumn, timeColumn } from "../parts/table/columns.tsx";
-import { DataTable } from "../parts/table/data-table.tsx";
+import { fingerprintColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { number, present } from "../parts/text.ts";
+import { ListPage } from "../parts/table/list-page.tsx";
+import { present } from "../parts/text.ts";
 import { navigate, useLocation } from "../router.ts";
 import { enrolmentPath, useEnrolments } from "./data.ts";
 
@@ -23,33 +21,27 @@ const FILTERING: Filtering<EnrolmentView> = {
 /** `/enrolments`: robot computers that wait for approval, and a field for the code of one. */
 export function Enrolments() {
   const enrolments = useEnrolments();
-  const rows = enrolments.state === "ready" ? enrolments.value.items : NONE;
+  const mayApprove = mayDo("robots:write");
   return (
-    <Page
+    <ListPage
       title="Enrolments"
-      count={enrolments.state === "ready" ? number(rows.length) : undefined}
-      actions={mayDo("robots:write") ? <AllowedKeysLink /> : undefined}
-    >
-      {mayDo("robots:write") ? <CodeForm /> : null}
-      <DataTable
-        data={enrolments}
-        emptyTitle="No robot waits for approval"
-        empty={<NoEnrolments />}
-        noun="enrolment"
-        columns={COLUMNS}
-        rows={rows}
-        keyOf={({ approval_id: id }) => id}
-        hrefOf={({ user_code: code }) => enrolmentPath(code)}
-        sort="-started"
-        cardHeight="9.125rem"
-        filtering={FILTERING}
-        hint="Code, name, site, address, key"
-      />
-    </Page>
+      actions={mayApprove ? <AllowedKeysLink /> : undefined}
+      before={mayApprove ? <CodeForm /> : null}
+      data={enrolments}
+      emptyTitle="No robot waits for approval"
+      empty={<NoEnrolments />}
+      noun="enrolment"
+      columns={COLUMNS}
+      rows={enrolments.value?.items}
+      keyOf={({ approval_id: id }) => id}
+      hrefOf={({ user_code: code }) => enrolmentPath(code)}
+      sort="-started"
+      cardHeight="9.125rem"
+      filtering={FILTERING}
+      hint="Code, name, site, address, key"
+    />
   );
 }
-
-const NONE: readonly EnrolmentView[] = [];
 
 function AllowedKeysLink() {
   return (
@@ -100,28 +92,9 @@ const COLUMNS: readonly Column<EnrolmentView>[] = [
   textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
   textColumn({ id: "address", name: "From", track: "minmax(7rem, 0.9fr)" }, ({ address }) => address),
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "wide" }, ({ region }) => region),
-  {
-    id: "key",
-    name: "Key",
-    track: "minmax(9rem, 1.6fr)",
-    from: "medium",
-    cell: ({ key_fingerprint: key }) => (
-      <span class="mono cut" title={key}>
-        {key}
-      </span>
-    ),
-  },
-  timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: createdAt }) => createdAt),
-  timeColumn(
-    {
-      id: "expires",
-      name: "Expires",
-      track: "6rem",
-      from: "medium",
-      cell: ({ expires_at: at }) => <RelativeTime at={at} />,
-    },
-    ({ expires_at: at }) => at,
-  ),
+  fingerprintColumn({ track: "minmax(9rem, 1.6fr)", from: "medium" }, ({ key_fingerprint: key }) => key),
+  timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: at }) => at),
+  timeColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
 ];
 
 function RobotStatus({ robot }: { readonly robot: NonNullable<EnrolmentView["robot"]> }) {

@@ -17,8 +17,8 @@ export interface Fleets {
 export function useFleets(): Fleets {
   const fleets = useData<readonly FleetView[]>("/v1/fleets", TOPICS);
   const needs = useData<{ readonly items: readonly FleetNeeds[] }>("/v1/me/fleet-needs", TOPICS);
-  const views = fleets.state === "ready" ? fleets.value : NO_FLEETS;
-  const told = needs.state === "ready" ? needs.value.items : undefined;
+  const views = fleets.value ?? NO_FLEETS;
+  const told = needs.value?.items;
   return { fleets, needs, rows: useMemo(() => fleetRows(views, told), [views, told]) };
 }
 

@@ -1,7 +1,7 @@
 import type { FitGroup } from "../../../api/words/fit-groups.ts";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { compareTexts, number } from "../parts/text.ts";
+import { number } from "../parts/text.ts";
 import { RobotNames } from "../robots/names.tsx";
 
 interface FitListProps {
@@ -22,10 +22,7 @@ export function FitList({ groups, opensElsewhere = false }: FitListProps) {
               {reason === null ? null : <Sentence text={reason} />}
             </p>
           )}
-          <RobotNames
-            robots={[...robots].sort((left, right) => compareTexts(left.robot, right.robot))}
-            opensElsewhere={opensElsewhere}
-          />
+          <RobotNames robots={robots} opensElsewhere={opensElsewhere} />
         </li>
       ))}
     </ul>

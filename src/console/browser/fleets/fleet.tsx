@@ -5,77 +5,77 @@ import { EndpointTable } from "../models/endpoint-table.tsx";
 import { CopyableText } from "../parts/copy-button.tsx";
 import { CountBar } from "../parts/count-bar.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { Loaded, Missing } from "../parts/loaded.tsx";
+import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { Facts, Page, Section } from "../parts/page.tsx";
+import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
+import { ResourcePage } from "../parts/resource-page.tsx";
 import { toneOf } from "../parts/status-badge.tsx";
 import { counted, withSpaces } from "../parts/text.ts";
 import type { PageParameters } from "../router.ts";
-import { FleetBadge } from "./badge.tsx";
 import { useFleet, useFleetDetails } from "./data.ts";
-import { GenerationTable } from "./generations.tsx";
-import { ChangeMembership, MembershipTable, membershipText } from "./membership.tsx";
+import { ChangeMembership, RemoveFleet, UpdateModel } from "./changes.tsx";
+import { GenerationTable, MembershipTable, membershipText } from "./history.tsx";
 import { MembersByReason } from "./members.tsx";
-import { NeedTexts } from "./needs.tsx";
-import { RemoveFleet } from "./remove.tsx";
+import { FleetBadge, NeedTexts } from "./needs.tsx";
 import type { FleetRow } from "./rows.ts";
 import { estimateText, fleetRow, robotCounts } from "./rows.ts";
-import { UpdateModel } from "./update.tsx";
 import { WindowsTimeline } from "./windows-timeline.tsx";
 
 /** `/fleets/ID`: one fleet: why it is not ready, its robots, endpoints, models and operating windows. */
 export function Fleet({ name: id }: PageParameters) {
   const fleet = useFleet(id);
   const details = useFleetDetails(id);
-  const view = fleet.state === "ready" ? fleet.value : null;
-  const known = details.state === "ready" ? details.value : undefined;
-  const row = view === null ? null : fleetRow(view, known);
-  const follows = known?.selection.membership === "follow";
+  const known = details.value;
   return (
-    <Page
-      title={view?.name ?? "Fleet"}
-      up={{ href: "/fleets", word: "Fleets" }}
-      badge={row === null ? null : <FleetBadge row={row} />}
-      actions={
-        view === null ? undefined : (
-          <>
-            <DialogButton scope="fleets:write" word="Update model">
-              {(close) => <UpdateModel fleet={view} members={known?.members ?? null} close={close} />}
-            </DialogButton>
-            {known === undefined || known.selection.selector === null ? null : (
-              <DialogButton scope="fleets:write" word={follows ? "Stop following" : "Follow selector"}>
-                {(close) => <ChangeMembership fleet={view} follows={follows} close={close} />}
-              </DialogButton>
-            )}
-            <DialogButton scope="fleets:write" word="Delete" kind="danger">
-              {(close) => <RemoveFleet fleet={view} close={close} />}
-            </DialogButton>
-          </>
-        )
-      }
+    <ResourcePage
+      data={fleet}
+      section="fleets"
+      noun="fleet"
+      titleOf={({ name }) => name}
+      badgeOf={(view) => <FleetBadge row={fleetRow(view, known)} />}
+      actionsOf={(view) => <Actions fleet={view} details={known} />}
+      lines={12}
     >
-      <Loaded
-        data={fleet}
-        what="this fleet"
-        lines={12}
-        missing={<Missing text="This organization has no such fleet." list="fleets" />}
-      >
-        {(value) => (
-          <div class="sections">
-            <State row={fleetRow(value, known)} />
-            <Section title="Members" note={known === undefined ? "" : membershipText(known)}>
-              <Loaded data={details} what="the members of this fleet" lines={5}>
-                {({ members }) =>
-                  members.length === 0 ? <p class="muted">None yet.</p> : <MembersByReason members={members} />
-                }
-              </Loaded>
-            </Section>
-            {known === undefined ? null : <Details details={known} fleet={value} />}
-          </div>
-        )}
-      </Loaded>
-    </Page>
+      {(value) => (
+        <>
+          <State row={fleetRow(value, known)} />
+          <Section title="Members" note={known === undefined ? "" : membershipText(known)}>
+            <Loaded data={details} what="the members of this fleet" lines={5}>
+              {({ members }) =>
+                members.length === 0 ? <p class="muted">None yet.</p> : <MembersByReason members={members} />
+              }
+            </Loaded>
+          </Section>
+          {known === undefined ? null : <Details details={known} fleet={value} />}
+        </>
+      )}
+    </ResourcePage>
+  );
+}
+
+interface ActionsProps {
+  readonly fleet: FleetView;
+  /** Undefined before they are loaded. */
+  readonly details: FleetDetails | undefined;
+}
+
+function Actions({ fleet, details }: ActionsProps) {
+  const follows = details?.selection.membership === "follow";
+  return (
+    <>
+      <DialogButton scope="fleets:write" word="Update model">
+        {(close) => <UpdateModel fleet={fleet} members={details?.members ?? []} close={close} />}
+      </DialogButton>
+      {details === undefined || details.selection.selector === null ? null : (
+        <DialogButton scope="fleets:write" word={follows ? "Stop following" : "Follow selector"}>
+          {(close) => <ChangeMembership fleet={fleet} follows={follows} close={close} />}
+        </DialogButton>
+      )}
+      <DialogButton scope="fleets:write" word="Delete" kind="danger">
+        {(close) => <RemoveFleet fleet={fleet} close={close} />}
+      </DialogButton>
+    </>
   );
 }
 

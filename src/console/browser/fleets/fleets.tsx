@@ -2,15 +2,13 @@ import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Page } from "../parts/page.tsx";
 import type { Column } from "../parts/table/columns.tsx";
 import { countColumn, textColumn } from "../parts/table/columns.tsx";
-import { DataTable } from "../parts/table/data-table.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
+import { ListPage } from "../parts/table/list-page.tsx";
 import { number, withSpaces } from "../parts/text.ts";
-import { FleetBadge } from "./badge.tsx";
 import { fleetPath, useFleets } from "./data.ts";
-import { NeedTexts } from "./needs.tsx";
+import { FleetBadge, NeedTexts } from "./needs.tsx";
 import type { FleetRow } from "./rows.ts";
 import { progressOf, robotCounts, severityOf } from "./rows.ts";
 
@@ -40,30 +38,30 @@ export function Fleets() {
     </a>
   ) : undefined;
   return (
-    <Page title="Fleets" count={fleets.state === "ready" ? number(rows.length) : undefined} actions={create}>
-      <DataTable
-        data={fleets}
-        emptyTitle="There is no fleet yet"
-        empty={
-          <p>
-            A fleet is a group of robots that share one model. The service keeps capacity ready for them, and shows
-            which robots cannot run the model.
-          </p>
-        }
-        noun="fleet"
-        columns={COLUMNS}
-        rows={rows}
-        keyOf={({ fleet }) => fleet.id}
-        hrefOf={({ fleet }) => fleetPath(fleet.id)}
-        sort="state"
-        isLoading={!isSettled}
-        rowHeight="3.25rem"
-        hasGrowingRows
-        cardHeight="7.5rem"
-        filtering={FILTERING}
-        hint="Name, model, reason"
-      />
-    </Page>
+    <ListPage
+      title="Fleets"
+      actions={create}
+      data={fleets}
+      emptyTitle="There is no fleet yet"
+      empty={
+        <p>
+          A fleet is a group of robots that share one model. The service keeps capacity ready for them, and shows which
+          robots cannot run the model.
+        </p>
+      }
+      noun="fleet"
+      columns={COLUMNS}
+      rows={rows}
+      keyOf={({ fleet }) => fleet.id}
+      hrefOf={({ fleet }) => fleetPath(fleet.id)}
+      sort="state"
+      isLoading={!isSettled}
+      rowHeight="3.25rem"
+      hasGrowingRows
+      cardHeight="7.5rem"
+      filtering={FILTERING}
+      hint="Name, model, reason"
+    />
   );
 }
 

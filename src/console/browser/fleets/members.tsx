@@ -3,7 +3,7 @@ import { memberStateInWords } from "../../../api/words/fleets.ts";
 import { groupBy } from "../../../api/words/group-by.ts";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { compareTexts, number } from "../parts/text.ts";
+import { number } from "../parts/text.ts";
 import { RobotNames } from "../robots/names.tsx";
 
 /** Members in the same state for the same reason. */
@@ -34,7 +34,7 @@ export function MembersByReason({ members }: { readonly members: readonly FleetM
             <StatusBadge status="offline" word={`${number(offline.length)} offline`} />
             No heartbeats arrive.
           </p>
-          <RobotNames robots={offline.toSorted((left, right) => compareTexts(left.robot, right.robot))} />
+          <RobotNames robots={offline} />
         </li>
       )}
     </ul>
@@ -46,7 +46,6 @@ function groupsOf(members: readonly FleetMemberView[]): readonly Group[] {
   const list = [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    group.sort((left, right) => compareTexts(left.robot, right.robot));
     const { state, waiting_for: waitingFor, reason } = first;
     return [{ state, waiting_for: waitingFor, reason, members: group }];
   });

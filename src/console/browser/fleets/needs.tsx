@@ -2,12 +2,11 @@ import type { FleetNeed } from "../../../api/fleet-details.ts";
 import type { Count } from "../parts/count-bar.tsx";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Sentence } from "../parts/relative-time.tsx";
-import { toneOf } from "../parts/status-badge.tsx";
+import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { counted } from "../parts/text.ts";
-import { FleetBadge } from "./badge.tsx";
 import { fleetPath } from "./data.ts";
 import type { FleetRow, NeedingFleets } from "./rows.ts";
-import { groupByNeeds } from "./rows.ts";
+import { groupByNeeds, stateWord } from "./rows.ts";
 
 interface SummaryProps {
   readonly rows: readonly FleetRow[];
@@ -112,4 +111,10 @@ function stateCounts(rows: readonly FleetRow[]): readonly Count[] {
     const count = rows.filter(({ fleet }) => fleet.status === state).length;
     return { tone: toneOf(state), word: state, count };
   });
+}
+
+export function FleetBadge({ row }: { readonly row: FleetRow }) {
+  const word = stateWord(row);
+  const { status } = row.fleet;
+  return <StatusBadge status={word === status ? status : "degraded"} word={word} />;
 }

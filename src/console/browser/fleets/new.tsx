@@ -38,7 +38,7 @@ export function NewFleet() {
   // Without room beside the form, the preview follows the fields that select robots.
   const hasSide = WIDTHS[useWidth()] >= WIDTHS.medium;
   return (
-    <Page title="New fleet" up={{ href: "/fleets", word: "Fleets" }}>
+    <Page title="New fleet" up="fleets">
       <div class="sections fleet-new">
         <form class="form" onSubmit={submit} noValidate>
           <Refusal errors={errors} />

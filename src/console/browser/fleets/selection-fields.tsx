@@ -55,8 +55,7 @@ export function SelectionFields({ draft, change, errors }: SelectionFieldsProps)
 }
 
 function SelectorFields({ draft, change, errors }: SelectionFieldsProps) {
-  const robots = useRobots();
-  const list = robots.state === "ready" ? robots.value : NO_ROBOTS;
+  const list = useRobots().value ?? NO_ROBOTS;
   const options = useMemo(
     () => ({
       site: optionsOf(list, ({ site }) => site),

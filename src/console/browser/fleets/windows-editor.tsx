@@ -3,6 +3,7 @@ import { FieldError, TextField } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import type { WindowDraft } from "./draft.ts";
 import { WINDOWS_MAXIMUM } from "./draft.ts";
+import { daysLater } from "./local-days.ts";
 
 interface WindowsEditorProps {
   readonly windows: readonly WindowDraft[];
@@ -81,16 +82,13 @@ function tomorrow(): WindowDraft {
   return { starts_at: localText(start), ends_at: localText(new Date(start.getTime() + 8 * HOUR_MS)) };
 }
 
-/** The same local times so many days later, also across a change to or from summer time. */
 function later({ starts_at, ends_at }: WindowDraft, days: number): WindowDraft {
   return { starts_at: shifted(starts_at, days), ends_at: shifted(ends_at, days) };
 }
 
 function shifted(local: string, days: number): string {
-  const date = new Date(local);
-  if (Number.isNaN(date.getTime())) return local;
-  date.setDate(date.getDate() + days);
-  return localText(date);
+  const ms = Date.parse(local);
+  return Number.isNaN(ms) ? local : localText(new Date(daysLater(ms, days)));
 }
 
 /** `2026-11-21T08:00`, the value format of `datetime-local` fields. */

@@ -4,6 +4,7 @@ import { useNow, absoluteTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
+import { daysLater, startOfDay } from "./local-days.ts";
 
 type OperatingWindow = FleetDetails["operating_windows"][number];
 
@@ -12,7 +13,6 @@ interface Span {
   readonly toMs: number;
 }
 
-const DAY_MS = 86_400_000;
 const DAYS_SHOWN = 14;
 const HEIGHT = 56;
 const BAR = { y: 8, height: 22 } as const;
@@ -23,8 +23,8 @@ const WEEKDAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numer
 export function WindowsTimeline({ windows }: { readonly windows: readonly OperatingWindow[] }) {
   const nowMs = useNow();
   const spans = spansOf(windows);
-  const fromMs = startOfDay(Math.min(nowMs, Math.max(nowMs - DAY_MS, spans[0]?.fromMs ?? nowMs)));
-  const frame = { fromMs, toMs: fromMs + DAYS_SHOWN * DAY_MS };
+  const fromMs = startOfDay(Math.min(nowMs, Math.max(daysLater(nowMs, -1), spans[0]?.fromMs ?? nowMs)));
+  const frame = { fromMs, toMs: daysLater(fromMs, DAYS_SHOWN) };
   const later = spans.filter((span) => span.fromMs >= frame.toMs).length;
   return (
     <>
@@ -50,7 +50,7 @@ interface DrawingProps {
 /** Positions are percentages, so that the drawing fills the width without stretching its text. */
 function Drawing({ spans, frame, nowMs }: DrawingProps) {
   const step = useWidth() === "phone" ? 4 : 1;
-  const days = Array.from({ length: DAYS_SHOWN }, (_, day) => frame.fromMs + day * DAY_MS);
+  const days = Array.from({ length: DAYS_SHOWN }, (_, day) => daysLater(frame.fromMs, day));
   const shown = spans.filter(({ fromMs, toMs }) => toMs > frame.fromMs && fromMs < frame.toMs);
   return (
     <svg class="timeline" width="100%" height={HEIGHT} role="img" aria-label={stateText(spans, nowMs)}>
@@ -124,10 +124,6 @@ function spansOf(windows: readonly OperatingWindow[]): readonly Span[] {
     toMs: Date.parse(ends_at),
   }));
   return spans.sort((left, right) => left.fromMs - right.fromMs);
-}
-
-function startOfDay(ms: number): number {
-  return new Date(ms).setHours(0, 0, 0, 0);
 }
 
 function fraction(ms: number, { fromMs, toMs }: Span): number {

@@ -2,9 +2,8 @@ import type { ApiKeyView } from "../../../api/keys.ts";
 import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { mayDo } from "../data/session.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/table/columns.tsx";
-import { timeColumn } from "../parts/table/columns.tsx";
+import { badgeColumn, timeColumn } from "../parts/table/columns.tsx";
 import { momentOf } from "../parts/text.ts";
 import type { KeyState } from "./data.ts";
 import { keyText, labelOf } from "./data.ts";
@@ -38,14 +37,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     ),
     sortBy: ({ key }) => labelOf(key),
   },
-  {
-    id: "state",
-    name: "State",
-    track: "6.5rem",
-    isPlainOnCard: true,
-    cell: ({ state }) => <StatusBadge status={state} />,
-    sortBy: ({ state }) => STATES.indexOf(state),
-  },
+  badgeColumn({ track: "6.5rem", sortBy: ({ state }) => STATES.indexOf(state) }, ({ state }) => state),
   {
     id: "key",
     name: "Key",

@@ -4,12 +4,11 @@ import type { ApiKeyView } from "../../../api/keys.ts";
 import { keysEndingWith, makerInWords } from "../../../api/words/key-lineage.ts";
 import { mayDo } from "../data/session.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { Page } from "../parts/page.tsx";
 import { useNow } from "../parts/relative-time.tsx";
 import { newestFirst } from "../parts/table/columns.tsx";
-import { DataTable } from "../parts/table/data-table.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import type { Archive } from "../parts/table/archive-table.tsx";
+import type { Archive } from "../parts/table/list-page.tsx";
+import { ListPage } from "../parts/table/list-page.tsx";
 import type { KeyRow } from "./columns.tsx";
 import { actions, COLUMNS } from "./columns.tsx";
 import { isOwn, keyText, labelOf, stateOf, useKeys } from "./data.ts";
@@ -33,7 +32,7 @@ export function Keys() {
   const keys = useKeys();
   const nowMs = useNow();
   const [revoked, setRevoked] = useState<ApiKeyView | null>(null);
-  const items = keys.state === "ready" ? keys.value.items : undefined;
+  const items = keys.value?.items;
   // The rows change only when a key expires, not at each tick of the clock.
   const states = items?.map((key) => stateOf(key, nowMs)).join(" ");
   const rows = useMemo(() => {
@@ -52,24 +51,23 @@ export function Keys() {
     </DialogButton>
   );
   return (
-    <Page title="Keys" actions={create}>
-      <DataTable
-        data={keys}
-        emptyTitle="There is no key"
-        empty={
-          <p>Robots and programs authenticate with keys. Create one for each, so that each can be revoked alone.</p>
-        }
-        archive={REVOKED}
-        noun="key"
-        columns={columns}
-        rows={rows}
-        keyOf={({ key }) => key.id}
-        sort="state"
-        rowHeight="2.75rem"
-        cardHeight="12rem"
-        filtering={FILTERING}
-        hint="Label, last four, scope"
-      />
+    <ListPage
+      title="Keys"
+      actions={create}
+      data={keys}
+      emptyTitle="There is no key"
+      empty={<p>Robots and programs authenticate with keys. Create one for each, so that each can be revoked alone.</p>}
+      archive={REVOKED}
+      noun="key"
+      columns={columns}
+      rows={rows}
+      keyOf={({ key }) => key.id}
+      sort="state"
+      rowHeight="2.75rem"
+      cardHeight="12rem"
+      filtering={FILTERING}
+      hint="Label, last four, scope"
+    >
       {revoked === null ? null : (
         <RevokeKey
           apiKey={revoked}
@@ -77,6 +75,6 @@ export function Keys() {
           close={() => setRevoked(null)}
         />
       )}
-    </Page>
+    </ListPage>
   );
 }

@@ -1,5 +1,6 @@
 import type { EndpointView } from "../../../api/endpoints.ts";
 import type { ModelView } from "../../../api/models.ts";
+import { axesInWords, textsIn } from "../../../api/words/requirements.ts";
 import { mayDo } from "../data/session.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
@@ -9,60 +10,55 @@ import { CopyableText } from "../parts/copy-button.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { SelectField } from "../parts/form/fields.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
-import { Facts, Page, Section } from "../parts/page.tsx";
+import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
+import { ResourcePage } from "../parts/resource-page.tsx";
 import { setQuery, useLocation } from "../router.ts";
 import type { PageParameters } from "../router.ts";
 import type { Checkpoint } from "./data.ts";
 import { checkpointsOf, nameOf, useEndpoints } from "./data.ts";
 import { EndpointTable } from "./endpoint-table.tsx";
 import { RobotsThatFit } from "./fit.tsx";
-import { RequirementsView } from "./requirements.tsx";
 
 /** `/models/SLUG`: one model with its checkpoints: their requirements, endpoints, and the robots that can run them. */
 export function Model({ name: slug }: PageParameters) {
   const model = useData<ModelView>(`/v1/models/${encodeURIComponent(slug)}`, ["models"]);
   const endpoints = useEndpoints();
   const isSettled = useSettled([model, endpoints]);
-  const view = model.state === "ready" ? model.value : null;
   return (
-    <Page
-      title={view === null ? slug : nameOf(view)}
-      up={{ href: "/models", word: "Models" }}
-      actions={
-        view === null ? undefined : (
-          <DialogButton scope="deployments:write" word="Deploy">
-            {(close) => <DeployDialog model={slug} close={close} />}
-          </DialogButton>
-        )
-      }
+    <ResourcePage
+      data={model}
+      section="models"
+      noun="model"
+      title={slug}
+      titleOf={nameOf}
+      actionsOf={() => (
+        <DialogButton scope="deployments:write" word="Deploy">
+          {(close) => <DeployDialog model={slug} close={close} />}
+        </DialogButton>
+      )}
+      lines={8}
+      isSettled={isSettled}
+      missing={<Missing text="The catalog of this service has no such model." list="models" />}
     >
-      <Loaded
-        data={model}
-        what="this model"
-        lines={8}
-        isSettled={isSettled}
-        missing={<Missing text="The catalog of this service has no such model." list="models" />}
-      >
-        {(known) => (
-          <div class="sections">
-            <Section title="Model">
-              <ModelFacts model={known} />
+      {(known) => (
+        <>
+          <Section title="Model">
+            <ModelFacts model={known} />
+          </Section>
+          {checkpointsOf(known).map((checkpoint) => (
+            <Section
+              key={checkpoint.id}
+              title={`Checkpoint ${checkpoint.id}`}
+              note={<CheckpointNote checkpoint={checkpoint} model={known} />}
+            >
+              <CheckpointView checkpoint={checkpoint} endpoints={endpoints} />
             </Section>
-            {checkpointsOf(known).map((checkpoint) => (
-              <Section
-                key={checkpoint.id}
-                title={`Checkpoint ${checkpoint.id}`}
-                note={<CheckpointNote checkpoint={checkpoint} model={known} />}
-              >
-                <CheckpointView checkpoint={checkpoint} endpoints={endpoints} />
-              </Section>
-            ))}
-            <Fit model={known} />
-          </div>
-        )}
-      </Loaded>
-    </Page>
+          ))}
+          <Fit model={known} />
+        </>
+      )}
+    </ResourcePage>
   );
 }
 
@@ -135,7 +131,7 @@ function CheckpointView({ checkpoint, endpoints }: CheckpointProps) {
     <div class="columns">
       <section>
         <h3>What a robot must bring</h3>
-        <RequirementsView requirements={checkpoint.requirements ?? {}} />
+        <Requirements requirements={checkpoint.requirements ?? {}} />
       </section>
       <section>
         <h3>Endpoints</h3>
@@ -160,4 +156,17 @@ interface CheckpointEndpointsProps {
 function CheckpointEndpoints({ id, endpoints }: CheckpointEndpointsProps) {
   if (endpoints.length === 0) return <p>None: no robot can run this checkpoint before the catalog names one.</p>;
   return <EndpointTable label={`Endpoints of ${id}`} endpoints={endpoints} />;
+}
+
+function Requirements({ requirements }: { readonly requirements: Readonly<Record<string, unknown>> }) {
+  return (
+    <Facts
+      facts={[
+        ["Robot type", textsIn(requirements["robot_types"]).join(" or ") || "any"],
+        ["Camera roles", textsIn(requirements["camera_roles"]).join(", ") || "none needed"],
+        ["State axes", axesInWords(requirements["state_axes"])],
+        ["Action axes", axesInWords(requirements["action_axes"])],
+      ]}
+    />
+  );
 }

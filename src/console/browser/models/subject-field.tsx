@@ -15,7 +15,7 @@ export function SubjectField({ value, change, error }: SubjectFieldProps) {
     const hint = "The slug of a model, or the id of a checkpoint.";
     return <TextField label="Model" value={value} change={change} error={error} hint={hint} />;
   }
-  const list = models.state === "ready" ? models.value.models : [];
+  const list = models.value?.models ?? [];
   const hint = list.length === 0 && models.state === "ready" ? "The catalog of this service is empty." : undefined;
   return (
     <Field

@@ -2,13 +2,15 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
 import { visible } from "../../../platform/text/visible.ts";
+import type { Section as SectionName } from "../../sections.ts";
 import { None } from "./none.tsx";
+import { capitalized } from "./text.ts";
 
 interface PageProps {
   readonly title: string;
   readonly count?: string | undefined;
-  /** The list page, on pages of a single resource. */
-  readonly up?: { readonly href: string; readonly word: string };
+  /** The section of the list page, on the pages below it. */
+  readonly up?: SectionName | undefined;
   readonly badge?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -23,7 +25,7 @@ export function Page({ title, count, up, badge, actions, children }: PageProps) 
       <header class="page-head">
         {up === undefined ? null : (
           <p class="page-up">
-            <a href={up.href}>← {up.word}</a>
+            <a href={`/${up}`}>← {capitalized(up)}</a>
           </p>
         )}
         <h1 tabIndex={-1}>
@@ -31,7 +33,7 @@ export function Page({ title, count, up, badge, actions, children }: PageProps) 
           {count === undefined ? null : <span class="count"> {count}</span>}
         </h1>
         {badge}
-        {actions === undefined ? null : <div class="buttons">{actions}</div>}
+        {actions === undefined || actions === null ? null : <div class="buttons">{actions}</div>}
       </header>
       {children}
     </>

@@ -3,9 +3,8 @@ import { useState } from "preact/hooks";
 import type { InstallationView } from "../../../api/installations.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
-import { ChangeDialog } from "../parts/form/change-dialog.tsx";
 import { TextField } from "../parts/form/fields.tsx";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { showToast } from "../parts/toast.tsx";
 

@@ -26,8 +26,8 @@ export function useRobotViews(): Data<readonly IdentifiedRobotView[]> {
 export function useRobots(): Data<readonly RegisteredRobot[]> {
   const robots = useRobotViews();
   const registrations = useData<Registrations>("/v1/me/registrations", ["robots"]);
-  const views = robots.state === "ready" ? robots.value : undefined;
-  const known = registrations.state === "ready" ? registrations.value : null;
+  const views = robots.value;
+  const known = registrations.value ?? null;
   const isRefused = registrations.state === "failed";
   const joined = useMemo(() => (views === undefined ? [] : join(views, known, isRefused)), [views, known, isRefused]);
   return robots.state === "ready" ? { ...robots, value: joined } : robots;

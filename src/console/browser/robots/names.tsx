@@ -1,5 +1,5 @@
 import type { PreviewedRobot } from "../../../api/fleet-details.ts";
-import { counted } from "../parts/text.ts";
+import { compareTexts, counted } from "../parts/text.ts";
 import { robotPath } from "./data.ts";
 
 type NamedRobot = Pick<PreviewedRobot, "robot_id" | "robot" | "robot_type_id" | "region" | "site">;
@@ -13,12 +13,13 @@ interface RobotNamesProps {
 /** Names shown at once; a button shows the rest. */
 const SHOWN = 24;
 
-/** Names of robots in columns, with type, site and region in the title. */
+/** Names of robots in order and in columns, with type, site and region in the title. */
 export function RobotNames({ robots, opensElsewhere = false }: RobotNamesProps) {
-  const rest = robots.slice(SHOWN);
+  const sorted = [...robots].sort((left, right) => compareTexts(left.robot, right.robot));
+  const rest = sorted.slice(SHOWN);
   return (
     <>
-      <NameList robots={robots.slice(0, SHOWN)} opensElsewhere={opensElsewhere} />
+      <NameList robots={sorted.slice(0, SHOWN)} opensElsewhere={opensElsewhere} />
       {rest.length === 0 ? null : (
         <details>
           <summary>{counted(rest.length, "more robot")}</summary>

@@ -1,6 +1,6 @@
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { isCurrent, useDeployments } from "../deployments/data.ts";
-import { ChangeDialog } from "../parts/form/change-dialog.tsx";
+import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 
 interface RemoveRobotProps {
   readonly robot: IdentifiedRobotView;
@@ -9,11 +9,7 @@ interface RemoveRobotProps {
 
 /** Removes a robot; says what ends with it, and asks to type its name. */
 export function RemoveRobot({ robot: { id, name, installation_id: installationId }, close }: RemoveRobotProps) {
-  const deployments = useDeployments();
-  const current =
-    deployments.state === "ready"
-      ? deployments.value.items.find((each) => each.robot_id === id && isCurrent(each))
-      : undefined;
+  const current = useDeployments().value?.items.find((each) => each.robot_id === id && isCurrent(each));
   return (
     <ChangeDialog
       title={`Remove ${name}?`}

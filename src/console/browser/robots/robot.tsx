@@ -18,8 +18,9 @@ import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded, Missing } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { Facts, Page, Section } from "../parts/page.tsx";
+import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
+import { ResourcePage } from "../parts/resource-page.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";
 import { capitalized, listed, withSpaces } from "../parts/text.ts";
@@ -37,53 +38,57 @@ export function Robot({ name }: PageParameters) {
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
   const refusals = useRefusals(name);
   const isSettled = useSettled([robot, registration, history, refusals]);
-  const known = registration.state === "ready" ? registration.value : null;
-  const refused =
-    refusals.state === "ready" ? refusedSince(refusals.value.items, known?.registered_at ?? null) : NO_REFUSALS;
-  const presence = robot.state === "ready" ? presenceOf(robot.value) : null;
-  const title = robot.state === "ready" ? robot.value.name : name;
+  const known = registration.value ?? null;
+  const refused = refusedSince(refusals.value?.items ?? [], known?.registered_at ?? null);
   return (
-    <Page
-      title={title}
-      up={{ href: "/robots", word: "Robots" }}
-      badge={presence === null ? null : <StatusBadge status={presence} />}
-      actions={
-        robot.state === "ready" ? (
-          <>
-            <DialogButton scope="deployments:write" word="Deploy">
-              {(close) => <DeployDialog robot={title} close={close} />}
-            </DialogButton>
-            <DialogButton scope="robots:write" word="Remove" kind="danger">
-              {(close) => <RemoveRobot robot={robot.value} close={close} />}
-            </DialogButton>
-          </>
-        ) : undefined
-      }
+    <ResourcePage
+      data={robot}
+      section="robots"
+      noun="robot"
+      title={name}
+      titleOf={(view) => view.name}
+      badgeOf={(view) => <Badge robot={view} />}
+      actionsOf={(view) => (
+        <>
+          <DialogButton scope="deployments:write" word="Deploy">
+            {(close) => <DeployDialog robot={view.name} close={close} />}
+          </DialogButton>
+          <DialogButton scope="robots:write" word="Remove" kind="danger">
+            {(close) => <RemoveRobot robot={view} close={close} />}
+          </DialogButton>
+        </>
+      )}
+      lines={12}
+      isSettled={isSettled}
+      missing={<NoRobot refusals={refused} />}
     >
-      <Loaded data={robot} what="this robot" lines={12} isSettled={isSettled} missing={<NoRobot refusals={refused} />}>
-        {(view) => (
-          <div class="sections">
-            {known === null ? null : <Contest registration={known} />}
-            <Refusals title="Refused since the last registration" refusals={refused} />
-            <Section title="Registration">
-              <Registration robot={view} registration={known} />
-            </Section>
-            <Computer robot={view} />
-            <Section title="Contract">
-              <Loaded data={registration} what="the contract of this robot" lines={6}>
-                {({ contract }) => <ContractView contract={contract} />}
-              </Loaded>
-            </Section>
-            <Section title="History" note="Newest first">
-              <Loaded data={history} what="the history of this robot" lines={4}>
-                {({ items }) => <History records={items} />}
-              </Loaded>
-            </Section>
-          </div>
-        )}
-      </Loaded>
-    </Page>
+      {(view) => (
+        <>
+          {known === null ? null : <Contest registration={known} />}
+          <Refusals title="Refused since the last registration" refusals={refused} />
+          <Section title="Registration">
+            <Registration robot={view} registration={known} />
+          </Section>
+          <Computer robot={view} />
+          <Section title="Contract">
+            <Loaded data={registration} what="the contract of this robot" lines={6}>
+              {({ contract }) => <ContractView contract={contract} />}
+            </Loaded>
+          </Section>
+          <Section title="History" note="Newest first">
+            <Loaded data={history} what="the history of this robot" lines={4}>
+              {({ items }) => <History records={items} />}
+            </Loaded>
+          </Section>
+        </>
+      )}
+    </ResourcePage>
   );
+}
+
+function Badge({ robot }: { readonly robot: IdentifiedRobotView }) {
+  const presence = presenceOf(robot);
+  return presence === null ? null : <StatusBadge status={presence} />;
 }
 
 function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {
@@ -96,8 +101,6 @@ function NoRobot({ refusals }: { readonly refusals: readonly RefusalView[] }) {
 }
 
 type RegionList = z.output<typeof regionListSchema>;
-
-const NO_REFUSALS: readonly RefusalView[] = [];
 
 /** While computers register one name in turn, the page alternates between them. */
 function Contest({ registration }: { readonly registration: RegistrationView }) {
@@ -140,8 +143,7 @@ function Registration({ robot, registration }: RegistrationProps) {
 
 /** Models serve a robot only if they have an endpoint in its region. */
 function Region({ robot: { region } }: Pick<RegistrationProps, "robot">) {
-  const regions = useData<RegionList>("/v1/regions", ["models"]);
-  const known = regions.state === "ready" ? regions.value.regions : [];
+  const known = useData<RegionList>("/v1/regions", ["models"]).value?.regions ?? [];
   if (known.length === 0 || known.includes(region)) return <>{region}</>;
   return (
     <>

@@ -1,19 +1,19 @@
 import { ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
+import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { mayDo } from "../data/session.ts";
-import { PendingValue } from "../parts/pending-value.tsx";
 import { DigestChip } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Labels } from "../parts/labels.tsx";
-import { Page } from "../parts/page.tsx";
+import { PendingValue } from "../parts/none.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/table/columns.tsx";
-import { textColumn, timeColumn } from "../parts/table/columns.tsx";
-import { DataTable } from "../parts/table/data-table.tsx";
+import { ID_COLUMN, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { capitalized, number, present, withSpaces } from "../parts/text.ts";
+import { ListPage } from "../parts/table/list-page.tsx";
+import { capitalized, present, withSpaces } from "../parts/text.ts";
 import type { RegisteredRobot } from "./data.ts";
 import { presenceOf, robotPath, useRobots } from "./data.ts";
-import { Presence } from "./presence.tsx";
 
 const FILTERING: Filtering<RegisteredRobot> = {
   filters: [
@@ -43,29 +43,24 @@ const FILTERING: Filtering<RegisteredRobot> = {
 /** `/robots`: all registered robots. */
 export function Robots() {
   const robots = useRobots();
-  const list = robots.state === "ready" ? robots.value : NO_ROBOTS;
-  const count = robots.state === "ready" ? number(list.length) : undefined;
   return (
-    <Page title="Robots" count={count}>
-      <DataTable
-        data={robots}
-        emptyTitle="No robot is registered yet"
-        empty={<NoRobots />}
-        noun="robot"
-        columns={COLUMNS}
-        rows={list}
-        keyOf={({ id }) => id}
-        hrefOf={({ name, id }) => robotPath(name, id)}
-        sort="name"
-        cardHeight="9.125rem"
-        filtering={FILTERING}
-        hint="Name, type, site, label, digest"
-      />
-    </Page>
+    <ListPage
+      title="Robots"
+      data={robots}
+      emptyTitle="No robot is registered yet"
+      empty={<NoRobots />}
+      noun="robot"
+      columns={COLUMNS}
+      rows={robots.value}
+      keyOf={({ id }) => id}
+      hrefOf={({ name, id }) => robotPath(name, id)}
+      sort="name"
+      cardHeight="9.125rem"
+      filtering={FILTERING}
+      hint="Name, type, site, label, digest"
+    />
   );
 }
-
-const NO_ROBOTS: readonly RegisteredRobot[] = [];
 
 const COLUMNS: readonly Column<RegisteredRobot>[] = [
   {
@@ -128,12 +123,26 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     },
     ({ changedAt }) => changedAt,
   ),
-  timeColumn(
-    { id: "created", name: "First registered", track: "8rem", from: "wide" },
-    ({ created_at: createdAt }) => createdAt,
-  ),
-  { id: "id", name: "Id", track: "17rem", from: "wall", cell: ({ id }) => <span class="mono over">{id}</span> },
+  timeColumn({ id: "created", name: "First registered", track: "8rem", from: "wide" }, ({ created_at: at }) => at),
+  ID_COLUMN,
 ];
+
+/** Whether a robot is online, and since when it is not; nothing if the service does not tell. */
+function Presence({ robot }: { readonly robot: IdentifiedRobotView }) {
+  const presence = presenceOf(robot);
+  if (presence === null) return null;
+  if (presence === "online") return <StatusBadge status="online" />;
+  return (
+    <span class="presence">
+      <StatusBadge status="offline" />
+      {robot.last_seen_at === null ? null : (
+        <span class="second-line">
+          seen <RelativeTime at={robot.last_seen_at} />
+        </span>
+      )}
+    </span>
+  );
+}
 
 function NoRobots() {
   return (

@@ -76,7 +76,7 @@ export function Contested({ robots, lines }: RobotListProps) {
 
 /** Enrolled robots that send no heartbeats, those that went last first. */
 export function Offline({ robots, lines }: RobotListProps) {
-  const latest = robots.toSorted((left, right) => (right.last_seen_at ?? "").localeCompare(left.last_seen_at ?? ""));
+  const latest = [...robots].sort((left, right) => (right.last_seen_at ?? "").localeCompare(left.last_seen_at ?? ""));
   return (
     <ul class="changes">
       {latest.slice(0, lines).map(({ id, name, last_seen_at: lastSeenAt }) => (

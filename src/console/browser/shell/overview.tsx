@@ -27,8 +27,8 @@ export function Overview() {
   const endpoints = useEndpoints();
   const isDown = [fleets, robots, endpoints].every(({ state }) => state === "failed");
   const isSettled = useSettled([fleets, needs, robots, endpoints]);
-  const contested = robots.state === "ready" ? robots.value.filter((robot) => robot.contestedSince !== null) : [];
-  const offline = robots.state === "ready" ? robots.value.filter((robot) => presenceOf(robot) === "offline") : [];
+  const contested = robots.value?.filter((robot) => robot.contestedSince !== null) ?? [];
+  const offline = robots.value?.filter((robot) => presenceOf(robot) === "offline") ?? [];
   if (!isSettled) {
     return (
       <Page title="Overview">

@@ -2,7 +2,7 @@ import type { ComponentChildren, FunctionComponent } from "preact";
 
 import type { Section } from "../../sections.ts";
 import { Audit } from "../audit/audit.tsx";
-import { AllowedKeys } from "../enrolments/allowed/allowed.tsx";
+import { AllowedKeys } from "../enrolments/allowed-keys.tsx";
 import { Deployment } from "../deployments/deployment.tsx";
 import { Deployments } from "../deployments/deployments.tsx";
 import { Enrolment } from "../enrolments/enrolment.tsx";

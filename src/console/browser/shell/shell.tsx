@@ -1,8 +1,9 @@
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 
+import { lastAnswerMs, liveness } from "../data/liveness.ts";
 import { Notice } from "../parts/notice.tsx";
 import { followLinks, useLocation } from "../router.ts";
-import { UnreachableBanner } from "./unreachable-banner.tsx";
+import { useStore } from "../store.ts";
 import { Bar, Side, Tabs } from "./navigation.tsx";
 import { pageAt } from "./pages.tsx";
 
@@ -54,5 +55,22 @@ function Guarded({ path }: { readonly path: string }) {
         </p>
       </Notice>
     </>
+  );
+}
+
+const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+/** Above every page while the service is unreachable and the page shows old data. */
+function UnreachableBanner() {
+  const state = useStore(liveness);
+  const since = TIME.format(useStore(lastAnswerMs));
+  if (state !== "waiting" && state !== "offline") return null;
+  const title = state === "offline" ? "This computer is offline" : "The service does not answer";
+  return (
+    <div class="unreachable-banner" role="alert">
+      <Notice tone="degraded" title={`${title}.`}>
+        <p>The page shows the state at {since}. It tries again every second.</p>
+      </Notice>
+    </div>
   );
 }

@@ -2,7 +2,7 @@ import { serviceNow } from "../data/service-clock.ts";
 import { SelectField, TextField } from "../parts/form/fields.tsx";
 import { setQuery, useLocation } from "../router.ts";
 import type { UsageBy } from "./data.ts";
-import { DAY_MS, DAYS_STANDARD, dayOf, parseDay, readRange } from "./range.ts";
+import { DAY_MS, DAYS_STANDARD, dayOf, daysAsked, parseDay, readRange } from "./range.ts";
 
 const BY = [
   { value: "robot", word: "Robot" },
@@ -22,7 +22,7 @@ const DATES = { value: "dates", word: "From a day to a day…" } as const;
 export function UsagePicker({ by }: { readonly by: UsageBy }) {
   const { query } = useLocation();
   const hasDates = query.has("from") || query.has("to");
-  const days = query.get("days") ?? String(DAYS_STANDARD);
+  const days = String(daysAsked(query));
   const times =
     TIMES.some(({ value }) => value === days) || hasDates
       ? TIMES

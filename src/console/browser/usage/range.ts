@@ -20,9 +20,7 @@ export type ReadRange =
 /** The range in the URL: whole days `from` and `to`, or, like the command line, `days` times 24 hours up to now. */
 export function readRange(query: URLSearchParams, nowMs: number): ReadRange {
   if (!query.has("from") && !query.has("to")) {
-    const asked = Number(query.get("days") ?? DAYS_STANDARD);
-    const days = Number.isInteger(asked) && asked >= 1 && asked <= DAYS_MAXIMUM ? asked : DAYS_STANDARD;
-    const sinceMs = nowMs - days * DAY_MS;
+    const sinceMs = nowMs - daysAsked(query) * DAY_MS;
     const range = { sinceMs, untilMs: nowMs, firstMs: startOfDay(sinceMs), lastMs: startOfDay(nowMs) };
     return { state: "read", range };
   }
@@ -35,6 +33,12 @@ export function readRange(query: URLSearchParams, nowMs: number): ReadRange {
     return { state: "refused", problem: `Choose at most ${DAYS_MAXIMUM} days; these are ${lengthOf(range)}.` };
   }
   return { state: "read", range };
+}
+
+/** The number of days in the URL, or the standard one in place of one that cannot be shown. */
+export function daysAsked(query: URLSearchParams): number {
+  const asked = Number(query.get("days") ?? DAYS_STANDARD);
+  return Number.isInteger(asked) && asked >= 1 && asked <= DAYS_MAXIMUM ? asked : DAYS_STANDARD;
 }
 
 export function daysOf({ firstMs, lastMs }: UsageRange): number {

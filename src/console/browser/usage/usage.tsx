@@ -4,18 +4,17 @@ import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { EmptyState } from "../parts/table/empty-state.tsx";
+import { EmptyState } from "../parts/table/filtered-table.tsx";
 import { counted } from "../parts/text.ts";
 import { useLocation } from "../router.ts";
 import { UsageChart } from "./chart.tsx";
 import { download, usageCsv } from "./csv.ts";
 import type { Usage as UsageOfRange, UsageDay } from "./data.ts";
 import { useUsage } from "./data.ts";
-import { UsageDays } from "./days.tsx";
 import { hours } from "./hours.ts";
-import { UsageNames } from "./names.tsx";
 import { UsagePicker } from "./picker.tsx";
 import { dayOf, lengthOf, readRange } from "./range.ts";
+import { UsageDays, UsageNames } from "./tables.tsx";
 
 /** `/usage`: hours that robots were served, by day and robot or model, on the page and as a file. */
 export function Usage() {
@@ -23,7 +22,7 @@ export function Usage() {
   const by = query.get("by") === "model" ? "model" : "robot";
   const read = readRange(query, serviceNow());
   const usage = useUsage(read.state === "read" ? read.range : null, by);
-  const value = usage.state === "ready" ? usage.value : null;
+  const value = usage.value ?? null;
   return (
     <Page
       title="Usage"

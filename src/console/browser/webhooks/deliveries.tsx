@@ -7,9 +7,8 @@ import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { Loaded } from "../parts/loaded.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/table/columns.tsx";
-import { countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { badgeColumn, countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import { Table } from "../parts/table/table.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { apiPath, DELIVERIES, useDeliveries } from "./data.ts";
@@ -57,14 +56,7 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
 const COLUMNS: readonly Column<DeliveryView>[] = [
   textColumn({ id: "type", name: "Event", track: "minmax(8rem, 1.2fr)" }, ({ type }) => type),
   textColumn({ id: "about", name: "About", track: "minmax(6rem, 1fr)" }, subjectOfEvent),
-  {
-    id: "status",
-    name: "State",
-    track: "7rem",
-    isPlainOnCard: true,
-    cell: ({ status }) => <StatusBadge status={status} />,
-    sortBy: ({ status }) => status,
-  },
+  badgeColumn({ id: "status", track: "7rem" }, ({ status }) => status),
   countColumn({ id: "attempts", name: "Attempts", track: "5.5rem" }, ({ attempts }) => attempts),
   textColumn({ id: "answer", name: "Last answer", track: "minmax(7rem, 1.2fr)" }, lastAnswerInWords),
   {

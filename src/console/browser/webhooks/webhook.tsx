@@ -4,10 +4,10 @@ import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { ChangeDialog } from "../parts/form/change-dialog.tsx";
-import { Loaded, Missing } from "../parts/loaded.tsx";
-import { Facts, Page, Section } from "../parts/page.tsx";
+import { ChangeDialog } from "../parts/form/form-dialog.tsx";
+import { Facts, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
+import { ResourcePage } from "../parts/resource-page.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { number } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
@@ -19,30 +19,25 @@ import { eventsText } from "./webhooks.tsx";
 /** `/webhooks/ID`: one webhook, what it was sent, and the buttons to test, disable and remove it. */
 export function Webhook({ name: id }: PageParameters) {
   const webhook = useWebhook(id);
-  const view = webhook.state === "ready" ? webhook.value : null;
   return (
-    <Page
-      title={view === null ? "Webhook" : receiverOf(view)}
-      up={{ href: "/webhooks", word: "Webhooks" }}
-      badge={view === null ? null : <StatusBadge status={webhookState(view)} />}
-      actions={view === null ? undefined : <Actions webhook={view} />}
+    <ResourcePage
+      data={webhook}
+      section="webhooks"
+      noun="webhook"
+      titleOf={(view) => receiverOf(view)}
+      badgeOf={(view) => <StatusBadge status={webhookState(view)} />}
+      actionsOf={(view) => <Actions webhook={view} />}
+      lines={6}
     >
-      <Loaded
-        data={webhook}
-        what="this webhook"
-        lines={6}
-        missing={<Missing text="This organization has no such webhook." list="webhooks" />}
-      >
-        {(known) => (
-          <div class="sections">
-            <WebhookFacts webhook={known} />
-            <Section title="Deliveries" note="Of the last 30 days, newest first">
-              <Deliveries webhook={known} />
-            </Section>
-          </div>
-        )}
-      </Loaded>
-    </Page>
+      {(known) => (
+        <>
+          <WebhookFacts webhook={known} />
+          <Section title="Deliveries" note="Of the last 30 days, newest first">
+            <Deliveries webhook={known} />
+          </Section>
+        </>
+      )}
+    </ResourcePage>
   );
 }
 

@@ -1,13 +1,10 @@
 import type { WebhookView } from "../../../api/webhooks.ts";
 import { receiverOf, webhookState } from "../../../api/words/webhooks.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import { Page } from "../parts/page.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/table/columns.tsx";
-import { countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
-import { DataTable } from "../parts/table/data-table.tsx";
+import { badgeColumn, countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
-import { number } from "../parts/text.ts";
+import { ListPage } from "../parts/table/list-page.tsx";
 import { useWebhooks, webhookPath } from "./data.ts";
 import { NewWebhookDialog } from "./new.tsx";
 
@@ -18,14 +15,7 @@ const FILTERING: Filtering<WebhookView> = {
 
 const COLUMNS: readonly Column<WebhookView>[] = [
   textColumn({ id: "receiver", name: "Receiver", track: "minmax(9rem, 1.4fr)" }, receiverOf),
-  {
-    id: "state",
-    name: "State",
-    track: "7rem",
-    isPlainOnCard: true,
-    cell: (webhook) => <StatusBadge status={webhookState(webhook)} />,
-    sortBy: webhookState,
-  },
+  badgeColumn({ track: "7rem" }, webhookState),
   textColumn({ id: "events", name: "Events", track: "minmax(6rem, 2fr)", isWideOnCard: true }, eventsText),
   countColumn({ id: "dropped", name: "Dropped", track: "5.5rem" }, ({ dropped_events: dropped }) => dropped),
   timeColumn({ id: "created", name: "Created", track: "6.25rem", from: "medium" }, ({ created_at: at }) => at),
@@ -34,33 +24,30 @@ const COLUMNS: readonly Column<WebhookView>[] = [
 /** `/webhooks`: where events are sent, and whether that works. */
 export function Webhooks() {
   const webhooks = useWebhooks();
-  const rows = webhooks.state === "ready" ? webhooks.value.items : NONE;
   const create = (
     <DialogButton scope="webhooks:write" word="New webhook" kind="main">
       {(close) => <NewWebhookDialog close={close} />}
     </DialogButton>
   );
   return (
-    <Page title="Webhooks" count={webhooks.state === "ready" ? number(rows.length) : undefined} actions={create}>
-      <DataTable
-        data={webhooks}
-        emptyTitle="There is no webhook"
-        empty={<p>A webhook tells another program what happens to robots and fleets, by requests to its URL.</p>}
-        noun="webhook"
-        columns={COLUMNS}
-        rows={rows}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => webhookPath(id)}
-        sort="receiver"
-        cardHeight="8rem"
-        filtering={FILTERING}
-        hint="Receiver, event, id"
-      />
-    </Page>
+    <ListPage
+      title="Webhooks"
+      actions={create}
+      data={webhooks}
+      emptyTitle="There is no webhook"
+      empty={<p>A webhook tells another program what happens to robots and fleets, by requests to its URL.</p>}
+      noun="webhook"
+      columns={COLUMNS}
+      rows={webhooks.value?.items}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => webhookPath(id)}
+      sort="receiver"
+      cardHeight="8rem"
+      filtering={FILTERING}
+      hint="Receiver, event, id"
+    />
   );
 }
-
-const NONE: readonly WebhookView[] = [];
 
 export function eventsText({ events }: WebhookView): string {
   return events === null ? "all" : events.join(", ");

@@ -2,14 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { FleetView } from "../../../../src/api/fleets.ts";
-import {
-  borrowWindow,
-  BROWSER_NEEDED,
-  openLastingWindow,
-  signIn,
-  tellOnFailure,
-  WITHOUT_BROWSER,
-} from "../../../support/browser.ts";
+import { borrowWindow, describeConsole, openLastingWindow, signIn, tellOnFailure } from "../../../support/browser.ts";
 import type { Window } from "../../../support/browser.ts";
 import { isLong, times } from "../../../support/run/tier.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
@@ -59,15 +52,15 @@ const PAGES = [...FULL_PAGES, ...EMPTY_PAGES];
 /** The wall display differs from the desk only in width: the gate checks the overview and one table. */
 const WALL_PAGES = isLong ? PAGES : PAGES.slice(0, 2);
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: accessibility${BROWSER_NEEDED}`, () => {
-  let demo: DemoService;
-  beforeAll(async () => {
-    demo = await startDemo({ robots: 20, fleets: 12 });
-    const webhook = { url: "https://receiver.invalid/hook", events: ["robot.frozen"] };
-    expect((await demo.service.send("POST", "/v1/webhooks", webhook)).status).toBe(200);
-  });
-  afterAll(() => demo?.[Symbol.asyncDispose]());
+/** With a webhook, too. */
+async function startFull(): Promise<DemoService> {
+  const demo = await startDemo({ robots: 20, fleets: 12 });
+  const webhook = { url: "https://receiver.invalid/hook", events: ["robot.frozen"] };
+  expect((await demo.service.send("POST", "/v1/webhooks", webhook)).status).toBe(200);
+  return demo;
+}
 
+describeConsole("accessibility", startFull, (demo) => {
   describe.each([
     ["a desk", DESK, PAGES],
     ["a phone", PHONE, isLong ? PAGES : FULL_PAGES],
@@ -76,7 +69,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: accessibility${BROWSER_NEEDED}`, 
     let window: Window;
     beforeAll(async () => {
       window = await openLastingWindow(options);
-      await signIn(window.page, demo.service);
+      await signIn(window.page, demo().service);
     });
     afterAll(() => window?.[Symbol.asyncDispose]());
 
@@ -84,9 +77,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: accessibility${BROWSER_NEEDED}`, 
       const { page, complaints } = window;
       tellOnFailure(window);
       const complained = complaints.length;
-      onTestFinished(() => signIn(page, demo.service));
+      onTestFinished(() => signIn(page, demo().service));
       await page.context().clearCookies();
-      await page.goto(demo.service.url);
+      await page.goto(demo().service.url);
       await page.getByLabel("API key").waitFor();
       await expectNoViolation(page, options);
       expect(complaints.slice(complained)).toEqual([]);
@@ -115,7 +108,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: accessibility${BROWSER_NEEDED}`, 
     "%s: all columns fit into the page",
     async (path) => {
       const { page } = await borrowWindow();
-      await signIn(page, demo.service, path);
+      await signIn(page, demo().service, path);
       await page.locator('.table[aria-busy="false"]').waitFor();
       for (const width of [700, 900, 1100, 1400]) {
         await page.setViewportSize({ width, height: 800 });
@@ -131,7 +124,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: accessibility${BROWSER_NEEDED}`, 
   async function pathOf(where: string): Promise<string> {
     if (where.startsWith("/nowhere")) return "/robot";
     if (where.startsWith("/")) return where;
-    const fleets = (await (await demo.service.send("GET", "/v1/fleets")).json()) as FleetView[];
+    const fleets = (await (await demo().service.send("GET", "/v1/fleets")).json()) as FleetView[];
     const start = where === "a fleet with windows" ? "Night shift" : "Aloha cells";
     return `/fleets/${fleets.find(({ name }) => name.startsWith(start))!.id}`;
   }

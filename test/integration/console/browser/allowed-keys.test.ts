@@ -1,22 +1,16 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 import { keyFingerprint } from "../../../../src/platform/ed25519.ts";
-import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: allowed keys${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
+describeConsole("allowed keys", startConsole, (running) => {
+  const open = (path: string, key?: string) => openSignedIn(running(), path, key);
 
-  const open = (path: string, key?: string) => openSignedIn(running, path, key);
-
-  const computers = () => [new RobotComputer(() => running.url), new RobotComputer(() => running.url)] as const;
+  const computers = () => [new RobotComputer(() => running().url), new RobotComputer(() => running().url)] as const;
   const rowOf = (page: Page, { publicKey }: RobotComputer) =>
     page.getByRole("row").filter({ hasText: keyFingerprint(publicKey) });
   const badgeOf = (page: Page, computer: RobotComputer, word: RegExp) =>
@@ -69,8 +63,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: allowed keys${BROWSER_NEEDED}`, (
   });
 
   it("is not offered with a key that may only look", async () => {
-    const made = await running.send("POST", "/v1/me/api-keys", { label: "looks", scopes: ["robots:read"] });
-    const { api_key: key } = JSON.parse(await made.text());
+    const { api_key: key } = await createKey(running(), "looks", ["robots:read"]);
     const page = await open("/enrolments", key);
     await page.getByRole("heading", { level: 1, name: /^Enrolments/ }).waitFor();
     expect(await page.getByRole("link", { name: "Allowed keys" }).count()).toBe(0);

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 import type { DeploymentView } from "../../../../src/api/deployments.ts";
-import { BROWSER_NEEDED, openSignedIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, untilLive } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
-import type { DemoService } from "../../../support/service/demo-service.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, () => {
-  let demo: DemoService;
-  beforeAll(async () => {
-    demo = await startDemo({ robots: 80, fleets: 12 });
-  });
-  afterAll(() => demo?.[Symbol.asyncDispose]());
+const start = () => startDemo({ robots: 80, fleets: 12 });
 
-  const open = (path: string, key?: string) => openSignedIn(demo.service, path, key);
+describeConsole("deployments", start, (demo) => {
+  const open = (path: string, key?: string) => openSignedIn(demo().service, path, key);
 
   async function deployments(): Promise<readonly DeploymentView[]> {
-    const answer = await demo.service.send("GET", "/v1/me/deployments");
+    const answer = await demo().service.send("GET", "/v1/me/deployments");
     return ((await answer.json()) as { readonly items: readonly DeploymentView[] }).items;
   }
 
@@ -79,7 +75,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect((await currentOf(robot))?.id).toBe(before?.id);
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Deploy");
 
-    const idle = (await demo.service.robots()).find(
+    const idle = (await demo().service.robots()).find(
       ({ name, region }) => region === "eu-central-1" && name.startsWith("yam-") && name !== robot,
     )!.name;
     await page.keyboard.press("Enter");
@@ -98,7 +94,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     const page = await open("/models/smolvla");
     await page.getByRole("button", { name: "Deploy" }).click();
     const dialog = page.getByRole("dialog");
-    const robot = (await demo.service.robots()).find(({ name }) => name.startsWith("yam-"))!.name;
+    const robot = (await demo().service.robots()).find(({ name }) => name.startsWith("yam-"))!.name;
     await dialog.getByLabel("Robot").fill(robot);
     await expect.poll(() => dialog.getByLabel("Model").inputValue()).toBe("smolvla");
     await dialog.getByText(/^smolvla needs a robot of type lerobot\.so101-follower\.v1/).waitFor();
@@ -131,7 +127,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
 
   it("shows retired deployments one click away, and how many of them match a search", async () => {
     const first = (await deployments()).find(({ status }) => status === "active");
-    await demo.service.send("DELETE", `/v1/me/deployments/${first!.id}`);
+    await demo().service.send("DELETE", `/v1/me/deployments/${first!.id}`);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
     await expect.poll(() => page.getByRole("link", { name: /^Retired [1-9]/ }).count()).toBe(1);
@@ -173,13 +169,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
   });
 
   it("hides actions that the key does not allow", async () => {
-    const made = await demo.service.send("POST", "/v1/me/api-keys", { label: "looks", scopes: ["deployments:read"] });
-    const { api_key: apiKey } = (await made.json()) as { readonly api_key: string };
+    const { api_key: apiKey } = await createKey(demo().service, "looks", ["deployments:read"]);
     const page = await open("/deployments", apiKey);
     await page.locator("tbody a").first().click();
     await page.getByText("Checkpoint").waitFor();
     expect(await page.getByRole("button", { name: /Deploy|Retire/ }).count()).toBe(0);
-    await page.goto(`${demo.service.url}/keys`);
+    await page.goto(`${demo().service.url}/keys`);
     await page.getByText("Your key may not see the keys.").waitFor();
   });
 });

@@ -1,37 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
-import {
-  BROWSER_NEEDED,
-  openSignedIn,
-  signIn,
-  startConsole,
-  untilLive,
-  WITHOUT_BROWSER,
-} from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, signIn, startConsole, untilLive } from "../../../support/browser.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: enrolments${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
-
-  const open = (path: string, key?: string) => openSignedIn(running, path, key);
+describeConsole("enrolments", startConsole, (running) => {
+  const open = (path: string, key?: string) => openSignedIn(running(), path, key);
 
   /** A computer that asks to be this robot. */
   async function start(name: string, members: object = {}) {
-    const computer = new RobotComputer(() => running.url);
+    const computer = new RobotComputer(() => running().url);
     const started = await computer.start({ requested_name: name, ...members });
     const poll = async () => (await computer.poll(started)).status;
     return { computer, code: started.user_code, poll };
   }
 
   async function approve(code: string, more: object = {}): Promise<void> {
-    const answer = await running.send("POST", "/v1/robots/approve", { user_code: code, ...more });
+    const answer = await running().send("POST", "/v1/robots/approve", { user_code: code, ...more });
     expect(answer.status).toBe(200);
   }
 
@@ -42,7 +29,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: enrolments${BROWSER_NEEDED}`, () 
     await enrolled.poll();
     expect((await enrolled.computer.heartbeat({ runtime_version: "1.2.3" })).status).toBe(200);
     await eventually(async () => {
-      const robot = JSON.parse(await (await running.send("GET", `/v1/robots/${name}`)).text());
+      const robot = JSON.parse(await (await running().send("GET", `/v1/robots/${name}`)).text());
       return robot.status === "online" ? robot : undefined;
     }, `${name} online`);
     return enrolled;
@@ -87,7 +74,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: enrolments${BROWSER_NEEDED}`, () 
   it("shows what an approval changes of a robot that exists", async () => {
     const body = { name: "arm-3", robot_type_id: "a.b.v1", region: "eu-west-1", site: "lab" };
     const digest = `sha256:${"1".repeat(64)}`;
-    await running.send("POST", "/v1/robots/setup", { ...body, configuration_digest: digest });
+    await running().send("POST", "/v1/robots/setup", { ...body, configuration_digest: digest });
     const { code } = await start("arm-3", { site: "plant-1" });
     const page = await open(`/enrolments/${code}`);
     await page.getByText("The robot arm-3 exists.").waitFor();
@@ -119,16 +106,14 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: enrolments${BROWSER_NEEDED}`, () 
     const page = await open("/enrolments/AAAA-2222");
     await page.getByText("No enrolment waits with this code.").waitFor();
     expect(await violations(page)).toEqual([]);
-    const made = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["robots:read"] });
-    const { api_key: key } = JSON.parse(await made.text());
-    await signIn(page, { url: running.url, key }, "/enrolments");
+    const reader = await createKey(running(), "reader", ["robots:read"]);
+    await signIn(page, { url: running().url, key: reader.api_key }, "/enrolments");
     await page.getByText("Your key may not see the enrolments.").waitFor();
     expect(await page.getByLabel("Code that the robot shows").count()).toBe(0);
     // One that may approve, and not see robots.
-    const writer = await running.send("POST", "/v1/me/api-keys", { label: "writer", scopes: ["robots:write"] });
+    const writer = await createKey(running(), "writer", ["robots:write"]);
     const { code } = await start("arm-9");
-    const { api_key: second } = JSON.parse(await writer.text());
-    await signIn(page, { url: running.url, key: second }, `/enrolments/${code}`);
+    await signIn(page, { url: running().url, key: writer.api_key }, `/enrolments/${code}`);
     await page.getByText("The page cannot tell whether a robot arm-9 exists.").waitFor();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("Approved.").waitFor();
@@ -178,7 +163,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: enrolments${BROWSER_NEEDED}`, () 
     await page.getByLabel("Type arm-8 to confirm").fill("arm-8");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: /^Robots/ }).waitFor();
-    expect((await running.send("GET", "/v1/robots/arm-8")).status).toBe(404);
+    expect((await running().send("GET", "/v1/robots/arm-8")).status).toBe(404);
     expect((await computer.heartbeat()).status).toBe(401);
   });
 

@@ -2,27 +2,22 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 import type { FleetView } from "../../../../src/api/fleets.ts";
 import { PREPARATION_PATIENCE_MS } from "../../../../src/service/fleets/readiness/needs.ts";
-import { BROWSER_NEEDED, openSignedIn, untilLive, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, untilLive } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
-import type { DemoService } from "../../../support/service/demo-service.ts";
 import { beginWriting } from "../../../support/service/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
-  let demo: DemoService;
-  beforeAll(async () => {
-    demo = await startDemo({ robots: 80, fleets: 50 });
-  });
-  afterAll(() => demo?.[Symbol.asyncDispose]());
+const start = () => startDemo({ robots: 80, fleets: 50 });
 
-  const open = (path: string) => openSignedIn(demo.service, path);
+describeConsole("fleets", start, (demo) => {
+  const open = (path: string) => openSignedIn(demo().service, path);
 
   async function fleets(): Promise<readonly FleetView[]> {
-    return (await (await demo.service.send("GET", "/v1/fleets")).json()) as FleetView[];
+    return (await (await demo().service.send("GET", "/v1/fleets")).json()) as FleetView[];
   }
 
   it("lists fleets that need attention first, each with its reason", async () => {
@@ -86,7 +81,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "By keyboard" }).waitFor();
     const fleet = (await fleets()).find(({ name }) => name === "By keyboard");
-    expect(page.url()).toBe(`${demo.service.url}/fleets/${fleet!.id}`);
+    expect(page.url()).toBe(`${demo().service.url}/fleets/${fleet!.id}`);
     expect(fleet).toMatchObject({ subject: "smolvla", peak_active_robots: 1, readiness_mode: "always_ready" });
   });
 
@@ -165,7 +160,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await page.getByText("No robot matches the selector of this fleet.", { exact: true }).waitFor();
     await untilLive(page);
     const setup = { name: "yard-1", robot_type_id: "so101_follower", region: "eu-central-1" };
-    await demo.service.send("POST", "/v1/robots/setup", {
+    await demo().service.send("POST", "/v1/robots/setup", {
       ...setup,
       configuration_digest: `sha256:${"0".repeat(64)}`,
       labels: { yard: "north" },
@@ -188,7 +183,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const page = await open("/fleets?q=elsewhere");
     await page.getByRole("heading", { name: "No fleet matches" }).waitFor();
     await untilLive(page);
-    await demo.service.send("POST", "/v1/fleets", {
+    await demo().service.send("POST", "/v1/fleets", {
       name: "Made elsewhere",
       subject: "pi0.5",
       selection: { selector: { site: "hall-2" } },
@@ -199,7 +194,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   });
 
   it("a fleet whose endpoint has failed for minutes is stuck: the overview, the list and its page say which, and why", async () => {
-    using database = new DatabaseSync(join(demo.service.dataDirectory, "service.db"));
+    using database = new DatabaseSync(join(demo().service.dataDirectory, "service.db"));
     const longAgo = new Date(Date.now() - PREPARATION_PATIENCE_MS).toISOString();
     await beginWriting(database);
     database
@@ -211,7 +206,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const page = await open("/");
     const entry = page.getByRole("list", { name: "Fleets that need attention" }).getByRole("listitem");
     await entry.filter({ hasText: "Stuck" }).getByText(reason).waitFor();
-    await page.goto(`${demo.service.url}/fleets?q=bin+picking`);
+    await page.goto(`${demo().service.url}/fleets?q=bin+picking`);
     const row = page.getByRole("row", { name: /Bin picking 09/ });
     await row.getByText("Stuck").waitFor();
     await row.getByText(reason).waitFor();

@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 import { apiKeyListSchema } from "../../../../src/api/keys.ts";
-import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { borrowWindow, describeConsole, signIn, startConsole } from "../../../support/browser.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import type { RunningService } from "../../../support/service/service.ts";
 import { violationsInDialog } from "./axe.ts";
 
 const DAY_MS = 86_400_000;
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: keys for enrolments${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
-
+describeConsole("keys for enrolments", startConsole, (running) => {
   it("creates one for a site, and shows which robots used it, when, and from where", async () => {
     const { page, complaints } = await borrowWindow();
     onTestFinished(() => expect(complaints).toEqual([]));
-    await signIn(page, running, "/keys");
+    await signIn(page, running(), "/keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("images of July");
     await page.getByLabel("Enroll robots").check();
@@ -30,12 +23,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys for enrolments${BROWSER_NEED
     await page.getByRole("button", { name: "Create key" }).click();
     const key = await page.locator(".key-once code").innerText();
     await page.getByRole("button", { name: "I have stored it" }).click();
-    const { items } = apiKeyListSchema.parse(await (await running.send("GET", "/v1/me/api-keys")).json());
+    const { items } = apiKeyListSchema.parse(await (await running().send("GET", "/v1/me/api-keys")).json());
     const made = items.find(({ label }) => label === "images of July");
     expect(made).toMatchObject({ scopes: ["robots:enroll"], enrollment: { uses: 2, site: "plant-1" } });
     expect(Math.round((Date.parse(made?.expires_at ?? "") - Date.now()) / DAY_MS)).toBe(30);
 
-    const computer = new RobotComputer(() => running.url);
+    const computer = new RobotComputer(() => running().url);
     const started = await computer.start({ requested_name: "arm-1" }, key);
     expect((await computer.poll(started)).status).toBe("approved");
     await page.getByRole("link", { name: "1 of 2 uses left" }).click();
@@ -48,7 +41,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys for enrolments${BROWSER_NEED
   it("a time too far ahead is an error of its field", async () => {
     const { page, complaints } = await borrowWindow();
     onTestFinished(() => expect(complaints).toEqual([]));
-    await signIn(page, running, "/keys");
+    await signIn(page, running(), "/keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("for ever");
     await page.getByLabel("Enroll robots").check();

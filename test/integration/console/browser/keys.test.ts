@@ -1,38 +1,26 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 import type { ApiKeyView } from "../../../../src/api/keys.ts";
-import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violationsInDialog } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
-
-  async function open(key = running.key): Promise<Page> {
-    const page = await openSignedIn(running, "/keys", key);
+describeConsole("keys", startConsole, (running) => {
+  async function open(key = running().key): Promise<Page> {
+    const page = await openSignedIn(running(), "/keys", key);
     await page.getByRole("heading", { level: 1, name: /^Keys/ }).waitFor();
     return page;
   }
 
-  async function make(body: unknown): Promise<ApiKeyView & { readonly api_key: string }> {
-    const answer = await running.send("POST", "/v1/me/api-keys", body);
-    expect(answer.status).toBe(200);
-    return (await answer.json()) as ApiKeyView & { readonly api_key: string };
-  }
-
   async function keyOf(label: string): Promise<ApiKeyView | undefined> {
-    const answer = await running.send("GET", "/v1/me/api-keys");
+    const answer = await running().send("GET", "/v1/me/api-keys");
     const { items } = (await answer.json()) as { readonly items: readonly ApiKeyView[] };
     return items.find((key) => key.label === label);
   }
 
   const statusWith = async (key: string, path = "/v1/robots") =>
-    (await fetch(running.url + path, { headers: { authorization: `Bearer ${key}` } })).status;
+    (await fetch(running().url + path, { headers: { authorization: `Bearer ${key}` } })).status;
 
   it("creates a key for robots with the keyboard alone, and shows it once", async () => {
     const page = await open();
@@ -64,11 +52,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect(
       await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie"),
     ).not.toContain(secret);
-    expect(running.log()).not.toContain(secret);
+    expect(running().log()).not.toContain(secret);
   });
 
   it("keeps showing a new key after Back, a second Back and the end of the session", async () => {
-    const { id, api_key: apiKey } = await make({ label: "maker" });
+    const { id, api_key: apiKey } = await createKey(running(), "maker");
     const page = await open(apiKey);
     await page.getByRole("link", { name: "Usage" }).first().click();
     await page.getByRole("link", { name: "Keys" }).first().click();
@@ -79,13 +67,13 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     for (let time = 0; time < 2; time += 1) {
       await page.evaluate("history.back()");
       await page.getByText("Store the key first: it cannot be shown again.").waitFor();
-      await expect.poll(() => page.url()).toBe(`${running.url}/keys`);
+      await expect.poll(() => page.url()).toBe(`${running().url}/keys`);
       expect(await page.locator(".key-once code").innerText()).toBe(secret);
     }
-    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await running().send("DELETE", `/v1/me/api-keys/${id}`);
     await page.getByText("Your session has ended.").waitFor();
     expect(await page.locator(".key-once code").isVisible()).toBe(false);
-    await page.getByLabel("API key").fill(running.key);
+    await page.getByLabel("API key").fill(running().key);
     await page.keyboard.press("Enter");
     await page.locator(".key-once code").waitFor();
     expect(await page.locator(".key-once code").innerText()).toBe(secret);
@@ -147,7 +135,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     answered.resolve();
     await page.getByRole("dialog", { name: "The key cell 9" }).waitFor();
     expect(await statusWith(await page.locator(".key-once code").innerText())).toBe(403);
-    expect(page.url()).toBe(`${running.url}/keys`);
+    expect(page.url()).toBe(`${running().url}/keys`);
   });
 
   it("creates a key with the chosen scopes and expiry", async () => {
@@ -172,7 +160,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   });
 
   it("shows what revoking a key stops, and revokes it only after its label is typed", async () => {
-    const { api_key: apiKey } = await make({ label: "hall 3" });
+    const { api_key: apiKey } = await createKey(running(), "hall 3");
     const page = await open();
     await page.getByRole("button", { name: "Revoke hall 3" }).click();
     const dialog = page.getByRole("dialog", { name: "Revoke hall 3?" });
@@ -188,7 +176,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("row", { name: /hall 3/ }).waitFor({ state: "detached" });
     await page.getByRole("link", { name: /^Revoked [1-9]/ }).click();
-    await expect.poll(() => page.url()).toBe(`${running.url}/keys?show=revoked`);
+    await expect.poll(() => page.url()).toBe(`${running().url}/keys?show=revoked`);
     await page
       .getByRole("row", { name: /hall 3/ })
       .getByText("Revoked")
@@ -198,10 +186,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   });
 
   it("shows which keys end with a key before it is revoked, and creates independent ones", async () => {
-    const parent = await make({ label: "foreman" });
+    const parent = await createKey(running(), "foreman");
     const headers = { authorization: `Bearer ${parent.api_key}`, "content-type": "application/json" };
     const body = JSON.stringify({ label: "arm of the foreman" });
-    await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
+    await fetch(`${running().url}/v1/me/api-keys`, { method: "POST", headers, body });
     const page = await open();
     await page.getByRole("button", { name: "Revoke foreman" }).click();
     const dialog = page.getByRole("dialog", { name: "Revoke foreman?" });
@@ -216,7 +204,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   });
 
   it("marks the key that the person is signed in by, and signs them out when they revoke it", async () => {
-    const { api_key: apiKey } = await make({ label: "mine" });
+    const { api_key: apiKey } = await createKey(running(), "mine");
     const page = await open(apiKey);
     const row = page.getByRole("row", { name: /mine/ });
     await row.getByText("yours").waitFor();
@@ -230,14 +218,14 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
 
   it("offers only the scopes that the person's own key has", async () => {
     const scopes = ["api-keys:write", "api-keys:read", "models:read"];
-    const { api_key: apiKey } = await make({ label: "office", scopes });
+    const { api_key: apiKey } = await createKey(running(), "office", scopes);
     const page = await open(apiKey);
     await page.getByRole("button", { name: "New key" }).click();
     expect(await page.getByRole("radio").count()).toBe(1);
     expect(await page.getByRole("checkbox").count()).toBe(3);
     await page.keyboard.press("Escape");
     // A key that may do more than the person's own: the service refuses, and the dialog says so.
-    await make({ label: "boss" });
+    await createKey(running(), "boss");
     await page.getByRole("button", { name: "Revoke boss" }).click();
     await page.getByLabel("Type boss to confirm").fill("boss");
     await page.keyboard.press("Enter");
@@ -247,21 +235,21 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
 
   it("shows labels with markup unchanged, and asks for the last four characters if a label cannot be typed", async () => {
     const label = "<img src=x onerror=alert(1)>";
-    await make({ label });
-    const spaces = await make({ label: "  two  spaces " });
+    await createKey(running(), label);
+    const spaces = await createKey(running(), "  two  spaces ");
     const page = await open();
     await page.getByRole("rowheader", { name: label }).waitFor();
     await page.getByRole("button", { name: /^Revoke\s+two/ }).click();
     await page.getByLabel(`Type ${spaces.key_last4} to confirm`).waitFor();
     await page.keyboard.press("Escape");
     // Looks like "cell exe.1".
-    const turned = await make({ label: "cell \u202e1.exe" });
+    const turned = await createKey(running(), "cell \u202e1.exe");
     await page.getByRole("rowheader", { name: "cell \\u202e1.exe" }).waitFor();
     await page.getByRole("button", { name: new RegExp(turned.key_last4 ?? "") }).click();
     await page.getByLabel(`Type ${turned.key_last4} to confirm`).waitFor();
     await page.keyboard.press("Escape");
     // The longest label that the service accepts, in one word, does not widen the dialog.
-    const long = await make({ label: "W".repeat(256) });
+    const long = await createKey(running(), "W".repeat(256));
     await page.getByRole("button", { name: new RegExp(long.key_last4 ?? "") }).click();
     await page.getByLabel(`Type ${long.key_last4} to confirm`).waitFor();
     expect(await page.evaluate("document.querySelector('dialog').scrollWidth")).toBeLessThan(600);

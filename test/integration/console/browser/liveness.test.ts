@@ -1,44 +1,27 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
-import {
-  BROWSER_NEEDED,
-  signIn,
-  openWindow,
-  startConsole,
-  untilLive,
-  WITHOUT_BROWSER,
-} from "../../../support/browser.ts";
+import { describeConsole, openWindow, signIn, startConsole, untilLive } from "../../../support/browser.ts";
 import { times } from "../../../support/run/tier.ts";
-import type { RunningService } from "../../../support/service/service.ts";
 import { startTcpProxy } from "../../../support/service/tcp-proxy.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: liveness${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
-
+describeConsole("liveness", startConsole, (running) => {
   /** A page behind a proxy that can fall silent. */
   async function scene() {
-    const proxy = await startTcpProxy(running.url);
+    const proxy = await startTcpProxy(running().url);
     onTestFinished(() => proxy[Symbol.asyncDispose]());
     const window = await openWindow();
     const { page } = window;
     const banner = page.getByRole("alert").filter({ hasText: "The service does not answer" });
-    return { proxy, page, banner, at: { url: proxy.url, key: running.key } };
-  }
-
-  async function createKey(label: string): Promise<void> {
-    await running.send("POST", "/v1/me/api-keys", { label });
+    return { proxy, page, banner, at: { url: proxy.url, key: running().key } };
   }
 
   it("shows within five seconds that the service is silent, stops its relative times, and resumes when it answers", async () => {
     const { proxy, page, banner, at } = await scene();
     await page.clock.install();
-    await createKey("created just before");
+    await createKey(running(), "created just before");
     await signIn(page, at, "/keys");
     await untilLive(page);
     const age = page.getByRole("row", { name: /created just before/ }).getByRole("time");
@@ -58,7 +41,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: liveness${BROWSER_NEEDED}`, () =>
     expect(await age.first().innerText()).toBe(before);
     expect(await page.getByRole("row", { name: /created just before/ }).count()).toBe(1);
 
-    await createKey("created meanwhile");
+    await createKey(running(), "created meanwhile");
     proxy.thaw();
     await page.clock.resume();
     await banner.waitFor({ state: "hidden" });
@@ -73,7 +56,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: liveness${BROWSER_NEEDED}`, () =>
     await proxy.refuse();
     await banner.waitFor();
     expect(await violations(page)).toEqual([]);
-    await createKey("created while it was gone");
+    await createKey(running(), "created while it was gone");
     await page.clock.install();
     await proxy.listen();
     await page.clock.runFor(1500);
@@ -102,12 +85,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: liveness${BROWSER_NEEDED}`, () =>
       await untilLive(other);
     };
     await Promise.all(Array.from({ length: times(2, 7) }, open));
-    await createKey("seen in all windows");
+    await createKey(running(), "seen in all windows");
     for (const one of [page, ...opened]) await one.getByRole("row", { name: /seen in all windows/ }).waitFor();
     expect(streams).toEqual([page]);
     await page.close();
     await expect.poll(() => streams.length).toBe(2);
-    await createKey("seen in those that are left");
+    await createKey(running(), "seen in those that are left");
     for (const one of opened) await one.getByRole("row", { name: /seen in those that are left/ }).waitFor();
     expect(streams).toHaveLength(2);
   });

@@ -3,27 +3,21 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 import { loginStartedSchema } from "../../../../src/api/logins.ts";
-import { borrowWindow, BROWSER_NEEDED, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { borrowWindow, describeConsole, startConsole } from "../../../support/browser.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 
 /** The callback of a program that does not listen: the discard port. */
 const NOBODY = "http://127.0.0.1:9/no-browser";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command line${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
-
-  async function open(path: string, key = running.key): Promise<Page> {
+describeConsole("approving the login of a command line", startConsole, (running) => {
+  async function open(path: string, key = running().key): Promise<Page> {
     const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
-    await window.page.goto(running.url + path);
+    await window.page.goto(running().url + path);
     await window.page.getByText("A command line on your computer asks to be signed in.").waitFor();
     await window.page.getByLabel("API key").fill(key);
     await window.page.keyboard.press("Enter");
@@ -32,10 +26,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
 
   async function startLogin(callbackUrl: string) {
     const verifier = randomBytes(32).toString("hex");
-    const started = await running.send("POST", "/v1/cli/login/start", { verifier, callback_url: callbackUrl });
+    const started = await running().send("POST", "/v1/cli/login/start", { verifier, callback_url: callbackUrl });
     const { exchange_id: exchangeId, login_url, user_code: userCode } = loginStartedSchema.parse(await started.json());
     const poll = async () => {
-      const answer = await running.send("POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier });
+      const answer = await running().send("POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier });
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
     return { verifier, exchange_id: exchangeId, login_url, user_code: userCode, poll };
@@ -62,7 +56,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     const code = callback.searchParams.get("code");
     // Polling does not return the token of a login that redirects.
     expect((await poll()).body).toMatchObject({ status: "pending" });
-    const answer = await running.send("POST", "/v1/cli/login/exchange", { exchange_id: exchangeId, code, verifier });
+    const answer = await running().send("POST", "/v1/cli/login/exchange", { exchange_id: exchangeId, code, verifier });
     expect(answer.status).toBe(200);
   });
 
@@ -85,7 +79,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     await page.getByLabel("It is the same in my terminal").check();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByRole("heading", { name: "Approved" }).waitFor();
-    expect(page.url()).toBe(running.url + login_url);
+    expect(page.url()).toBe(running().url + login_url);
     expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
     await page.reload();
     await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
@@ -100,7 +94,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     await page.getByLabel("It is the same in my terminal").check();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByRole("heading", { name: "Approved" }).waitFor();
-    expect(page.url()).toBe(running.url + login_url);
+    expect(page.url()).toBe(running().url + login_url);
     expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
   });
 
@@ -118,8 +112,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
   });
 
   it("does not let a restricted key approve, and says why", async () => {
-    const created = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["robots:read"] });
-    const { api_key: apiKey } = (await created.json()) as { readonly api_key: string };
+    const { api_key: apiKey } = await createKey(running(), "reader", ["robots:read"]);
     const { login_url } = await startLogin(NOBODY);
     const page = await open(login_url, apiKey);
     await page.getByText("Your key cannot approve this.").waitFor();

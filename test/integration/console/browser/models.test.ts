@@ -1,32 +1,26 @@
 import type * as z from "zod";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 import type { endpointListSchema } from "../../../../src/api/endpoints.ts";
 import {
   borrowWindow,
-  BROWSER_NEEDED,
+  describeConsole,
   openSignedIn,
   signIn,
   startConsole,
   untilLive,
-  WITHOUT_BROWSER,
 } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
-import type { DemoService } from "../../../support/service/demo-service.ts";
 import { violations } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
-  let demo: DemoService;
-  beforeAll(async () => {
-    demo = await startDemo({ robots: 60, fleets: 12 });
-  });
-  afterAll(() => demo?.[Symbol.asyncDispose]());
+const start = () => startDemo({ robots: 60, fleets: 12 });
 
-  const open = (path: string, service: Parameters<typeof openSignedIn>[0] = demo.service) =>
+describeConsole("models", start, (demo) => {
+  const open = (path: string, service: Parameters<typeof openSignedIn>[0] = demo().service) =>
     openSignedIn(service, path);
 
   async function healthyRegionsOf(checkpoint: string): Promise<ReadonlySet<string>> {
-    const { items } = (await (await demo.service.send("GET", "/v1/endpoints")).json()) as z.output<
+    const { items } = (await (await demo().service.send("GET", "/v1/endpoints")).json()) as z.output<
       typeof endpointListSchema
     >;
     const healthy = items.filter(
@@ -66,18 +60,18 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
   it("shows which robots can run a checkpoint, and why others cannot", async () => {
     const page = await open("/models/pi0.5");
     await page.getByText("60 of 60 robots can run it").waitFor();
-    await page.goto(`${demo.service.url}/models/diffusion-pick`);
+    await page.goto(`${demo().service.url}/models/diffusion-pick`);
     const served = await healthyRegionsOf("ckpt_diffusion_pick_3");
-    const able = (await demo.service.robots()).filter(({ region }) => served.has(region)).length;
+    const able = (await demo().service.robots()).filter(({ region }) => served.has(region)).length;
     await page.getByText(`${able} of 60 robots can run it`, { exact: true }).waitFor();
     await page.getByText(/^The endpoint in eu-central-1 has been unhealthy since .*: answered 503\.$/).waitFor();
-    await page.goto(`${demo.service.url}/models/pi0.5`);
+    await page.goto(`${demo().service.url}/models/pi0.5`);
     await page.getByLabel("Checkpoint").selectOption("ckpt_pi05_droid");
     await page
       .getByText(/ckpt_pi05_droid needs a robot of type droid\.franka-panda\.v1/)
       .first()
       .waitFor();
-    const pandas = (await demo.service.robots()).filter(({ robot_type_id: robotTypeId }) =>
+    const pandas = (await demo().service.robots()).filter(({ robot_type_id: robotTypeId }) =>
       robotTypeId.startsWith("droid."),
     );
     const healthy = await healthyRegionsOf("ckpt_pi05_droid");
@@ -98,7 +92,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
       return route.continue();
     });
     await page.clock.install();
-    await signIn(page, demo.service, "/models/pi0.5");
+    await signIn(page, demo().service, "/models/pi0.5");
     await asked.promise;
     // Effects after a paint wait for the clock.
     await page.clock.pauseAt(await page.evaluate<number>("Date.now() + 5000"));
@@ -116,9 +110,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     const late = page.getByRole("row", { name: /us-west-2/ });
     await late.getByText("Unhealthy").waitFor();
     await untilLive(page);
-    demo.servers.finish();
+    demo().servers.finish();
     onTestFinished(async () => {
-      demo.servers.startOver();
+      demo().servers.startOver();
       await expect.poll(() => healthyRegionsOf("ckpt_diffusion_pick_3")).not.toContain("us-west-2");
       await expect.poll(() => healthyRegionsOf("ckpt_pi05_droid")).not.toContain("us-west-2");
     });

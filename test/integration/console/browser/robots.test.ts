@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
-import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import {
   borrowWindow,
-  BROWSER_NEEDED,
   countReceived,
+  describeConsole,
   openWindow,
   signIn,
   untilLive,
-  WITHOUT_BROWSER,
 } from "../../../support/browser.ts";
 import type { Window } from "../../../support/browser.ts";
 import { startDemo } from "../../../support/service/demo-service.ts";
 import type { DemoService } from "../../../support/service/demo-service.ts";
+import { createKey } from "../../../support/service/service.ts";
 
 /** Most bytes transferred for the page, with headers: HTML, script, style sheet and icon. */
 const TRANSFER_BYTES = 60 * 1024;
@@ -21,15 +20,11 @@ const SHIFT = 0.005;
 /** Most CPU time of the page, from its request until a thousand rows are filtered by four typed letters. */
 const INTERACTIVE_S = 2;
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
-  let demo: DemoService;
-  beforeAll(async () => {
-    demo = await startDemo({ robots: 60, fleets: 0 });
-  });
-  afterAll(() => demo?.[Symbol.asyncDispose]());
+const start = () => startDemo({ robots: 60, fleets: 0 });
 
+describeConsole("robots", start, (demo) => {
   it("keeps the blank typed before the next word of a search", async () => {
-    const { page } = await openRobots(demo);
+    const { page } = await openRobots(demo());
     const search = page.getByLabel("Search robots");
     await search.pressSequentially("yam ");
     await expect.poll(() => new URL(page.url()).search).toBe("?q=yam");
@@ -39,7 +34,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   });
 
   it("searches and filters, keeps both in the URL, and clears them", async () => {
-    const { page } = await openRobots(demo);
+    const { page } = await openRobots(demo());
     await page.getByLabel("Search robots").fill("yam line=a");
     await page.getByLabel("Site").selectOption("hall-1");
     await page.getByText(/^\d+ of \d+ robots$/).waitFor();
@@ -52,7 +47,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     await page.reload();
     await expect.poll(() => heads.allTextContents()).toEqual(names);
     await page.getByRole("button", { name: "Clear" }).click();
-    await expect.poll(() => page.locator("tbody tr").count()).toBe((await demo.service.robots()).length);
+    await expect.poll(() => page.locator("tbody tr").count()).toBe((await demo().service.robots()).length);
     expect(new URL(page.url()).search).toBe("");
   });
 
@@ -64,7 +59,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
       await answered.promise;
       return route.continue();
     });
-    await signIn(page, demo.service, "/robots?q=cell-0003");
+    await signIn(page, demo().service, "/robots?q=cell-0003");
     const row = page.getByRole("row", { name: /cell-0003/ });
     await row.getByText("loading").first().waitFor();
     expect(await row.innerText()).not.toContain("–");
@@ -74,7 +69,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   });
 
   it("sorts with the keyboard alone, and says in which order", async () => {
-    const { page } = await openRobots(demo, "?q=cell-000");
+    const { page } = await openRobots(demo(), "?q=cell-000");
     const name = page.getByRole("columnheader", { name: "Name" });
     expect(await name.getAttribute("aria-sort")).toBe("ascending");
     await name.getByRole("button").focus();
@@ -90,7 +85,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   it("shows cards on a phone, and a field to sort them by", async () => {
     const window = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
     const { page } = window;
-    await signIn(page, demo.service, "/robots?q=cell-00");
+    await signIn(page, demo().service, "/robots?q=cell-00");
     await page.locator("table[data-cards]").waitFor();
     await page.getByLabel("Sort by").selectOption("Name, descending");
     await expect.poll(async () => (await page.locator("tbody th").allTextContents()).at(-1)).toBe("cell-0003");
@@ -98,7 +93,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   });
 
   it("shows a registration without a reload, and in the robot's history what it changed", async () => {
-    const { page } = await openRobots(demo);
+    const { page } = await openRobots(demo());
     await page.getByLabel("Search robots").fill("latecomer");
     await page.getByRole("heading", { name: "No robot matches" }).waitFor();
     await untilLive(page);
@@ -108,10 +103,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
       region: "eu-central-1",
       configuration_digest: `sha256:${"a".repeat(64)}`,
     };
-    await demo.service.send("POST", "/v1/robots/setup", robot);
+    await demo().service.send("POST", "/v1/robots/setup", robot);
     await page.getByRole("link", { name: "latecomer" }).click();
     await page.getByText("First registration on record").waitFor();
-    await demo.service.send("POST", "/v1/robots/setup", {
+    await demo().service.send("POST", "/v1/robots/setup", {
       ...robot,
       site: "hall-9",
       configuration_digest: `sha256:${"b".repeat(64)}`,
@@ -123,7 +118,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   it("shows the contract of a custom robot as tables and as it was sent", async () => {
     const window = await borrowWindow();
     const { page } = window;
-    await signIn(page, demo.service, "/robots/cell-0003");
+    await signIn(page, demo().service, "/robots/cell-0003");
     const axes = page.getByRole("group", { name: "Action axes, in vector order" });
     await axes.waitFor();
     expect(await axes.locator("tbody tr").first().innerText()).toBe(
@@ -134,12 +129,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   });
 
   it("shows a name that two computers register in turn, and refused registrations", async () => {
-    const { url } = demo.service;
+    const { url } = demo().service;
     const keys = await Promise.all(
-      ["cell 4", "cell 7"].map(async (label) => {
-        const created = await demo.service.send("POST", "/v1/me/api-keys", { label, scopes: ["robots:setup"] });
-        return apiKeyCreatedSchema.parse(await created.json());
-      }),
+      ["cell 4", "cell 7"].map((label) => createKey(demo().service, label, ["robots:setup"])),
     );
     const setup = async (key: string, digit: string) => {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -155,12 +147,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
     ] as const) {
       expect(await setup(key, digit)).toBe(200);
     }
-    await demo.service.send("DELETE", `/v1/me/api-keys/${keys[0]?.id}`);
+    await demo().service.send("DELETE", `/v1/me/api-keys/${keys[0]?.id}`);
     expect(await setup(one ?? "", "d")).toBe(401);
-    const refusals = async () => (await demo.service.send("GET", "/v1/me/refusals?robot=clone")).text();
+    const refusals = async () => (await demo().service.send("GET", "/v1/me/refusals?robot=clone")).text();
     await expect.poll(refusals, { interval: 100 }).toContain("revoked");
 
-    const { page, complaints } = await openRobots(demo, "?registration=contested");
+    const { page, complaints } = await openRobots(demo(), "?registration=contested");
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["clone"]);
     await page.getByRole("link", { name: "clone" }).click();
     await page.getByText("2 computers register this name in turn.").waitFor();
@@ -183,14 +175,14 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   it("shows names with markup or characters of paths unchanged", async () => {
     const names = ["<img src=x onerror=alert(1)>", "a/b?c#d", "..", "Zoë 🤖"];
     for (const name of names) {
-      await demo.service.send("POST", "/v1/robots/setup", {
+      await demo().service.send("POST", "/v1/robots/setup", {
         name,
         robot_type_id: "acme.odd.v1",
         region: "eu-central-1",
         configuration_digest: `sha256:${"c".repeat(64)}`,
       });
     }
-    const { page, complaints } = await openRobots(demo, "?type=acme.odd.v1");
+    const { page, complaints } = await openRobots(demo(), "?type=acme.odd.v1");
     for (const name of names) {
       await page.getByRole("link", { name, exact: true }).click();
       await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
@@ -201,7 +193,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   });
 
   it("shows invisible characters of a name in the row, the filter and the title of its page", async () => {
-    const registered = await demo.service.send("POST", "/v1/robots/setup", {
+    const registered = await demo().service.send("POST", "/v1/robots/setup", {
       name: "yam-0001\u200b",
       robot_type_id: "yam.bimanual-joint-position.v1",
       region: "eu-central-1",
@@ -209,7 +201,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
       configuration_digest: `sha256:${"0".repeat(64)}`,
     });
     expect(registered.status).toBe(200);
-    const { page } = await openRobots(demo, `?site=${encodeURIComponent("hall\u202e3")}`);
+    const { page } = await openRobots(demo(), `?site=${encodeURIComponent("hall\u202e3")}`);
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["yam-0001\\u200b"]);
     expect(await page.getByLabel("Site").locator("option:checked").textContent()).toBe("hall\\u202e3 (1)");
     await page.getByLabel("Search robots").fill("yam-0001\\u200b");
@@ -221,23 +213,19 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   });
 });
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED}`, () => {
-  let demo: DemoService;
-  beforeAll(async () => {
-    demo = await startDemo({ robots: 1000, fleets: 0 });
-  });
-  afterAll(() => demo?.[Symbol.asyncDispose]());
+const startLarge = () => startDemo({ robots: 1000, fleets: 0 });
 
+describeConsole("a thousand robots", startLarge, (demo) => {
   it("renders all of them, for the browser's search and screen readers, without a layout shift", async () => {
-    const { page, complaints } = await openRobots(demo);
+    const { page, complaints } = await openRobots(demo());
     expect(await page.locator("tbody tr").count()).toBe(1000);
     expect(await page.getByRole("table", { name: "Robots" }).getAttribute("aria-rowcount")).toBe("1001");
     const shift = await page.evaluate(`new Promise((resolve) => {
-      let sum = 0;
-      new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; })
-        .observe({ type: "layout-shift", buffered: true });
-      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
-    })`);
+    let sum = 0;
+    new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; })
+      .observe({ type: "layout-shift", buffered: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+  })`);
     expect(shift).toBeLessThan(SHIFT);
     await page.keyboard.press("End");
     await expect.poll(() => page.evaluate("scrollY")).toBeGreaterThan(10_000);
@@ -247,7 +235,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
   it("stays within its budgets of transfer and CPU time", async () => {
     const { page } = await openWindow();
     const receivedBytes = countReceived(page);
-    await page.goto(demo.service.url);
+    await page.goto(demo().service.url);
     await page.getByLabel("API key").waitFor();
     expect(await receivedBytes()).toBeLessThan(TRANSFER_BYTES);
     const debugger_ = await page.context().newCDPSession(page);
@@ -257,7 +245,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
       return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
     };
     const beforeS = await busyS();
-    await signIn(page, demo.service, "/robots");
+    await signIn(page, demo().service, "/robots");
     await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
     // Ids have no "u", and digests are hexadecimal.
     await page.getByLabel("Search robots").pressSequentially("uuuu");

@@ -1,34 +1,19 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 import {
   borrowWindow,
-  BROWSER_NEEDED,
+  describeConsole,
   openWindow,
   signIn,
   signInByForm,
   startConsole,
-  WITHOUT_BROWSER,
 } from "../../../support/browser.ts";
 import { times } from "../../../support/run/tier.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { createKey } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
-
-  async function createKey(label: string, scopes?: readonly string[]) {
-    const answer = await running.send("POST", "/v1/me/api-keys", {
-      label,
-      ...(scopes === undefined ? {} : { scopes }),
-    });
-    return (await answer.json()) as { readonly id: string; readonly api_key: string };
-  }
-
+describeConsole("sign in and shell", startConsole, (running) => {
   // The first test of the file: with an earlier page, the service would poll already and report the change anyway.
   it("shows what changed between its first answers and the start of its events", async () => {
     const { page } = await borrowWindow();
@@ -37,62 +22,62 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
       await listening.promise;
       await route.continue();
     });
-    await signInByForm(page, running, "/keys");
+    await signInByForm(page, running(), "/keys");
     await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
-    await createKey("made in between");
+    await createKey(running(), "made in between");
     listening.resolve();
     await page.getByRole("row", { name: /made in between/ }).waitFor();
   });
 
   it("shows beside the field that a key is wrong, and lets the person try again", async () => {
     const { page } = await borrowWindow();
-    await page.goto(running.url);
+    await page.goto(running().url);
     const field = page.getByLabel("API key");
     await field.fill("sk_rps_nonsense");
     await page.keyboard.press("Enter");
     await page.locator('input[aria-invalid="true"]').waitFor();
     const describedBy = await field.getAttribute("aria-describedby");
     expect(await page.locator(`[id="${describedBy}"]`).innerText()).toBe("Invalid API key.");
-    await field.fill(running.key);
+    await field.fill(running().key);
     await page.keyboard.press("Enter");
     await heading(page, "Overview");
   });
 
   it("signs in at the requested URL, including its query", async () => {
     const { page } = await borrowWindow();
-    await signInByForm(page, running, "/robots?site=hall-2&sort=-changed");
+    await signInByForm(page, running(), "/robots?site=hall-2&sort=-changed");
     await heading(page, "Robots");
-    expect(page.url()).toBe(`${running.url}/robots?site=hall-2&sort=-changed`);
+    expect(page.url()).toBe(`${running().url}/robots?site=hall-2&sort=-changed`);
   });
 
   it("asks for a key again once the key was revoked, and returns to the same page", async () => {
-    const { id, api_key: apiKey } = await createKey("soon revoked");
+    const { id, api_key: apiKey } = await createKey(running(), "soon revoked");
     const { page } = await borrowWindow();
-    await signIn(page, { url: running.url, key: apiKey }, "/fleets?state=blocked");
+    await signIn(page, { url: running().url, key: apiKey }, "/fleets?state=blocked");
     await heading(page, "Fleets");
-    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await running().send("DELETE", `/v1/me/api-keys/${id}`);
     await clickUnseen(page, 'a[href="/robots"]');
     await page.getByText("Your session has ended.").waitFor();
-    await page.getByLabel("API key").fill(running.key);
+    await page.getByLabel("API key").fill(running().key);
     await page.keyboard.press("Enter");
     await heading(page, "Robots");
-    expect(page.url()).toBe(`${running.url}/robots`);
+    expect(page.url()).toBe(`${running().url}/robots`);
   });
 
   it("keeps a half-filled form, but hides it while the session has ended", async () => {
-    const { id, api_key: apiKey } = await createKey("shift one");
+    const { id, api_key: apiKey } = await createKey(running(), "shift one");
     const { page, complaints } = await borrowWindow();
-    await signIn(page, { url: running.url, key: apiKey }, "/fleets/new");
+    await signIn(page, { url: running().url, key: apiKey }, "/fleets/new");
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Night shift");
-    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await running().send("DELETE", `/v1/me/api-keys/${id}`);
     await clickUnseen(page, 'button:has-text("Create fleet")');
     await page.getByText("Your session has ended.").waitFor();
     expect(await name.isVisible()).toBe(false);
     expect(await page.title()).toBe("Sign in · Robot policy");
     expect(await violations(page)).toEqual([]);
     for (let time = 0; time < 3; time += 1) await page.keyboard.press("Escape");
-    await page.getByLabel("API key").fill(running.key);
+    await page.getByLabel("API key").fill(running().key);
     await page.keyboard.press("Enter");
     await name.waitFor();
     expect(await name.inputValue()).toBe("Night shift");
@@ -102,12 +87,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("does not keep the form for a key with other scopes", async () => {
-    const { id, api_key: apiKey } = await createKey("shift one");
-    const reader = await createKey("reader", ["robots:read", "fleets:read"]);
+    const { id, api_key: apiKey } = await createKey(running(), "shift one");
+    const reader = await createKey(running(), "reader", ["robots:read", "fleets:read"]);
     const { page } = await borrowWindow();
-    await signIn(page, { url: running.url, key: apiKey }, "/fleets/new");
+    await signIn(page, { url: running().url, key: apiKey }, "/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Night shift");
-    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await running().send("DELETE", `/v1/me/api-keys/${id}`);
     await clickUnseen(page, 'button:has-text("Create fleet")');
     await page.getByText("Your session has ended.").waitFor();
     await page.getByLabel("API key").fill(reader.api_key);
@@ -117,12 +102,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("shares sign-in and sign-out among all windows of the browser", async () => {
-    const { api_key: apiKey } = await createKey("reader", ["robots:read"]);
+    const { api_key: apiKey } = await createKey(running(), "reader", ["robots:read"]);
     const { page } = await borrowWindow();
-    await signIn(page, running, "/keys");
+    await signIn(page, running(), "/keys");
     await page.getByRole("button", { name: "New key" }).waitFor();
     const other = await page.context().newPage();
-    await other.goto(`${running.url}/robots`);
+    await other.goto(`${running().url}/robots`);
     await other.getByRole("button", { name: "Sign out" }).first().click();
     await page.getByText("Your session has ended.").waitFor();
     await other.getByLabel("API key").fill(apiKey);
@@ -132,9 +117,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("says which scope a restricted key lacks", async () => {
-    const { api_key: apiKey } = await createKey("a robot", ["robots:setup"]);
+    const { api_key: apiKey } = await createKey(running(), "a robot", ["robots:setup"]);
     const { page } = await borrowWindow();
-    await signIn(page, { url: running.url, key: apiKey }, "/robots");
+    await signIn(page, { url: running().url, key: apiKey }, "/robots");
     const alert = page.getByRole("alert").first();
     await alert.waitFor();
     expect(await alert.innerText()).toContain("Your key may not see the robots.");
@@ -143,7 +128,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("moves the focus to the heading of the page that a link opens, and names it in the title", async () => {
     const { page } = await borrowWindow();
-    await signIn(page, running);
+    await signIn(page, running());
     await heading(page, "Overview");
     await page.keyboard.press("Tab");
     expect(await focused(page)).toBe("Skip to the page");
@@ -162,7 +147,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("keeps the theme that the person chose, and follows the computer otherwise", async () => {
     const { page } = await borrowWindow();
-    await signIn(page, running);
+    await signIn(page, running());
     expect(await theme(page)).toBe("light");
     await page.emulateMedia({ colorScheme: "dark" });
     await expect.poll(() => theme(page)).toBe("dark");
@@ -175,7 +160,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("shows why the service failed, and sends the request again on a click", async () => {
     const { page } = await borrowWindow();
-    await signIn(page, running, "/robots");
+    await signIn(page, running(), "/robots");
     // When the events start, the page requests again by itself, perhaps before the click.
     await liveness(page, "Live");
     await page.route("**/v1/fleets", (route) =>
@@ -192,7 +177,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("is not shown as live while the service hangs, although the connection of its events is open", async () => {
     const { page } = await borrowWindow();
-    await signIn(page, running, "/robots");
+    await signIn(page, running(), "/robots");
     await liveness(page, "Live");
     await page.route("**/v1/**", (route) => route.abort("timedout"));
     await page.getByRole("link", { name: "Fleets" }).first().click();
@@ -207,10 +192,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     const { page } = await borrowWindow();
     await page.clock.install();
     await page.route("**/console/events*", () => {});
-    await signIn(page, running, "/keys");
+    await signIn(page, running(), "/keys");
     await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
     await liveness(page, "Connecting…");
-    await createKey("made unheard");
+    await createKey(running(), "made unheard");
     // The page fetches everything again when the service answers and its events do not arrive.
     const isShown = async () => {
       await page.clock.runFor(3000);
@@ -231,11 +216,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     page.context().on("request", (request) => {
       if (request.url().includes("/console/events")) streams.push(request.url());
     });
-    await signIn(page, running, "/robots");
+    await signIn(page, running(), "/robots");
     const others = Array.from({ length: times(1, 6) }, () => page.context().newPage());
     for (const other of await Promise.all(others)) {
       await other.addInitScript("Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })");
-      await other.goto(`${running.url}/robots`);
+      await other.goto(`${running().url}/robots`);
       await heading(other, "Robots");
     }
     expect(streams).toEqual([]);
@@ -262,8 +247,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   it("shows times by the service's clock, not the computer's", async () => {
     const { page } = await openWindow();
     await page.addInitScript("const now = Date.now; Date.now = () => now() - 7_200_000;");
-    await createKey("made just now");
-    await signIn(page, running, "/keys");
+    await createKey(running(), "made just now");
+    await signIn(page, running(), "/keys");
     await page
       .getByRole("row", { name: /made just now/ })
       .getByText(/^(now|\d+ s ago)$/)
@@ -272,7 +257,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("says that the service is unreachable, keeps its data, and recovers by itself", async () => {
     const { page } = await borrowWindow();
-    await signIn(page, running, "/robots");
+    await signIn(page, running(), "/robots");
     const shown = page.getByRole("heading", { name: "No robot is registered yet" });
     await shown.waitFor();
     await liveness(page, "Live");

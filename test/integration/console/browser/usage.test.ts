@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
-import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { beginWriting } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
@@ -52,15 +52,14 @@ async function fillLedger(running: RunningService, robots: readonly string[], da
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const YESTERDAY = dayOf(TODAY_MS - DAY_MS);
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole();
-    await fillLedger(running, ROBOTS, 40);
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
+async function startUsed(): Promise<RunningService> {
+  const running = await startConsole();
+  await fillLedger(running, ROBOTS, 40);
+  return running;
+}
 
-  const open = (path: string, service = running) => openSignedIn(service, path);
+describeConsole("usage", startUsed, (running) => {
+  const open = (path: string, service = running()) => openSignedIn(service, path);
 
   const totalOf = async (page: Page) => (await page.locator("dd").first().innerText()).trim();
 
@@ -91,6 +90,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     await asked;
     await page.getByRole("img", { name: /hours in 30 days/ }).waitFor();
     expect(new URL(page.url()).search).toBe("");
+    // So many days cannot be shown.
+    await page.goto(`${running().url}/usage?days=4000`);
+    expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("30");
   });
 
   it("shows every number of the chart in a table, with the keyboard alone", async () => {
@@ -134,10 +136,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     ["?from=2020-01-01&to=2025-01-01", "Choose at most 400 days; these are 1828."],
     ["?from=tomorrow", "Choose a first and a last day."],
   ])("%s: says beside the fields what is wrong, and sends no request", async (query, problem) => {
-    const before = running.requests.length;
+    const before = running().requests.length;
     const page = await open(`/usage${query}`);
     await page.getByText(problem).waitFor();
-    const paths = running.requests.slice(before).map(({ path }) => path);
+    const paths = running()
+      .requests.slice(before)
+      .map(({ path }) => path);
     expect(paths.filter((path) => path.includes("/usage/summary"))).toEqual([]);
   });
 

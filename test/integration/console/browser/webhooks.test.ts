@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
-import { BROWSER_NEEDED, openSignedIn, startConsole, WITHOUT_BROWSER } from "../../../support/browser.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
+import { createKey } from "../../../support/service/service.ts";
 import {
   answerWith,
   createWebhook,
@@ -13,14 +13,10 @@ import {
 } from "../../service/webhooks/receiver.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 
-describe.skipIf(WITHOUT_BROWSER)(`the console: webhooks${BROWSER_NEEDED}`, () => {
-  let running: RunningService;
-  beforeAll(async () => {
-    running = await startConsole({ configuration: { webhooks: LOCAL } });
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
+const start = () => startConsole({ configuration: { webhooks: LOCAL } });
 
-  const open = (path: string, key?: string) => openSignedIn(running, path, key);
+describeConsole("webhooks", start, (running) => {
+  const open = (path: string, key?: string) => openSignedIn(running(), path, key);
 
   const hostOf = (url: string) => new URL(url).host;
 
@@ -45,7 +41,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: webhooks${BROWSER_NEEDED}`, () =>
     await page.getByRole("button", { name: "I have stored it" }).click();
     await page.getByRole("link", { name: hostOf(receiver.url) }).waitFor();
     expect(await page.content()).not.toContain(secret);
-    await setUp(running, "arm-1");
+    await setUp(running(), "arm-1");
     await expect.poll(() => receiver.received.length).toBe(1);
     expect(verified(receiver.received[0]!, secret)).toMatchObject({ type: "robot.registered" });
   });
@@ -62,9 +58,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: webhooks${BROWSER_NEEDED}`, () =>
   it("shows why a delivery failed and when it is tried again, and sends it again", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
-    const { id } = await createWebhook(running, receiver.url, ["robot.registered"]);
-    await setUp(running, "arm-2");
-    await expect.poll(async () => (await webhookOf(running, id))?.failing_since).not.toBeNull();
+    const { id } = await createWebhook(running(), receiver.url, ["robot.registered"]);
+    await setUp(running(), "arm-2");
+    await expect.poll(async () => (await webhookOf(running(), id))?.failing_since).not.toBeNull();
     const page = await open(`/webhooks/${id}`);
     const row = page.getByRole("row", { name: /robot\.registered/ });
     await row.getByText("answered 500").waitFor();
@@ -85,28 +81,27 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: webhooks${BROWSER_NEEDED}`, () =>
 
   it("disables it, enables it again, and removes it: each says what ends", async () => {
     const receiver = await startReceiver();
-    const { id } = await createWebhook(running, receiver.url);
+    const { id } = await createWebhook(running(), receiver.url);
     const page = await open(`/webhooks/${id}`);
     await page.getByRole("button", { name: "Disable" }).click();
     await page.getByText("What waits to be delivered is given up").waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
     await page.getByRole("button", { name: "Disable webhook" }).click();
     await page.getByRole("button", { name: "Enable" }).waitFor();
-    expect(await webhookOf(running, id)).toMatchObject({ disabled_reason: "requested" });
+    expect(await webhookOf(running(), id)).toMatchObject({ disabled_reason: "requested" });
     await page.getByRole("button", { name: "Enable" }).click();
     await page.getByRole("button", { name: "Disable" }).waitFor();
-    expect(await webhookOf(running, id)).toMatchObject({ disabled_at: null });
+    expect(await webhookOf(running(), id)).toMatchObject({ disabled_at: null });
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("button", { name: "Remove webhook" }).click();
     await page.getByRole("heading", { level: 1, name: /^Webhooks/ }).waitFor();
-    expect(await webhookOf(running, id)).toBeUndefined();
+    expect(await webhookOf(running(), id)).toBeUndefined();
     await expect.poll(() => page.getByRole("link", { name: hostOf(receiver.url) }).count()).toBe(0);
   });
 
   it("a key that may only see them has no buttons", async () => {
-    const { id } = await createWebhook(running, (await startReceiver()).url);
-    const made = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["webhooks:read"] });
-    const { api_key: key } = (await made.json()) as { readonly api_key: string };
+    const { id } = await createWebhook(running(), (await startReceiver()).url);
+    const { api_key: key } = await createKey(running(), "reader", ["webhooks:read"]);
     const page = await open(`/webhooks/${id}`, key);
     await page.getByText("Nothing was sent yet.").waitFor();
     expect(await page.getByRole("button", { name: /test|Disable|Remove|again/ }).count()).toBe(0);

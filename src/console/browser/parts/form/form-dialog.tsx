@@ -1,6 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
+import type { Topic } from "../../../topics.ts";
+import { invalidate } from "../../data/cache.ts";
+import type { Write } from "../../data/request.ts";
+import { useWrite } from "../../data/use-write.ts";
+import { navigate } from "../../router.ts";
+import { showToast } from "../toast.tsx";
 import { Dialog } from "./dialog.tsx";
 import { FieldError, TextField } from "./fields.tsx";
 
@@ -61,4 +67,27 @@ export function FormDialog({ title, verb, isBusy, errors, submit, close, childre
       </form>
     </Dialog>
   );
+}
+
+interface ChangeDialogProps extends Omit<FormDialogProps, "isReady" | "isBusy" | "errors" | "submit"> {
+  readonly request: { readonly method: Write; readonly path: string; readonly body?: unknown };
+  /** What the change affects. */
+  readonly topics: readonly Topic[];
+  /** Shown when the change is made. */
+  readonly done: string;
+  /** The page to go to afterwards: the page of what was removed is empty. */
+  readonly next?: string | undefined;
+}
+
+/** Asks whether to make a change whose answer holds nothing to show, and makes it. */
+export function ChangeDialog({ request, topics, done, next, ...dialog }: ChangeDialogProps) {
+  const { send, isBusy, problem } = useWrite<unknown>();
+  const submit = async () => {
+    if ((await send(request.method, request.path, request.body)) === null) return;
+    invalidate(topics);
+    showToast(done);
+    dialog.close();
+    if (next !== undefined) navigate(next);
+  };
+  return <FormDialog {...dialog} isBusy={isBusy} errors={problem === null ? [] : [problem.detail]} submit={submit} />;
 }

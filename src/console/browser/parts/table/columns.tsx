@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 
 import { None } from "../none.tsx";
 import { RelativeTime } from "../relative-time.tsx";
+import { StatusBadge } from "../status-badge.tsx";
 import { momentOf, number } from "../text.ts";
 import type { Width } from "../use-width.ts";
 
@@ -43,6 +44,32 @@ export function timeColumn<Row>(own: Own<Row>, timeOf: (row: Row) => Text): Colu
 export function countColumn<Row>(own: Own<Row>, countOf: (row: Row) => number): Column<Row> {
   return { cell: (row) => number(countOf(row)), sortBy: countOf, first: "down", align: "end", ...own };
 }
+
+/** A column of a kind that has its own id and name. */
+type Named<Row> = Pick<Column<Row>, "track"> & Partial<Column<Row>>;
+
+export function badgeColumn<Row>(own: Named<Row>, stateOf: (row: Row) => string): Column<Row> {
+  const cell = (row: Row) => <StatusBadge status={stateOf(row)} />;
+  return { id: "state", name: "State", isPlainOnCard: true, cell, sortBy: stateOf, ...own };
+}
+
+/** The public key of a computer, cut to the width of the column. */
+export function fingerprintColumn<Row>(own: Named<Row>, fingerprintOf: (row: Row) => string): Column<Row> {
+  const cell = (row: Row) => (
+    <span class="mono cut" title={fingerprintOf(row)}>
+      {fingerprintOf(row)}
+    </span>
+  );
+  return { id: "key", name: "Key", cell, ...own };
+}
+
+export const ID_COLUMN: Column<{ readonly id: string }> = {
+  id: "id",
+  name: "Id",
+  track: "17rem",
+  from: "wall",
+  cell: ({ id }) => <span class="mono over">{id}</span>,
+};
 
 export function newestFirst<Row extends { readonly created_at?: Text }>(rows: readonly Row[]): readonly Row[] {
   return [...rows].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));

@@ -1,4 +1,5 @@
-import { EmptyState } from "./empty-state.tsx";
+import type { ComponentChildren } from "preact";
+
 import type { Filtering } from "./filter-bar.tsx";
 import { FilterBar, useFiltered } from "./filter-bar.tsx";
 import type { TableProps } from "./table.tsx";
@@ -30,5 +31,20 @@ export function FilteredTable<Row>({ filtering, which, hint, ...props }: Filtere
         <Table {...props} rows={matching} />
       )}
     </>
+  );
+}
+
+interface EmptyStateProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+/** Stands in for an empty list: says what would be here and how to get it. */
+export function EmptyState({ title, children }: EmptyStateProps) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
   );
 }

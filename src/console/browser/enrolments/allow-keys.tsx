@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 
-import { keyOn } from "../../../../api/words/allowed-keys.ts";
-import { invalidate } from "../../data/cache.ts";
-import { serviceNow } from "../../data/service-clock.ts";
-import { useWrite } from "../../data/use-write.ts";
-import { Field, SelectField, TextAreaField } from "../../parts/form/fields.tsx";
-import { FormDialog } from "../../parts/form/form-dialog.tsx";
-import { useFormErrors } from "../../parts/form/form-errors.ts";
-import { number } from "../../parts/text.ts";
-import { showToast } from "../../parts/toast.tsx";
+import { keyOn } from "../../../api/words/allowed-keys.ts";
+import { invalidate } from "../data/cache.ts";
+import { serviceNow } from "../data/service-clock.ts";
+import { useWrite } from "../data/use-write.ts";
+import { Field, SelectField, TextAreaField } from "../parts/form/fields.tsx";
+import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { useFormErrors } from "../parts/form/form-errors.ts";
+import { number } from "../parts/text.ts";
+import { showToast } from "../parts/toast.tsx";
 
 const DAY_MS = 86_400_000;
 const EXPIRIES = [

@@ -5,23 +5,27 @@ import type { FleetView } from "../../../api/fleets.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { SubjectField } from "../models/subject-field.tsx";
-import { FormDialog } from "../parts/form/form-dialog.tsx";
+import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
+import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { PreviewList, usePreview } from "./preview.tsx";
 
-interface UpdateModelProps {
+interface ChangeProps {
   readonly fleet: FleetView;
-  /** Null before they are loaded. */
-  readonly members: readonly FleetMemberView[] | null;
   close(): void;
+}
+
+interface UpdateModelProps extends ChangeProps {
+  /** Empty before they are loaded. */
+  readonly members: readonly FleetMemberView[];
 }
 
 /** Updates the model of a fleet; shows beforehand which of its robots cannot run it. */
 export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const [subject, setSubject] = useState("");
   const { send, isBusy, problem } = useWrite<FleetView>();
-  const robots = members?.map(({ robot_id: robotId }) => robotId) ?? [];
+  const robots = members.map(({ robot_id: robotId }) => robotId);
   const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
   const errors = useFormErrors(problem, ["subject"], { subject });
   const submit = async () => {
@@ -56,4 +60,51 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
 function outcomeText({ name, update }: FleetView, subject: string): string {
   if (update === null || update === undefined) return `${name} runs ${subject}.`;
   return `${name} is being updated to ${update.subject}.`;
+}
+
+interface ChangeMembershipProps extends ChangeProps {
+  /** Whether the fleet follows its selector now. */
+  readonly follows: boolean;
+}
+
+/** Has a fleet follow its selector, or keep the robots that it has. */
+export function ChangeMembership({ fleet: { id, name, robots }, follows, close }: ChangeMembershipProps) {
+  const body = { membership: follows ? "snapshot" : "follow" };
+  return (
+    <ChangeDialog
+      title={follows ? `Stop ${name} following its selector?` : `Have ${name} follow its selector?`}
+      verb={follows ? "Stop following" : "Follow selector"}
+      request={{ method: "PATCH", path: `/v1/fleets/${encodeURIComponent(id)}`, body }}
+      topics={["fleets"]}
+      done={follows ? `${name} keeps its robots.` : `${name} follows its selector.`}
+      close={close}
+    >
+      <p>
+        {follows
+          ? `It keeps the ${counted(robots.registered, "robot")} that it has, whatever becomes of them.`
+          : "Robots join as they come to match its selector, and leave as they no longer do. Their deployments stay."}
+      </p>
+    </ChangeDialog>
+  );
+}
+
+/** Deletes a fleet; its robots stay. */
+export function RemoveFleet({ fleet: { id, name, robots }, close }: ChangeProps) {
+  return (
+    <ChangeDialog
+      title={`Delete ${name}?`}
+      verb="Delete fleet"
+      isDangerous
+      request={{ method: "DELETE", path: `/v1/fleets/${encodeURIComponent(id)}` }}
+      topics={["fleets", "deployments"]}
+      done={`${name} is deleted.`}
+      next="/fleets"
+      close={close}
+    >
+      <p>
+        Its {counted(robots.registered, "robot")} and their deployments stay, and no capacity is kept ready for them any
+        more. The name is free for another fleet. A deleted fleet cannot be restored.
+      </p>
+    </ChangeDialog>
+  );
 }

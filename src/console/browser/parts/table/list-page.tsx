@@ -1,0 +1,124 @@
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+
+import type { Section } from "../../../sections.ts";
+import type { Data } from "../../data/use-data.ts";
+import { useLocation } from "../../router.ts";
+import { ProblemNotice, StaleNotice } from "../notice.tsx";
+import { Page } from "../page.tsx";
+import { capitalized, number } from "../text.ts";
+import { useFiltered } from "./filter-bar.tsx";
+import type { FilteredTableProps } from "./filtered-table.tsx";
+import { EmptyState, FilteredTable } from "./filtered-table.tsx";
+
+/** Historical rows: rarely needed, but in time the majority. */
+export interface Archive<Row> {
+  /** "retired": its name on the page and in the URL, and the id of the column that only these rows fill. */
+  readonly word: string;
+  contains(row: Row): boolean;
+}
+
+interface ListProps<Row> extends FilteredTableProps<Row> {
+  /** The answer that the rows come from. */
+  readonly data: Data<unknown>;
+  /** Shown if there are no rows at all: what would be here, and how to get it. */
+  readonly emptyTitle: string;
+  readonly empty: ComponentChildren;
+  readonly archive?: Archive<Row>;
+}
+
+interface ListPageProps<Row> extends Omit<ListProps<Row>, "rows"> {
+  readonly title: string;
+  readonly up?: Section;
+  readonly actions?: ComponentChildren;
+  /** Undefined before they are loaded. */
+  readonly rows: readonly Row[] | undefined;
+  /** Whether the title has the number of rows; lists with an archive say it elsewhere. */
+  readonly isCounted?: boolean;
+  /** Above the table. */
+  readonly before?: ComponentChildren;
+  /** Below the table. */
+  readonly children?: ComponentChildren;
+}
+
+/** A page with one table. */
+export function ListPage<Row>({ title, up, actions, before, children, ...props }: ListPageProps<Row>) {
+  const { data, rows = NO_ROWS, archive, isCounted = archive === undefined } = props;
+  const count = isCounted && data.state === "ready" ? number(rows.length) : undefined;
+  return (
+    <Page title={title} count={count} up={up} actions={actions}>
+      {before}
+      <List {...props} rows={rows} />
+      {children}
+    </Page>
+  );
+}
+
+const NO_ROWS: readonly never[] = [];
+
+/** The table, the empty state, or the problem. */
+function List<Row>({ data, emptyTitle, empty, archive, ...props }: ListProps<Row>) {
+  const { rows, noun, isLoading = data.state === "loading" } = props;
+  const what = `the ${noun}s`;
+  if (data.state === "failed") return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
+  if (data.state === "ready" && rows.length === 0) return <EmptyState title={emptyTitle}>{empty}</EmptyState>;
+  return (
+    <>
+      {data.state === "ready" && data.problem !== null ? <StaleNotice problem={data.problem} what={what} /> : null}
+      {archive === undefined ? (
+        <FilteredTable {...props} isLoading={isLoading} />
+      ) : (
+        <ArchiveTable {...props} isLoading={isLoading} archive={archive} />
+      )}
+    </>
+  );
+}
+
+interface ArchiveTableProps<Row> extends FilteredTableProps<Row> {
+  readonly archive: Archive<Row>;
+}
+
+/** A table of the current rows, with a link to the historical ones. Both show how many rows match the search and filters. */
+function ArchiveTable<Row>({ archive, ...props }: ArchiveTableProps<Row>) {
+  const { rows, columns, noun, filtering, isLoading = false } = props;
+  const isArchive = useLocation().query.get("show") === archive.word;
+  const current = useMemo(() => rows.filter((row) => !archive.contains(row)), [rows]);
+  const past = useMemo(() => rows.filter((row) => archive.contains(row)), [rows]);
+  const currentColumns = useMemo(() => columns.filter(({ id }) => id !== archive.word), [columns]);
+  const currentCount = useFiltered(current, filtering).length;
+  const pastCount = useFiltered(past, filtering).length;
+  return (
+    <>
+      <nav class="views" aria-label={`Which ${noun}s`}>
+        <View word="current" show={null} count={isLoading ? null : currentCount} isShown={!isArchive} />
+        <View word={archive.word} show={archive.word} count={isLoading ? null : pastCount} isShown={isArchive} />
+      </nav>
+      {isArchive ? (
+        <FilteredTable {...props} rows={past} which={archive.word} />
+      ) : (
+        <FilteredTable {...props} rows={current} columns={currentColumns} which="current" />
+      )}
+    </>
+  );
+}
+
+interface ViewProps {
+  readonly word: string;
+  /** Value of `show` in the URL. */
+  readonly show: string | null;
+  /** Null before it is loaded. */
+  readonly count: number | null;
+  readonly isShown: boolean;
+}
+
+function View({ word, show, count, isShown }: ViewProps) {
+  const { path, query: here } = useLocation();
+  const query = new URLSearchParams(here);
+  if (show === null) query.delete("show");
+  else query.set("show", show);
+  return (
+    <a href={`${path}?${query.toString()}`.replace(/\?$/, "")} aria-current={isShown ? "true" : undefined}>
+      {capitalized(word)} <span class="count">{count === null ? "" : number(count)}</span>
+    </a>
+  );
+}
