@@ -69,7 +69,7 @@ export async function installEnrolled(
   if (row.installation_id !== null) {
     return { state: "installed-before", organizationId, installationId: row.installation_id };
   }
-  if (row.allowed_key_id !== null && !(await lockAllowed(transaction, row.allowed_key_id))) {
+  if (row.allowed_key_id !== null && (await lockAllowed(transaction, row.allowed_key_id)) === undefined) {
     await updateEnrolment(transaction, row.id, { status: "denied" });
     return { state: "denied" };
   }

@@ -48,22 +48,12 @@ async function pollApproved(context: EnrolmentsContext, row: EnrolmentRow, reque
   const installing: Installing = { enrolmentId: row.id, ids, draft, now, requestId };
   const polled = await store.write(async (transaction) => {
     const outcome = installedBefore(row) ?? (await installEnrolled(transaction, installing, context));
-    switch (outcome.state) {
-      case "installed-before": {
-        const { organizationId, installationId } = outcome;
-        if (!(await reissue(transaction, organizationId, installationId, draft, identity))) {
-          return { outcome: { state: "consumed" } as const, robot: undefined };
-        }
-        return { outcome, robot: await robotOf(transaction, outcome) };
-      }
-      case "installed":
-        return {
-          outcome,
-          robot: await findIdentifiedRobot(transaction, outcome.organizationId, outcome.enrolled.robot.id),
-        };
-      default:
-        return { outcome, robot: undefined };
-    }
+    if (outcome.state !== "installed" && outcome.state !== "installed-before") return { outcome, robot: undefined };
+    const { organizationId, installationId } = outcome;
+    const isIssued =
+      outcome.state === "installed" || (await reissue(transaction, organizationId, installationId, draft, identity));
+    if (!isIssued) return { outcome: { state: "consumed" } as const, robot: undefined };
+    return { outcome, robot: await robotOf(transaction, outcome) };
   });
   const { outcome, robot } = polled;
   if (outcome.state === "installed") {
