@@ -1,5 +1,5 @@
 import type { EnrolmentStart } from "../../api/enrolments.ts";
-import { isKeyInUse } from "../installations/index.ts";
+import { findLiveByKey } from "../installations/index.ts";
 import type { IdentitySettings, Liveness } from "../installations/index.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
@@ -154,7 +154,7 @@ async function insert(
 ): Promise<EnrolmentRow | Answer> {
   await expireWaitingOf(transaction, publicKey);
   // After the rows that wait were locked: the first poll for one of them may have made an installation just before.
-  if (await isKeyInUse(transaction, publicKey)) return KEY_IN_USE;
+  if ((await findLiveByKey(transaction, publicKey)) !== undefined) return KEY_IN_USE;
   const row = await decide();
   if (row === null) return USES_SPENT;
   for (const code of codes) {

@@ -10,7 +10,7 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { findByNameOrId, identifiedRobotView, listIdentifiedRobots, listPossible } from "./identified-robots.ts";
+import { findByNameOrId, identifiedRobotView, listIdentifiedRobots } from "./identified-robots.ts";
 import type { IdentifiedRow } from "./identified-robots.ts";
 
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
@@ -67,7 +67,7 @@ async function listOfStatus(
   const found: IdentifiedRow[] = [];
   for (let after = first; ;) {
     const wanted = { status, onlineSince: presence.onlineSince };
-    const rows = await listPossible(reader, organizationId, wanted, { after, rows: SCANNED_ROWS });
+    const rows = await listIdentifiedRobots(reader, organizationId, { after, rows: SCANNED_ROWS }, wanted);
     found.push(...rows.filter((row) => presenceOf(row, presence).status === status));
     const last = rows.at(-1);
     if (last === undefined || rows.length < SCANNED_ROWS || (maximum !== null && found.length >= maximum)) {
