@@ -154,10 +154,3 @@ export function listAllowed(reader: Reader, organizationId: string, range: PageR
     .where("allowed_keys.organization_id", "=", organizationId);
   return inRange(query, "allowed_keys.id", range).execute();
 }
-
-/** Deletes entries that expired before `before` (ISO 8601); returns how many, `maximum` at most. */
-export async function deleteExpired(transaction: Transaction, before: string, maximum: number): Promise<number> {
-  const expired = transaction.selectFrom("allowed_keys").select("id").where("expires_at", "<", before).limit(maximum);
-  const deleted = await transaction.deleteFrom("allowed_keys").where("id", "in", expired).returning("id").execute();
-  return deleted.length;
-}
