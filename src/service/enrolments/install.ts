@@ -1,6 +1,6 @@
 import { install, isRobotOnline, presenceAt } from "../installations/index.ts";
-import type { Draft, IdentitySettings, Liveness } from "../installations/index.ts";
-import type { NewId } from "../kernel/ids.ts";
+import type { Draft, PresenceContext } from "../installations/index.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -24,11 +24,7 @@ export interface Installing {
   readonly requestId: string;
 }
 
-interface InstallContext {
-  readonly newId: NewId;
-  readonly identity: IdentitySettings;
-  readonly liveness: Pick<Liveness, "seen">;
-}
+type InstallContext = PresenceContext & Pick<OperationContext, "newId">;
 
 export type InstallOutcome =
   | {

@@ -4,6 +4,6 @@ export type { Draft } from "./issue.ts";
 export { findLiveByKey, isRobotOnline } from "./queries.ts";
 export type { Liveness } from "./liveness.ts";
 export { presenceAt, presenceOf } from "./presence.ts";
-export type { LiveRow, Presence } from "./presence.ts";
+export type { LiveRow, Presence, PresenceContext } from "./presence.ts";
 export { IDENTITY_SETTINGS } from "./rules.ts";
 export type { IdentitySettings } from "./rules.ts";

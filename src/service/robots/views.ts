@@ -1,7 +1,7 @@
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { RobotsQuery } from "../../api/robots.ts";
 import { presenceAt, presenceOf } from "../installations/index.ts";
-import type { IdentitySettings, Liveness, Presence } from "../installations/index.ts";
+import type { Liveness, Presence, PresenceContext } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList } from "../kernel/lists/answer-list.ts";
@@ -18,9 +18,8 @@ export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 /** Rows that a filtered list reads per query. */
 const SCANNED_ROWS = 200;
 
-export interface RobotViewsContext extends Pick<OperationContext, "store" | "machine"> {
+export interface RobotViewsContext extends PresenceContext, Pick<OperationContext, "store" | "machine"> {
   readonly liveness: Pick<Liveness, "seen" | "revision">;
-  readonly identity: IdentitySettings;
 }
 
 /** `GET /v1/robots`: the robots of the organization, oldest first. */
