@@ -44,12 +44,8 @@ export async function isAnyEndpointDue(reader: Reader, claim: Claim): Promise<bo
 export async function claimEndpoint(transaction: Transaction, claim: Claim): Promise<ClaimedEndpoint | undefined> {
   const endpoint = await dueEndpoints(transaction, claim).forUpdate().skipLocked().executeTakeFirst();
   if (endpoint === undefined) return undefined;
-  await transaction
-    .updateTable("endpoints")
-    .set({ probe_id: claim.probeId, probe_expires_at: claim.expiresAt })
-    .where("checkpoint_id", "=", endpoint.checkpoint_id)
-    .where("region", "=", endpoint.region)
-    .execute();
+  const claimed = { probe_id: claim.probeId, probe_expires_at: claim.expiresAt };
+  await changeOf(transaction, endpoint).set(claimed).execute();
   return endpoint;
 }
 
@@ -122,12 +118,11 @@ export interface ProbeOutcome {
  */
 export async function recordProbe(
   transaction: Transaction,
-  { checkpoint_id: checkpointId, region, health_url: healthUrl }: ClaimedEndpoint,
+  endpoint: ClaimedEndpoint,
   probeId: string,
   { isChanged, probedAt, ...outcome }: ProbeOutcome,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await transaction
-    .updateTable("endpoints")
+  const { numUpdatedRows } = await changeOf(transaction, endpoint)
     .set({
       ...outcome,
       last_probed_at: probedAt,
@@ -135,27 +130,21 @@ export async function recordProbe(
       probe_id: null,
       probe_expires_at: null,
     })
-    .where("checkpoint_id", "=", checkpointId)
-    .where("region", "=", region)
     .where("probe_id", "=", probeId)
-    .where("health_url", "=", healthUrl)
+    .where("health_url", "=", endpoint.health_url)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
 
 /** Releases a claim without a result. */
-export async function releaseEndpoint(
-  transaction: Transaction,
-  { checkpoint_id: checkpointId, region }: EndpointKey,
-  probeId: string,
-): Promise<void> {
-  await transaction
-    .updateTable("endpoints")
-    .set({ probe_id: null, probe_expires_at: null })
-    .where("checkpoint_id", "=", checkpointId)
-    .where("region", "=", region)
-    .where("probe_id", "=", probeId)
-    .execute();
+export async function releaseEndpoint(transaction: Transaction, endpoint: EndpointKey, probeId: string): Promise<void> {
+  const claimed = changeOf(transaction, endpoint).where("probe_id", "=", probeId);
+  await claimed.set({ probe_id: null, probe_expires_at: null }).execute();
+}
+
+function changeOf(transaction: Transaction, { checkpoint_id: checkpointId, region }: EndpointKey) {
+  const endpoints = transaction.updateTable("endpoints").where("checkpoint_id", "=", checkpointId);
+  return endpoints.where("region", "=", region);
 }
 
 /**

@@ -64,30 +64,18 @@ export async function approveByList(
   { entry, name, region }: Allowed,
 ): Promise<EnrolmentRow> {
   const { id, organization_id: organizationId, created_by: credentialId, made_by: keyId } = entry;
-  const unused = await transaction
-    .selectFrom("allowed_keys")
-    .select("id")
-    .where("id", "=", id)
-    .where("used_at", "is", null)
-    .forUpdate()
-    .executeTakeFirst();
-  if (unused === undefined || (await findRobotNamed(transaction, organizationId, name)) !== undefined) return row;
+  const isUnused = (await lockAllowed(transaction, id))?.used_at === null;
+  if (!isUnused || (await findRobotNamed(transaction, organizationId, name)) !== undefined) return row;
   const by = { organizationId, credentialId, keyId };
   return { ...row, ...approvalOf(by, row.created_at, { name, region }), allowed_key_id: id };
 }
 
 /**
- * Whether an entry is still there, with its row locked. It may have been removed in the moment in which it approved an enrolment that the
+ * An entry, if it is still there, with its row locked. It may have been removed in the moment in which it approved an enrolment that the
  * removal did not see yet.
  */
-export async function lockAllowed(transaction: Transaction, id: string): Promise<boolean> {
-  const entry = await transaction
-    .selectFrom("allowed_keys")
-    .select("id")
-    .where("id", "=", id)
-    .forUpdate()
-    .executeTakeFirst();
-  return entry !== undefined;
+export function lockAllowed(transaction: Transaction, id: string): Promise<AllowedKeyRow | undefined> {
+  return transaction.selectFrom("allowed_keys").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
 /** Notes that a computer enrolled by its entry, which is good for no other. */
@@ -165,11 +153,4 @@ export function listAllowed(reader: Reader, organizationId: string, range: PageR
     .select(["api_keys.label as label", "robots.name as robot"])
     .where("allowed_keys.organization_id", "=", organizationId);
   return inRange(query, "allowed_keys.id", range).execute();
-}
-
-/** Deletes entries that expired before `before` (ISO 8601); returns how many, `maximum` at most. */
-export async function deleteExpired(transaction: Transaction, before: string, maximum: number): Promise<number> {
-  const expired = transaction.selectFrom("allowed_keys").select("id").where("expires_at", "<", before).limit(maximum);
-  const deleted = await transaction.deleteFrom("allowed_keys").where("id", "in", expired).returning("id").execute();
-  return deleted.length;
 }

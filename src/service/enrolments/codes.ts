@@ -47,14 +47,11 @@ export interface GuessLimit {
   /**
    * Looks a code up, and counts it if it is wrong: if `find` resolves with null. Lookups of one credential run one after the other, so that
    * many at once are no more guesses than many in a row.
+   *
+   * @returns what was found, null for a wrong code, or a refusal after too many of them.
    */
-  look<T>(guesser: Guesser, find: () => Promise<T | null>): Promise<Looked<T>>;
+  look<T extends object>(guesser: Guesser, find: () => Promise<T | null>): Promise<T | Answer | null>;
 }
-
-export type Looked<T> =
-  | { readonly state: "found"; readonly value: T }
-  | { readonly state: "wrong" }
-  | { readonly state: "limited"; readonly answer: Answer };
 
 export function createGuessLimit({
   machine: { clock },
@@ -70,22 +67,22 @@ export function createGuessLimit({
   /** The last lookup of each credential that has some under way. */
   const lookups = new Map<string, Promise<unknown>>();
 
-  async function lookNow<T>(
+  async function lookNow<T extends object>(
     { credentialId, organizationId }: Guesser,
     find: () => Promise<T | null>,
-  ): Promise<Looked<T>> {
+  ): Promise<T | Answer | null> {
     const nowMs = clock.monotonicMs();
     const left = [credentials.look(credentialId, nowMs), organizations.look(organizationId, nowMs)];
     const waitMs = Math.max(...left.filter(({ isAllowed }) => !isAllowed).map((taken) => taken.waitMs));
     if (waitMs > 0) {
       limitsMet.note("enrolments.wrong_codes", { organizationId, party: credentialId });
-      return { state: "limited", answer: tooManyGuesses(waitMs) };
+      return tooManyGuesses(waitMs);
     }
-    const value = await find();
-    if (value !== null) return { state: "found", value };
+    const found = await find();
+    if (found !== null) return found;
     credentials.take(credentialId, clock.monotonicMs());
     organizations.take(organizationId, clock.monotonicMs());
-    return { state: "wrong" };
+    return null;
   }
 
   return {

@@ -10,7 +10,7 @@ import type { Transaction } from "../kernel/store/store.ts";
 import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll } from "../robots/index.ts";
 import type { Room } from "../robots/index.ts";
 import { readUserCode, showUserCode } from "./codes.ts";
-import type { GuessLimit, Looked } from "./codes.ts";
+import type { GuessLimit } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
 import { NOT_OF_KEY, refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
 import { approvalOf, decide, isFoundBy, shownOf, stateAt } from "./rules.ts";
@@ -32,9 +32,8 @@ export function approveEnrolment(
   const { newId, machine } = context;
   return async (call) => {
     const { principal, body } = call;
-    const looked = await lookUp(context, guesses, principal, body.user_code);
-    if (looked.state !== "found") return looked.state === "limited" ? looked.answer : UNKNOWN_CODE;
-    const { value: found } = looked;
+    const found = await lookUp(context, guesses, principal, body.user_code);
+    if (isAnswer(found)) return found;
     const decision = decide(found, body);
     if (decision.state === "invalid") return refuseDecision(decision, "approver");
     const { name, region } = decision;
@@ -97,9 +96,8 @@ export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): 
   const { newId, machine } = context;
   return async (call) => {
     const { principal, body } = call;
-    const looked = await lookUp(context, guesses, principal, body.user_code);
-    if (looked.state !== "found") return looked.state === "limited" ? looked.answer : UNKNOWN_CODE;
-    const { value: found } = looked;
+    const found = await lookUp(context, guesses, principal, body.user_code);
+    if (isAnswer(found)) return found;
     const now = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, now);
     const isDenied = await call.write(async (transaction) => {
@@ -129,18 +127,19 @@ export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): 
   };
 }
 
-/** The enrolment of this code, if people of the principal's organization may find it. Wrong codes count. */
-export function lookUp(
+/** The enrolment of this code, if people of the principal's organization may find it; else a refusal. Wrong codes count. */
+export async function lookUp(
   { store, machine }: EnrolmentsContext,
   guesses: GuessLimit,
   principal: Principal,
   typedCode: string,
-): Promise<Looked<EnrolmentRow>> {
-  return guesses.look(principal, async () => {
+): Promise<EnrolmentRow | Answer> {
+  const looked = await guesses.look(principal, async () => {
     const now = new Date(machine.clock.wallMs()).toISOString();
     const row = await findByCode(store.lookup, readUserCode(typedCode), now);
     return row !== undefined && isFoundBy(row, principal.organizationId) ? row : null;
   });
+  return looked ?? UNKNOWN_CODE;
 }
 
 /** The enrolment again, locked, unless it has ended or is of another organization now. */

@@ -1,6 +1,6 @@
 import { install, isRobotOnline, presenceAt } from "../installations/index.ts";
-import type { Draft, IdentitySettings, Liveness } from "../installations/index.ts";
-import type { NewId } from "../kernel/ids.ts";
+import type { Draft, PresenceContext } from "../installations/index.ts";
+import type { OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -24,11 +24,7 @@ export interface Installing {
   readonly requestId: string;
 }
 
-interface InstallContext {
-  readonly newId: NewId;
-  readonly identity: IdentitySettings;
-  readonly liveness: Pick<Liveness, "seen">;
-}
+type InstallContext = PresenceContext & Pick<OperationContext, "newId">;
 
 export type InstallOutcome =
   | {
@@ -69,7 +65,7 @@ export async function installEnrolled(
   if (row.installation_id !== null) {
     return { state: "installed-before", organizationId, installationId: row.installation_id };
   }
-  if (row.allowed_key_id !== null && !(await lockAllowed(transaction, row.allowed_key_id))) {
+  if (row.allowed_key_id !== null && (await lockAllowed(transaction, row.allowed_key_id)) === undefined) {
     await updateEnrolment(transaction, row.id, { status: "denied" });
     return { state: "denied" };
   }

@@ -10,7 +10,7 @@ import type { Transaction } from "../kernel/store/store.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "../robots/index.ts";
 import type { IdentifiedRow } from "../robots/index.ts";
 import { installEnrolled } from "./install.ts";
-import type { InstallOutcome, Installing } from "./install.ts";
+import type { Installing } from "./install.ts";
 import { findEnrolment } from "./queries.ts";
 import { UNKNOWN_ENROLMENT } from "./refusals.ts";
 import { POLL_INTERVAL_S, shownOf, stateAt } from "./rules.ts";
@@ -48,30 +48,35 @@ async function pollApproved(context: EnrolmentsContext, row: EnrolmentRow, reque
   const installing: Installing = { enrolmentId: row.id, ids, draft, now, requestId };
   const polled = await store.write(async (transaction) => {
     const outcome = installedBefore(row) ?? (await installEnrolled(transaction, installing, context));
-    switch (outcome.state) {
-      case "installed-before": {
-        const { organizationId, installationId } = outcome;
-        if (!(await reissue(transaction, organizationId, installationId, draft, identity))) {
-          return { outcome: { state: "consumed" } as const, robot: undefined };
-        }
-        return { outcome, robot: await robotOf(transaction, outcome) };
-      }
-      case "installed":
-        return {
-          outcome,
-          robot: await findIdentifiedRobot(transaction, outcome.organizationId, outcome.enrolled.robot.id),
-        };
-      default:
-        return { outcome, robot: undefined };
-    }
+    if (outcome.state !== "installed" && outcome.state !== "installed-before") return { outcome, robot: undefined };
+    const { organizationId, installationId } = outcome;
+    const isIssued =
+      outcome.state === "installed" || (await reissue(transaction, organizationId, installationId, draft, identity));
+    if (!isIssued) return { outcome: { state: "consumed" } as const, robot: undefined };
+    return { outcome, robot: await robotOf(transaction, outcome) };
   });
   const { outcome, robot } = polled;
   if (outcome.state === "installed") {
-    tellInstalled(context, row, outcome, requestId);
-    if (outcome.enrolled.isRefitted) nudge();
+    const { enrolled, installationId, replaced } = outcome;
+    machine.log.info("robot_enrolled", {
+      request_id: requestId,
+      ...shownOf(row),
+      robot_id: enrolled.robot.id,
+      name: enrolled.robot.name,
+      installation_id: installationId,
+      ...(replaced === null ? {} : { replaced_installation_id: replaced }),
+    });
+    if (enrolled.isRefitted) nudge();
   }
   if (outcome.state === "robot-online") {
-    tellOnline(context, row, outcome.robotId, requestId);
+    machine.log.warn("enrolment_denied", {
+      request_id: requestId,
+      ...shownOf(row),
+      robot_id: outcome.robotId,
+      name: row.decided_name,
+      reason: "the robot came online after the approval, and nobody agreed to replace its computer",
+      fix: "Enrol the computer again, and approve it with confirm_replace",
+    });
     return answerState("denied");
   }
   if (outcome.state !== "installed" && outcome.state !== "installed-before") return answerState(outcome.state);
@@ -106,36 +111,4 @@ async function robotOf(
 function answerState(status: "pending" | EnrolmentEnd): Answer {
   const waits = status === "pending" ? { retry_after_s: POLL_INTERVAL_S } : {};
   return answerValue({ status, ...waits });
-}
-
-function tellInstalled(
-  { machine: { log } }: EnrolmentsContext,
-  row: EnrolmentRow,
-  { enrolled, installationId, replaced }: Extract<InstallOutcome, { readonly state: "installed" }>,
-  requestId: string,
-): void {
-  log.info("robot_enrolled", {
-    request_id: requestId,
-    ...shownOf(row),
-    robot_id: enrolled.robot.id,
-    name: enrolled.robot.name,
-    installation_id: installationId,
-    ...(replaced === null ? {} : { replaced_installation_id: replaced }),
-  });
-}
-
-function tellOnline(
-  { machine: { log } }: EnrolmentsContext,
-  row: EnrolmentRow,
-  robotId: string,
-  requestId: string,
-): void {
-  log.warn("enrolment_denied", {
-    request_id: requestId,
-    ...shownOf(row),
-    robot_id: robotId,
-    name: row.decided_name,
-    reason: "the robot came online after the approval, and nobody agreed to replace its computer",
-    fix: "Enrol the computer again, and approve it with confirm_replace",
-  });
 }

@@ -1,6 +1,6 @@
 import type { EnrolmentStart } from "../../api/enrolments.ts";
-import { isKeyInUse } from "../installations/index.ts";
-import type { IdentitySettings, Liveness } from "../installations/index.ts";
+import { findLiveByKey } from "../installations/index.ts";
+import type { PresenceContext } from "../installations/index.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
 import type { Answer } from "../kernel/http/answers.ts";
 import { answerValue, isAnswer } from "../kernel/http/answers.ts";
@@ -30,10 +30,7 @@ const MINUTE_S = 60;
 const CODES_TRIED = 5;
 const POLL_TOKEN_PREFIX = "rps_poll_";
 
-export interface EnrolmentsContext extends OperationContext {
-  readonly identity: IdentitySettings;
-  readonly liveness: Pick<Liveness, "seen">;
-}
+export type EnrolmentsContext = OperationContext & PresenceContext;
 
 /** `POST /v1/robot-agent/enrollment`: a computer asks for a credential. Only this answer contains the poll token. */
 export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHandler<EnrolmentStart> {
@@ -154,7 +151,7 @@ async function insert(
 ): Promise<EnrolmentRow | Answer> {
   await expireWaitingOf(transaction, publicKey);
   // After the rows that wait were locked: the first poll for one of them may have made an installation just before.
-  if (await isKeyInUse(transaction, publicKey)) return KEY_IN_USE;
+  if ((await findLiveByKey(transaction, publicKey)) !== undefined) return KEY_IN_USE;
   const row = await decide();
   if (row === null) return USES_SPENT;
   for (const code of codes) {

@@ -1,7 +1,7 @@
 import { presenceAt } from "../installations/index.ts";
 import type { Presence } from "../installations/index.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
-import { answerValue } from "../kernel/http/answers.ts";
+import { answerValue, isAnswer } from "../kernel/http/answers.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { isOnlyOrganization } from "../organizations/index.ts";
 import { findIdentifiedRobots, identifiedRobotView, robotNameOf } from "../robots/index.ts";
@@ -34,10 +34,9 @@ export function listEnrolments(context: EnrolmentsContext): Handler<null> {
 export function getEnrolment(context: EnrolmentsContext, guesses: GuessLimit): Handler<null> {
   const { store, machine } = context;
   return async ({ principal, path }) => {
-    const looked = await lookUp(context, guesses, principal, path["user_code"] ?? "");
-    if (looked.state === "limited") return looked.answer;
-    if (looked.state === "wrong" || looked.value.status !== "pending") return UNKNOWN_CODE;
-    const { value: row } = looked;
+    const row = await lookUp(context, guesses, principal, path["user_code"] ?? "");
+    if (isAnswer(row)) return row;
+    if (row.status !== "pending") return UNKNOWN_CODE;
     const name = robotNameOf(row.requested_name);
     const robots = await findIdentifiedRobots(store.reader, principal.organizationId, name === null ? [] : [name]);
     const presence = presenceAt(machine.clock.wallMs(), context);

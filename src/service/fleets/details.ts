@@ -1,6 +1,6 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
 import { presenceAt, presenceOf } from "../installations/index.ts";
-import type { LiveRow } from "../installations/index.ts";
+import type { LiveRow, PresenceContext } from "../installations/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { readSnapshot } from "../kernel/store/store.ts";
@@ -15,9 +15,7 @@ import { deriveDetails } from "./readiness/derive-details.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "./readiness/fleet-facts.ts";
 
 /** `GET /v1/fleets/{fleet_id}/details`: members, generations, endpoints and windows, each with what keeps it from being ready. */
-export function getFleetDetails(
-  context: Pick<OperationContext, "store" | "machine"> & Parameters<typeof presenceAt>[1],
-): Handler<null> {
+export function getFleetDetails(context: Pick<OperationContext, "store" | "machine"> & PresenceContext): Handler<null> {
   const { store, machine } = context;
   return async ({ principal, path }) => {
     const id = fleetId(path);

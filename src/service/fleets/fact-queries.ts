@@ -32,10 +32,8 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     updateGenerationId === null ? [generationId] : [generationId, updateGenerationId],
   );
   const generations = await loadGenerations(reader, generationIds);
-  const members = await loadMembers(
-    reader,
-    fleets.map(({ id }) => id),
-  );
+  const fleetIds = fleets.map(({ id }) => id);
+  const members = Map.groupBy(await selectMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
   const leftOut = await loadNames(
     reader,
     fleets.flatMap((fleet) => fleet.left_out_robot_id ?? []),
@@ -49,14 +47,8 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     const obstacles = await findObstacles(reader, rows, active.requirements);
     const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
     facts.push({
-      id: fleet.id,
-      name: fleet.name,
-      readiness_mode: fleet.readiness_mode,
-      peak_active_robots: fleet.peak_active_robots,
-      selection: fleet.selection,
-      follows_since: fleet.follows_since,
+      ...fleet,
       leftOut: leftOut.get(fleet.left_out_robot_id) ?? null,
-      created_at: fleet.created_at,
       windows: parseWindows(fleet.operating_windows),
       active,
       update,
@@ -122,10 +114,6 @@ async function loadEndpoints(reader: Reader, checkpointIds: readonly string[]) {
 export const isRemoved = sql<number | boolean>`robots.removed_at is not null`;
 
 type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
-
-async function loadMembers(reader: Reader, fleetIds: readonly string[]) {
-  return Map.groupBy(await selectMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
-}
 
 /** Equal robots are grouped into one row: a fleet of a thousand robots usually has a handful of groups. */
 function selectMembers(reader: Reader, fleetIds: readonly string[]) {

@@ -1,6 +1,5 @@
 /** The values that an installation was given, and what became of each. */
 import type { Transaction } from "../kernel/store/store.ts";
-import type { Tables } from "../kernel/store/tables.ts";
 import type { Draft } from "./issue.ts";
 import { insertCredential } from "./issue.ts";
 import type { InstallationRow } from "./queries.ts";
@@ -78,10 +77,6 @@ export async function isNonceUsed(
     .where("nonce_sha256", "=", nonceSha256)
     .executeTakeFirst();
   return nonce !== undefined;
-}
-
-export async function insertNonce(transaction: Transaction, nonce: Tables["renewal_nonces"]): Promise<void> {
-  await transaction.insertInto("renewal_nonces").values(nonce).execute();
 }
 
 export async function countNoncesSince(

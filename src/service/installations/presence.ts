@@ -20,10 +20,13 @@ export interface LiveRow extends Pick<Tables["installations"], "last_seen_at"> {
   readonly installation_state: Tables["installations"]["state"] | null;
 }
 
-export function presenceAt(
-  nowMs: number,
-  { liveness, identity }: { readonly liveness: Pick<Liveness, "seen">; readonly identity: IdentitySettings },
-): Presence {
+/** What presence is known from. */
+export interface PresenceContext {
+  readonly liveness: Pick<Liveness, "seen">;
+  readonly identity: IdentitySettings;
+}
+
+export function presenceAt(nowMs: number, { liveness, identity }: PresenceContext): Presence {
   return {
     seen: (installationId) => liveness.seen(installationId),
     onlineSince: new Date(nowMs - identity.onlineWindowMs).toISOString(),
@@ -41,7 +44,7 @@ export function presenceOf(
   return { status: isOnline ? "online" : "offline", last_seen_at: lastSeen };
 }
 
-export function isOnline(row: LiveRow, presence: Presence): boolean {
+function isOnline(row: LiveRow, presence: Presence): boolean {
   return presenceOf(row, presence).status === "online";
 }
 
@@ -61,13 +64,10 @@ type Row = LiveRow & {
   readonly state: string | null;
 };
 
-interface PresenceContext extends Pick<OperationContext, "store" | "machine" | "newId"> {
-  readonly liveness: Pick<Liveness, "seen">;
-  readonly identity: IdentitySettings;
-}
-
 /** Announces which robots came online and went offline. What is found first, after a webhook was created, is only noted. */
-export function createReportPresence(context: PresenceContext): Task {
+export function createReportPresence(
+  context: PresenceContext & Pick<OperationContext, "store" | "machine" | "newId">,
+): Task {
   const { store, machine } = context;
 
   async function reportRobot(row: Row, { organizationId }: Listening, nowMs: number): Promise<void> {

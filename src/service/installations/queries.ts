@@ -14,10 +14,6 @@ export function findLiveByKey(reader: Reader, publicKey: string): Promise<Instal
     .executeTakeFirst();
 }
 
-export async function isKeyInUse(reader: Reader, publicKey: string): Promise<boolean> {
-  return (await findLiveByKey(reader, publicKey)) !== undefined;
-}
-
 /** The installation, with its row locked until the transaction ends. */
 export function lockInstallation(
   transaction: Transaction,

@@ -18,7 +18,6 @@ import {
   countNoncesSince,
   displace,
   findPresented,
-  insertNonce,
   isNonceUsed,
   isUsedSince,
   repeat,
@@ -163,7 +162,8 @@ async function renew(
   const hourAgo = new Date(Date.parse(at) - HOUR_MS).toISOString();
   if ((await countNoncesSince(transaction, id, hourAgo)) >= RENEWALS_PER_HOUR) return refused(TOO_OFTEN);
 
-  await insertNonce(transaction, { installation_id: id, nonce_sha256: nonceSha256, used_at: at });
+  const nonce = { installation_id: id, nonce_sha256: nonceSha256, used_at: at };
+  await transaction.insertInto("renewal_nonces").values(nonce).execute();
   const rotation = judged === "freeze" ? "displace" : judged;
   const graceUntil = new Date(Date.parse(at) + identity.graceMs).toISOString();
   const generation = await ROTATE[rotation](transaction, { installation, presentedSha256, draft }, graceUntil);

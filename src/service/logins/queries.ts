@@ -69,20 +69,3 @@ async function deleteOldestLogins(transaction: Transaction, count: number): Prom
     .limit(count);
   await transaction.deleteFrom("login_exchanges").where("id", "in", oldest).execute();
 }
-
-/** Deletes logins or sessions that expired before `before` (ISO 8601), oldest first; returns how many. */
-export async function deleteExpired(
-  transaction: Transaction,
-  table: "login_exchanges" | "sessions",
-  before: string,
-  maximum: number,
-): Promise<number> {
-  const past = transaction
-    .selectFrom(table)
-    .select("id")
-    .where("expires_at", "<", before)
-    .orderBy("expires_at")
-    .limit(maximum);
-  const deleted = await transaction.deleteFrom(table).where("id", "in", past).returning("id").execute();
-  return deleted.length;
-}

@@ -21,20 +21,15 @@ export function listCatalogModels({ store }: OperationContext): Handler<null> {
 }
 
 /** The view of a model, without the URLs of its endpoints: only deployments show them. */
-function modelView({ checkpoints, ...model }: OfferedModel): ModelView {
+function modelView({ checkpoints, created_at: createdAt, ...model }: OfferedModel): ModelView {
   return {
-    slug: model.slug,
-    display_name: model.display_name,
-    vendor: model.vendor,
-    model_type: model.model_type,
-    license_tier: model.license_tier,
-    default_checkpoint_id: model.default_checkpoint_id,
-    checkpoints: checkpoints.map(({ id, created_at: createdAt, requirements, endpoints }) => ({
+    ...model,
+    checkpoints: checkpoints.map(({ id, created_at: madeAt, requirements, endpoints }) => ({
       id,
-      created_at: createdAt,
+      created_at: madeAt,
       requirements,
       regions: endpoints.map(({ region }) => region),
     })),
-    created_at: model.created_at,
+    created_at: createdAt,
   };
 }

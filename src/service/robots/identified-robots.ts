@@ -12,32 +12,25 @@ import type { RobotRow } from "./queries.ts";
 /** What the answers show of a robot, with its live installation. */
 export type IdentifiedRow = RobotRow & LiveRow;
 
-/** Robots of an organization, oldest first. */
+/** Robots of an organization, oldest first; with `wanted` without those that are not of the status, as far as the store knows. */
 export function listIdentifiedRobots(
   reader: Reader,
   organizationId: string,
   range: PageRange,
+  wanted: (Pick<Presence, "onlineSince"> & { readonly status: "online" | "offline" }) | null = null,
 ): Promise<readonly IdentifiedRow[]> {
-  return inRange(identified(reader, organizationId), "robots.id", range).execute();
-}
-
-/** Robots of an organization, oldest first, without those that are not of the status, as far as the store knows. */
-export function listPossible(
-  reader: Reader,
-  organizationId: string,
-  { status, onlineSince }: Pick<Presence, "onlineSince"> & { readonly status: "online" | "offline" },
-  range: PageRange,
-): Promise<readonly IdentifiedRow[]> {
-  const robots = identified(reader, organizationId).where(({ eb, or }) =>
-    status === "online"
+  const robots = identified(reader, organizationId);
+  if (wanted === null) return inRange(robots, "robots.id", range).execute();
+  const possible = robots.where(({ eb, or }) =>
+    wanted.status === "online"
       ? eb("installations.state", "=", "active")
       : or([
           eb("installations.state", "is distinct from", "active"),
           eb("installations.last_seen_at", "is", null),
-          eb("installations.last_seen_at", "<", onlineSince),
+          eb("installations.last_seen_at", "<", wanted.onlineSince),
         ]),
   );
-  return inRange(robots, "robots.id", range).execute();
+  return inRange(possible, "robots.id", range).execute();
 }
 
 /** Those of these robots that are there, by name. */

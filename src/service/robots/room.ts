@@ -16,7 +16,11 @@ export interface Room {
 }
 
 export function createRoom(
-  { store: { reader }, storedBytes, machine: { clock } }: RoomContext,
+  {
+    store: { reader },
+    storedBytes,
+    machine: { clock },
+  }: Pick<OperationContext, "store" | "machine"> & Pick<Room, "storedBytes">,
   limits: RobotLimits,
 ): Room {
   const ofKey = ({ organizationId, keyId }: RobotOwner) => countRobotsMadeBy(reader, organizationId, keyId);
@@ -26,10 +30,6 @@ export function createRoom(
     key: createRobotRoom("keyId", limits.key, ofKey, clock),
     organization: createRobotRoom("organizationId", limits.organization, ofOrganization, clock),
   };
-}
-
-interface RoomContext extends Pick<OperationContext, "store" | "machine"> {
-  readonly storedBytes: Room["storedBytes"];
 }
 
 /** Which limit forbids a new robot, and what the client is told. */

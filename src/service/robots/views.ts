@@ -1,7 +1,7 @@
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { RobotsQuery } from "../../api/robots.ts";
 import { presenceAt, presenceOf } from "../installations/index.ts";
-import type { IdentitySettings, Liveness, Presence } from "../installations/index.ts";
+import type { Liveness, Presence, PresenceContext } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList } from "../kernel/lists/answer-list.ts";
@@ -10,7 +10,7 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { findByNameOrId, identifiedRobotView, listIdentifiedRobots, listPossible } from "./identified-robots.ts";
+import { findByNameOrId, identifiedRobotView, listIdentifiedRobots } from "./identified-robots.ts";
 import type { IdentifiedRow } from "./identified-robots.ts";
 
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
@@ -18,9 +18,8 @@ export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 /** Rows that a filtered list reads per query. */
 const SCANNED_ROWS = 200;
 
-export interface RobotViewsContext extends Pick<OperationContext, "store" | "machine"> {
+export interface RobotViewsContext extends PresenceContext, Pick<OperationContext, "store" | "machine"> {
   readonly liveness: Pick<Liveness, "seen" | "revision">;
-  readonly identity: IdentitySettings;
 }
 
 /** `GET /v1/robots`: the robots of the organization, oldest first. */
@@ -67,7 +66,7 @@ async function listOfStatus(
   const found: IdentifiedRow[] = [];
   for (let after = first; ;) {
     const wanted = { status, onlineSince: presence.onlineSince };
-    const rows = await listPossible(reader, organizationId, wanted, { after, rows: SCANNED_ROWS });
+    const rows = await listIdentifiedRobots(reader, organizationId, { after, rows: SCANNED_ROWS }, wanted);
     found.push(...rows.filter((row) => presenceOf(row, presence).status === status));
     const last = rows.at(-1);
     if (last === undefined || rows.length < SCANNED_ROWS || (maximum !== null && found.length >= maximum)) {

@@ -10,7 +10,7 @@ import type { Handler } from "../kernel/operation.ts";
 import { newDelivery, printEvent } from "./announce.ts";
 import { UNKNOWN_WEBHOOK } from "./operations.ts";
 import type { WebhooksContext } from "./operations.ts";
-import { addDelivery, findDelivery, findWebhook, listDeliveryRows, lockWebhook, restartDelivery } from "./queries.ts";
+import { findDelivery, findWebhook, listDeliveryRows, lockWebhook, restartDelivery } from "./queries.ts";
 import type { DeliveryRow } from "./queries.ts";
 
 const UNKNOWN_DELIVERY = refuse("NotFound", "Delivery not found");
@@ -72,7 +72,7 @@ export function testOrganizationWebhook({ newId, machine, nudge }: WebhooksConte
       if (webhook === undefined) return UNKNOWN_WEBHOOK;
       if (webhook.disabled_at !== null) return DISABLED;
       if (webhook.full_since !== null) return FULL;
-      await addDelivery(transaction, row);
+      await transaction.insertInto("webhook_deliveries").values(row).execute();
       return answerValue(deliveryView(row));
     });
     nudge();

@@ -10,7 +10,7 @@ import type { Handler, OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { giveUpPending } from "./delivery-queries.ts";
-import { addWebhook, findWebhook, listWebhookRows, lockWebhook, removeWebhook, updateWebhook } from "./queries.ts";
+import { addWebhook, findWebhook, listWebhookRows, lockWebhook, removeWebhook } from "./queries.ts";
 import type { WebhookRow } from "./queries.ts";
 import type { Receivers } from "./receivers.ts";
 
@@ -102,7 +102,7 @@ export function changeOrganizationWebhook({ newId, machine, receivers }: Webhook
       const row = { ...webhook, ...change };
       // Before it is enabled, because the task that gives up comes later.
       if (disabled === false && isDisabled) await giveUpPending(transaction, id);
-      await updateWebhook(transaction, id, change);
+      await transaction.updateTable("webhooks").set(change).where("id", "=", id).execute();
       const details = { host: hostOf(row), events: row.events, is_disabled: row.disabled_at !== null };
       await audit(transaction, author, { action: "webhook.change", subjectId: id, details });
       return { row, isChanged: true };

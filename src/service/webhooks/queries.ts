@@ -38,10 +38,6 @@ export async function addWebhook(transaction: Transaction, row: WebhookRow, maxi
   return true;
 }
 
-export async function updateWebhook(transaction: Transaction, id: string, change: Partial<WebhookRow>): Promise<void> {
-  await transaction.updateTable("webhooks").set(change).where("id", "=", id).execute();
-}
-
 /** Forgets the secret at once; a task deletes the rest. */
 export async function removeWebhook(transaction: Transaction, id: string, at: string): Promise<void> {
   await transaction.updateTable("webhooks").set({ removed_at: at, secret: "" }).where("id", "=", id).execute();
@@ -60,10 +56,6 @@ export function findDelivery(reader: Reader, webhookId: string, id: string): Pro
     .where("webhook_id", "=", webhookId)
     .where("id", "=", id)
     .executeTakeFirst();
-}
-
-export async function addDelivery(transaction: Transaction, row: DeliveryRow): Promise<void> {
-  await transaction.insertInto("webhook_deliveries").values(row).execute();
 }
 
 /** Makes a delivery due as if it were new; undefined if the webhook has none with this id. */

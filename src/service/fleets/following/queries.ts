@@ -6,6 +6,7 @@ import {
 } from "../../../api/fleet-details.ts";
 import type { MembershipChange } from "../../../api/fleet-details.ts";
 import { SELECTION_ROBOTS_COUNT } from "../../../api/fleets.ts";
+import { chunksOf } from "../../kernel/auth/lineage.ts";
 import type { Reader, Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { readLabels } from "../../robots/index.ts";
@@ -146,14 +147,8 @@ export async function countMembers(reader: Reader, fleetIds: readonly string[]):
   return new Map(rows.map(({ fleet_id: fleetId, count }) => [fleetId, count]));
 }
 
-/** Rows of one insert. */
-const ROWS_AT_A_TIME = 1000;
-
 export async function addMembers(transaction: Transaction, members: readonly Tables["fleet_members"][]): Promise<void> {
-  for (let start = 0; start < members.length; start += ROWS_AT_A_TIME) {
-    const rows = members.slice(start, start + ROWS_AT_A_TIME);
-    await transaction.insertInto("fleet_members").values(rows).execute();
-  }
+  for (const rows of chunksOf(members)) await transaction.insertInto("fleet_members").values(rows).execute();
 }
 
 export async function removeMembers(

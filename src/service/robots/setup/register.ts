@@ -1,5 +1,5 @@
 /** The transaction of a setup: the robot's row, its audit entry, and what follows for fleets and webhooks. */
-import type { IdentitySettings, Liveness } from "../../installations/index.ts";
+import type { PresenceContext } from "../../installations/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
 import { isAnswer, refuse } from "../../kernel/http/answers.ts";
@@ -21,10 +21,7 @@ import { hasAddedAll } from "../room.ts";
 import type { Full } from "../room.ts";
 import { takeOver } from "./take-over.ts";
 
-export interface RegisterContext extends Pick<OperationContext, "newId"> {
-  readonly liveness: Pick<Liveness, "seen">;
-  readonly identity: IdentitySettings;
-}
+export type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;
 
 /** What a setup asks for. The transaction may run twice, so ids and times are made before. */
 export interface Wish {

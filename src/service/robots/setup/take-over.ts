@@ -1,5 +1,5 @@
 import { isRobotOnline, presenceAt, revokeInstallationOf } from "../../installations/index.ts";
-import type { IdentitySettings, Liveness } from "../../installations/index.ts";
+import type { PresenceContext } from "../../installations/index.ts";
 import { isAllowed } from "../../kernel/auth/authenticate.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
@@ -25,7 +25,7 @@ export interface TakeOver {
 export async function takeOver(
   transaction: Transaction,
   { principal, name, isConfirmed, now }: TakeOver,
-  context: { readonly liveness: Pick<Liveness, "seen">; readonly identity: IdentitySettings },
+  context: PresenceContext,
 ): Promise<Answer | { readonly installationId: string | null }> {
   const { organizationId } = principal;
   const robot = await lockRobotNamed(transaction, organizationId, name);

@@ -10,14 +10,15 @@ import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 describe.skipIf(WITHOUT_POSTGRES)("a robot between two replicas", () => {
   const { withSchema } = usePostgres();
 
-  it("renews at both at once: one line of generations, and nobody is taken for a copy", async () => {
-    const replicas = await startReplicas({
-      store: await withSchema(),
-      count: 2,
-      catalog: "models: []\n",
-      organizations: 1,
-    });
+  async function start() {
+    const store = await withSchema();
+    const replicas = await startReplicas({ store, count: 2, catalog: "models: []\n", organizations: 1 });
     onTestFinished(() => replicas[Symbol.asyncDispose]());
+    return replicas;
+  }
+
+  it("renews at both at once: one line of generations, and nobody is taken for a copy", async () => {
+    const replicas = await start();
     const [key = ""] = replicas.keys;
     let turn = 0;
     const robot = new RobotComputer(() => replicas.urls[(turn += 1) % 2] ?? "");
@@ -37,13 +38,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a robot between two replicas", () => {
   });
 
   it("reports at either, and each knows it", async () => {
-    const replicas = await startReplicas({
-      store: await withSchema(),
-      count: 2,
-      catalog: "models: []\n",
-      organizations: 1,
-    });
-    onTestFinished(() => replicas[Symbol.asyncDispose]());
+    const replicas = await start();
     const [[one = "", other = ""], [key = ""]] = [replicas.urls, replicas.keys];
     const robot = new RobotComputer(() => one);
     const started = await robot.start();

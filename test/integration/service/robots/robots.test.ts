@@ -48,6 +48,17 @@ const NEVER_ENROLLED = {
   site_inference: null,
 };
 
+/** Of a new robot that a key registers. */
+const identityAt = (now: string) => ({
+  id: newId("rob"),
+  now,
+  auditId: newId("aud"),
+  recentChanges: "[]",
+  madeBy: "key_1",
+  keepsEntry: 0 as const,
+  installationId: null,
+});
+
 describeOnEachStore("robots", (newStore) => {
   async function service(): Promise<RunningService & { readonly location: StoreLocation }> {
     const location = await newStore();
@@ -79,15 +90,7 @@ describeOnEachStore("robots", (newStore) => {
       .executeTakeFirstOrThrow();
     const [first = "", ...others] = names;
     const now = new Date().toISOString();
-    const identity = {
-      id: newId("rob"),
-      now,
-      auditId: newId("aud"),
-      recentChanges: "[]",
-      madeBy: "key_1",
-      keepsEntry: 0 as const,
-      installationId: null,
-    };
+    const identity = identityAt(now);
     const registration = registrationOf(setupOf(first, rest));
     await store.write((transaction) => upsertRobot(transaction, organizationId, registration, identity));
     const added = store.reader.selectFrom("robots").selectAll().where("id", "=", identity.id);
@@ -228,15 +231,7 @@ describeOnEachStore("robots", (newStore) => {
       setupOf("arm", { region: "eu", robot_type_id: "aloha" }),
     ].entries()) {
       const now = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
-      const identity = {
-        id: newId("rob"),
-        now,
-        auditId: newId("aud"),
-        recentChanges: "[]",
-        madeBy: "key_1",
-        keepsEntry: 0 as const,
-        installationId: null,
-      };
+      const identity = identityAt(now);
       const registered = await store.write((transaction) =>
         upsertRobot(transaction, organizationId, registrationOf(setup), identity),
       );

@@ -11,13 +11,18 @@ const MINUTE_MS = 60_000;
 const WEBHOOKS = { ...LOCAL, timeoutMs: 24 * 60 * MINUTE_MS };
 
 describeOnEachStore("presence in webhooks", (newStore) => {
-  it("a robot goes offline and comes back: one event each; a pause that is short is none", async () => {
-    const receiver = await startReceiver();
+  async function openRobotScene() {
     const { running, turn, computer, approve } = await openScene(await newStore(), { webhooks: WEBHOOKS });
     const robot = computer();
     const started = await robot.start();
     await approve(started);
     await robot.poll(started);
+    return { running, turn, robot };
+  }
+
+  it("a robot goes offline and comes back: one event each; a pause that is short is none", async () => {
+    const receiver = await startReceiver();
+    const { running, turn, robot } = await openRobotScene();
     await robot.heartbeat();
     const { id, secret } = await createWebhook(running, receiver.url, ["robot.offline", "robot.online"]);
     const types = async () => {
@@ -45,11 +50,7 @@ describeOnEachStore("presence in webhooks", (newStore) => {
 
   it("a robot that comes and goes: at most one event a minute, and the last one is right", async () => {
     const receiver = await startReceiver();
-    const { running, turn, computer, approve } = await openScene(await newStore(), { webhooks: WEBHOOKS });
-    const robot = computer();
-    const started = await robot.start();
-    await approve(started);
-    await robot.poll(started);
+    const { running, turn, robot } = await openRobotScene();
     const { id } = await createWebhook(running, receiver.url, ["robot.offline", "robot.online"]);
     for (let flaps = 0; flaps < 6; flaps += 1) {
       turn(2.5 * MINUTE_MS);
