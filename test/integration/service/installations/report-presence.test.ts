@@ -102,6 +102,14 @@ describeOnEachStore("report-presence", (newStore) => {
     expect(await run()).toEqual([]);
   });
 
+  it("a robot that was silent for its whole window when it is first seen is offline", async () => {
+    const { add, run, known, pass } = await scene(newStore);
+    await add("arm");
+    pass(IDENTITY_SETTINGS.onlineWindowMs + 1);
+    expect(await run()).toEqual([]);
+    expect(await known()).toEqual(["robot_arm offline"]);
+  });
+
   it("a frozen robot is offline after a minute", async () => {
     const { add, update, run, pass, at } = await scene(newStore);
     await add("arm");
