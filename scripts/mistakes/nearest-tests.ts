@@ -4,9 +4,16 @@ import { basename, join, relative, resolve } from "node:path";
 
 import { parseSync } from "oxc-parser";
 
-/** For each file of src and test, the files that import it. */
+export const BROWSER = "src/console/browser";
+/** What the bundle of the console begins with, and who opens it in a browser: no import joins them. */
+const CONSOLE: readonly [imported: string, importer: string] = [`${BROWSER}/console.tsx`, "test/support/browser.ts"];
+
+/** For each file of src and test, the files that import it or export from it. */
 export function readImports(root: string): ReadonlyMap<string, ReadonlySet<string>> {
   const importers = new Map<string, Set<string>>();
+  const add = (imported: string, importer: string) =>
+    importers.set(imported, (importers.get(imported) ?? new Set()).add(importer));
+  add(...CONSOLE);
   const names = String(
     execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "src", "test"], { cwd: root }),
   ).split("\n");
@@ -17,11 +24,13 @@ export function readImports(root: string): ReadonlyMap<string, ReadonlySet<strin
       ...module.staticImports
         .filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType))
         .map(({ moduleRequest }) => moduleRequest.value),
+      ...module.staticExports.flatMap(({ entries }) =>
+        entries.flatMap(({ isType, moduleRequest }) => (isType || moduleRequest === null ? [] : [moduleRequest.value])),
+      ),
       ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => source.slice(start + 1, end - 1)),
     ];
     for (const request of requests.filter((each) => each.startsWith("."))) {
-      const imported = relative(root, resolve(root, name, "..", request));
-      importers.set(imported, (importers.get(imported) ?? new Set()).add(name));
+      add(relative(root, resolve(root, name, "..", request)), name);
     }
   }
   return importers;
@@ -30,9 +39,12 @@ export function readImports(root: string): ReadonlyMap<string, ReadonlySet<strin
 /** The cheapest first. The end-to-end tests are left out, because they run packages that were built before. */
 const TEST_FOLDERS = ["test/unit/", "test/integration/", "test/conformance/", "test/simulation/"];
 
+/** Every operation as clients see it, on one service. Takes half a minute. */
+const CONFORMANCE = "test/conformance/api-sqlite.test.ts";
+
 /**
- * The test files that import a file, directly or not. Sorted by the number of imports in between, then by the folders whose names they share, then the
- * cheapest, then those that mention the file most often.
+ * The test files that import a file, directly or not. Sorted by the number of imports in between, where each folder whose name they share counts
+ * for two, then the cheapest, then those that mention the file most often. What makes the API has its conformance tests at the end.
  */
 export function nearestTests(
   root: string,
@@ -42,18 +54,24 @@ export function nearestTests(
 ): readonly string[] {
   const rooms = path.split("/").slice(1, -1);
   const folderOf = (test: string) => TEST_FOLDERS.findIndex((folder) => test.startsWith(folder));
-  const sharedRooms = (test: string) => rooms.filter((room) => test.includes(`/${room}/`)).length;
+  const sharedRooms = (test: string) =>
+    rooms.filter((room) => test.includes(`/${room}/`) || test.endsWith(`/${room}.test.ts`)).length;
   const word = basename(path).replace(/\.tsx?$/, "");
   const mentionsIn = (test: string) => readFileSync(join(root, test), "utf8").split(word).length;
-  const tests: string[] = [];
+  const tests: { readonly test: string; readonly rank: readonly number[] }[] = [];
   const seen = new Set([path]);
-  for (let ring = [path]; ring.length > 0 && tests.length < most;) {
+  for (let ring = [path], distance = 1; ring.length > 0; distance++) {
     ring = ring.flatMap((name) => [...(importers.get(name) ?? [])]).filter((name) => !seen.has(name) && seen.add(name));
-    const near = ring.filter((name) => name.endsWith(".test.ts") && folderOf(name) !== -1);
-    const ranked = near.map((test) => ({ test, rank: [-sharedRooms(test), folderOf(test), -mentionsIn(test)] }));
-    tests.push(...ranked.toSorted((one, other) => compareRanks(one.rank, other.rank)).map(({ test }) => test));
+    for (const test of ring.filter((name) => name.endsWith(".test.ts") && folderOf(name) !== -1)) {
+      tests.push({ test, rank: [distance - 2 * sharedRooms(test), folderOf(test), -mentionsIn(test)] });
+    }
   }
-  return tests.slice(0, most);
+  const nearest = tests
+    .toSorted((one, other) => compareRanks(one.rank, other.rank))
+    .map(({ test }) => test)
+    .slice(0, most);
+  const isOfApi = /^src\/(?:api|service)\//.test(path) && seen.has(CONFORMANCE) && !nearest.includes(CONFORMANCE);
+  return isOfApi ? [...nearest, CONFORMANCE] : nearest;
 }
 
 function compareRanks(one: readonly number[], other: readonly number[]): number {

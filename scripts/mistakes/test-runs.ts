@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { TestModule, TestSpecification, Vitest } from "vitest/node";
 
 /** A mistake can make a loop endless, which fills the memory and keeps the worker from ending: it is then killed. */
-const RUN_LIMIT_MS = 60_000;
+const RUN_LIMIT_MS = 120_000;
 
 /** `unclear`: it took too long, or failed before its tests, perhaps not because of the mistake. */
 type Outcome = "passed" | "failed" | "unclear";
@@ -11,11 +11,14 @@ type Outcome = "passed" | "failed" | "unclear";
 /** Runs test files with and without a mistake. Remembers those that fail without one, because the copy or the machine lacks something. */
 export class TestRuns {
   readonly #vitest: Vitest;
+  readonly #build: (file: string) => Promise<void>;
   readonly #sound = new Set<string>();
   readonly #failing = new Set<string>();
 
-  constructor(vitest: Vitest) {
+  /** @param build makes what tests run instead of the file itself. */
+  constructor(vitest: Vitest, build: (file: string) => Promise<void>) {
     this.#vitest = vitest;
+    this.#build = build;
   }
 
   /** Whether the tests fail only with the mistake; null when they fail without it too. */
@@ -44,6 +47,7 @@ export class TestRuns {
   async #runWith(text: string, file: string, specification: TestSpecification): Promise<Outcome> {
     const source = readFileSync(file, "utf8");
     this.#write(file, text);
+    await this.#build(file);
     let isKilled = false;
     const limit = setTimeout(() => {
       isKilled = true;

@@ -16,12 +16,13 @@ const NOW = "2026-06-01T12:00:00.000Z";
 const idSchema = z.object({ id: z.string() });
 
 describeOnEachStore("the list of allowed keys", (newStore) => {
-  it("entries that are there already take no further room", async () => {
-    await using store = await openStore(await newStore(), testMachine);
-    const rows = (...fingerprints: string[]) =>
+  async function organizations(...ids: readonly string[]) {
+    const store = await openStore(await newStore(), testMachine);
+    onTestFinished(() => store[Symbol.asyncDispose]());
+    const rows = (organizationId: string, fingerprints: readonly string[]) =>
       fingerprints.map((fingerprint): AllowedKeyRow => ({
-        id: `akey_${fingerprint}`,
-        organization_id: "org_1",
+        id: `akey_${organizationId}_${fingerprint}`,
+        organization_id: organizationId,
         key_fingerprint: fingerprint,
         created_at: NOW,
         expires_at: NOW,
@@ -30,14 +31,24 @@ describeOnEachStore("the list of allowed keys", (newStore) => {
         used_at: null,
         robot_id: null,
       }));
-    const add = (...fingerprints: string[]) =>
-      store.write((transaction) => addAllowed(transaction, "org_1", rows(...fingerprints), 3));
-    await store.write((transaction) =>
-      transaction.insertInto("organizations").values({ id: "org_1", name: "lab", created_at: NOW }).execute(),
-    );
-    expect(await add("a", "b", "c")).toBe(true);
-    expect(await add("a", "b", "c")).toBe(true);
-    expect(await add("c", "d")).toBe(false);
+    const values = ids.map((id) => ({ id, name: id, created_at: NOW }));
+    await store.write((transaction) => transaction.insertInto("organizations").values(values).execute());
+    return (id: string, ...fingerprints: readonly string[]) =>
+      store.write((transaction) => addAllowed(transaction, id, rows(id, fingerprints), 3));
+  }
+
+  it("entries that are there already take no further room", async () => {
+    const add = await organizations("org_1");
+    expect(await add("org_1", "a", "b", "c")).toBe(true);
+    expect(await add("org_1", "a", "b", "c")).toBe(true);
+    expect(await add("org_1", "c", "d")).toBe(false);
+  });
+
+  it("requests at the same time do not exceed the maximum; other organizations have room of their own", async () => {
+    const ids = Array.from({ length: 20 }, (_, index) => `org_${index}`);
+    const add = await organizations(...ids);
+    const added = await Promise.all(ids.map((id) => Promise.all([add(id, "a", "b"), add(id, "c", "d")])));
+    expect(added.map((both) => both.toSorted())).toEqual(ids.map(() => [false, true]));
   });
 });
 

@@ -295,4 +295,17 @@ describeOnEachStore("the credential of a robot", (newStore) => {
     expect((await claim("rps_robot_something-else")).status).toBe(200);
     expect((await claim(null)).status).toBe(401);
   });
+
+  it("two holders of one key are frozen by a renewal, too", async () => {
+    const { robot, installation, audit } = await scene(await newStore());
+    const copied = robot.copy();
+    await robot.renew();
+    await robot.heartbeat();
+    await copied.renew();
+    await copied.heartbeat();
+    expect(await told(await robot.requestRenewal())).toEqual([403, "installation_frozen"]);
+    expect(await installation()).toMatchObject({ state: "frozen" });
+    expect(await audit()).toEqual(["installation.freeze", "installation.renew_out_of_order"]);
+    expect(await told(await copied.heartbeat())).toEqual([403, "installation_frozen"]);
+  });
 });

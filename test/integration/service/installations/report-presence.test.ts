@@ -1,0 +1,180 @@
+/** Which robots' presence is told, and to whom; what receivers get of it is in test/integration/service/webhooks. */
+import { expect, it, onTestFinished } from "vitest";
+
+import { createReportPresence } from "../../../../src/service/installations/report-presence.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/settings.ts";
+import { installationRow, robotRow } from "../../../support/service/rows.ts";
+import { openServiceParts } from "../../../support/service/service-parts.ts";
+import { describeOnEachStore } from "../../../support/service/stores.ts";
+import type { NewStore } from "../../../support/service/stores.ts";
+
+const GAP_MS = 60_000;
+
+/** A webhook of `org_1` for the presence of its robots, and the task that reports it. */
+async function scene(newStore: NewStore) {
+  const parts = await openServiceParts(await newStore());
+  onTestFinished(parts[Symbol.asyncDispose]);
+  const { context, store, at } = parts;
+  const task = createReportPresence(context);
+  const webhook = {
+    id: "wh_1",
+    organization_id: "org_1",
+    url: "https://192.0.2.1/",
+    events: '["robot.offline","robot.online"]',
+    secret: "whsec_",
+    created_at: at(),
+    failing_since: null,
+    full_since: null,
+    dropped_events: 0,
+    disabled_at: null,
+    disabled_reason: null,
+    removed_at: null,
+  };
+  await store.write((transaction) => transaction.insertInto("webhooks").values(webhook).execute());
+  return {
+    ...parts,
+    async add(name: string, { organization = "org_1", removed = false } = {}) {
+      const of = { id: `robot_${name}`, organization_id: organization, name, removed_at: removed ? at() : null };
+      const installation = { id: `rinst_${name}`, organization_id: organization, robot_id: of.id };
+      await store.write(async (transaction) => {
+        await transaction.insertInto("robots").values(robotRow(of)).execute();
+        await transaction
+          .insertInto("installations")
+          .values(installationRow({ ...installation, last_seen_at: at() }))
+          .execute();
+      });
+    },
+    update: (name: string, change: { last_seen_at?: string; state?: "active" | "frozen" | "revoked" }) =>
+      store.write((transaction) =>
+        transaction.updateTable("installations").set(change).where("id", "=", `rinst_${name}`).execute(),
+      ),
+    /** Runs the task once. Tells the names and events that are new since the last time. */
+    async run() {
+      await task.run(new AbortController().signal);
+      const rows = await store.reader.selectFrom("webhook_deliveries").select(["event_type", "body"]).execute();
+      await store.write((transaction) => transaction.deleteFrom("webhook_deliveries").execute());
+      const told = rows.map(({ event_type: type, body }) => {
+        const { data } = JSON.parse(body) as { data: { name: string } };
+        return `${data.name} ${type}`;
+      });
+      return told.toSorted();
+    },
+    known: async () => {
+      const rows = await store.reader
+        .selectFrom("reported_states")
+        .select(["subject_id", "state"])
+        .where("kind", "=", "robot")
+        .orderBy("subject_id")
+        .execute();
+      return rows.map(({ subject_id: id, state: told }) => `${id} ${told}`);
+    },
+  };
+}
+
+describeOnEachStore("report-presence", (newStore) => {
+  it("tells of the robots of organizations that listen, unless they were removed or their computer revoked", async () => {
+    const { add, update, run, known, pass } = await scene(newStore);
+    await add("mine");
+    await add("foreign", { organization: "org_2" });
+    await add("removed", { removed: true });
+    await add("revoked");
+    await update("revoked", { state: "revoked" });
+    expect(await run()).toEqual([]);
+    expect(await known()).toEqual(["robot_mine online"]);
+    pass(IDENTITY_SETTINGS.onlineWindowMs + GAP_MS);
+    expect(await run()).toEqual(["mine robot.offline"]);
+    expect(await known()).toEqual(["robot_mine offline"]);
+  });
+
+  it("a robot is offline half a minute after its window, and online at once, but no sooner than a minute after", async () => {
+    const { add, update, run, pass, at } = await scene(newStore);
+    await add("arm");
+    expect(await run()).toEqual([]);
+    pass(IDENTITY_SETTINGS.onlineWindowMs + 30_000);
+    expect(await run()).toEqual([]);
+    pass(1);
+    expect(await run()).toEqual(["arm robot.offline"]);
+    await update("arm", { last_seen_at: at() });
+    pass(GAP_MS - 1);
+    expect(await run()).toEqual([]);
+    pass(1);
+    expect(await run()).toEqual(["arm robot.online"]);
+    expect(await run()).toEqual([]);
+  });
+
+  it("a robot that was silent for its whole window when it is first seen is offline", async () => {
+    const { add, run, known, pass } = await scene(newStore);
+    await add("arm");
+    pass(IDENTITY_SETTINGS.onlineWindowMs + 1);
+    expect(await run()).toEqual([]);
+    expect(await known()).toEqual(["robot_arm offline"]);
+  });
+
+  it("a frozen robot is offline after a minute", async () => {
+    const { add, update, run, pass, at } = await scene(newStore);
+    await add("arm");
+    await run();
+    await update("arm", { state: "frozen" });
+    pass(GAP_MS);
+    await update("arm", { last_seen_at: at() });
+    expect(await run()).toEqual(["arm robot.offline"]);
+  });
+
+  it("tells of every robot of a large organization", async () => {
+    const { store, run, known, at, pass } = await scene(newStore);
+    const names = Array.from({ length: 201 }, (_, index) => `arm-${String(index).padStart(3, "0")}`);
+    await store.write(async (transaction) => {
+      const of = (name: string) => ({ id: `robot_${name}`, organization_id: "org_1" });
+      await transaction
+        .insertInto("robots")
+        .values(names.map((name) => robotRow({ ...of(name), name })))
+        .execute();
+      const installations = names.map((name) =>
+        installationRow({ organization_id: "org_1", robot_id: of(name).id, id: `rinst_${name}`, last_seen_at: at() }),
+      );
+      await transaction.insertInto("installations").values(installations).execute();
+    });
+    expect(await run()).toEqual([]);
+    expect(await known()).toHaveLength(names.length);
+    // None has changed, and each is looked at once.
+    pass(GAP_MS);
+    expect(await run()).toEqual([]);
+    pass(IDENTITY_SETTINGS.onlineWindowMs + GAP_MS);
+    expect(await run()).toEqual(names.map((name) => `${name} robot.offline`));
+  });
+
+  it("forgets only what it told those who no longer listen, and nothing that was told of fleets", async () => {
+    const { add, run, known, store, at } = await scene(newStore);
+    await add("arm");
+    await run();
+    const told = { organization_id: "org_2", state: "offline", reported_at: at() };
+    const rows = [
+      { ...told, subject_id: "robot_foreign", kind: "robot" as const },
+      { ...told, subject_id: "fleet_foreign", kind: "fleet" as const },
+    ];
+    await store.write((transaction) => transaction.insertInto("reported_states").values(rows).execute());
+    await run();
+    expect(await known()).toEqual(["robot_arm online"]);
+    const fleets = await store.reader
+      .selectFrom("reported_states")
+      .select("subject_id")
+      .where("kind", "=", "fleet")
+      .execute();
+    expect(fleets).toEqual([{ subject_id: "fleet_foreign" }]);
+  });
+
+  it("forgets what it told once nobody listens: a later webhook begins with what is then", async () => {
+    const { add, run, known, store, at, pass } = await scene(newStore);
+    await add("arm");
+    await run();
+    const set = (disabled: string | null) =>
+      store.write((transaction) => transaction.updateTable("webhooks").set({ disabled_at: disabled }).execute());
+    await set(at());
+    expect(await run()).toEqual([]);
+    expect(await known()).toEqual([]);
+    await set(null);
+    pass(IDENTITY_SETTINGS.onlineWindowMs + GAP_MS);
+    expect(await run()).toEqual([]);
+    expect(await known()).toEqual(["robot_arm offline"]);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+
+import { presenceOf } from "../../../../src/service/installations/presence.ts";
+
+const SINCE = "2026-06-01T12:00:00.000Z";
+const BEFORE = "2026-06-01T11:59:59.999Z";
+const LATER = "2026-06-01T12:00:01.000Z";
+
+it.each([
+  ["the store has none, this replica neither", null, undefined, "offline", null],
+  ["only this replica has one", null, LATER, "online", LATER],
+  ["only the store has one", LATER, undefined, "online", LATER],
+  ["this replica has the later one", BEFORE, LATER, "online", LATER],
+  ["the store has the later one", LATER, BEFORE, "online", LATER],
+  ["the last one is of the first moment", SINCE, BEFORE, "online", SINCE],
+  ["the last one is too old", BEFORE, BEFORE, "offline", BEFORE],
+] as const)("presenceOf: %s", (_title, stored, noted, status, lastSeen) => {
+  const row = { installation_id: "rinst_1", installation_state: "active", last_seen_at: stored } as const;
+  const seen = () =>
+    noted === undefined
+      ? undefined
+      : {
+          at: noted,
+          readiness: "ready" as const,
+          reason: null,
+          runtimeVersion: null,
+          manifestDigest: null,
+          address: "192.0.2.1",
+        };
+  const presence = { seen, onlineSince: SINCE };
+  expect(presenceOf(row, presence)).toEqual({ status, last_seen_at: lastSeen });
+  expect(presenceOf({ ...row, installation_state: "frozen" }, presence).status).toBe("offline");
+});
