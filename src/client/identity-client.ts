@@ -20,12 +20,18 @@ export type IdentityClient = ReturnType<typeof createIdentityClient>;
 const SIGNED_FIELD = /^[\x21-\x7b\x7d\x7e]{1,512}$/;
 /** Opaque to the robot. */
 export const ROBOT_CREDENTIAL_PATTERN = /^[\x21-\x7e]{24,256}$/;
-/** Far longer than a credential lives. */
+/** Far longer than a credential lives; a service that says more is not refused for it. */
 const LONGEST_S = 366 * 24 * 60 * 60;
 
 const moment = z.iso.datetime({ offset: true });
 
-const termsSchema = z.object({ credential_expires_at: moment, renew_after_s: z.number().min(0).max(LONGEST_S) });
+const termsSchema = z.object({
+  credential_expires_at: moment,
+  renew_after_s: z
+    .number()
+    .min(0)
+    .transform((seconds) => Math.min(seconds, LONGEST_S)),
+});
 
 /** Until when a credential is valid, and when to renew it. */
 export type Terms = z.output<typeof termsSchema>;

@@ -70,12 +70,13 @@ async function enrolBy(
   if ("fix" in begun) return refuse(begun, options, context);
   await using issue = options.issue === true ? issueNotice(context.machine.files) : null;
   let shownCode: string | null = null;
+  let shownProblem: string | null = null;
   let current: IdentityStatus | Problem = begun;
   for (;;) {
     if ("fix" in current) return refuse(current, options, context);
     if (current.state === "enrolled") return await conclude(current, folders, options, context);
     if (current.state !== "waiting-for-approval") return refuse(notEnrolled(current), options, context, current);
-    const { user_code: code } = current;
+    const { user_code: code, problem: cause } = current;
     if (code !== null && code !== shownCode) {
       shownCode = code;
       const problem = (await issue?.show(current)) ?? null;
@@ -86,6 +87,10 @@ async function enrolBy(
       if (code === null) return refuse(notEnrolled(current), options, context, current);
       if (options.json === true) context.terminal.json(describe(current, null));
       return EXIT.ok;
+    }
+    if (code === null && cause !== null && cause !== shownProblem) {
+      shownProblem = cause;
+      context.terminal.note(`There is no code yet; another attempt follows by itself. ${cause}`);
     }
     await context.machine.clock.sleep(LOOK_PERIOD_MS, context.signal);
     current = await enroller.look();

@@ -35,6 +35,13 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     }
   }
 
+  /** The pause keeps a service that refuses every key from being asked without end. */
+  async function replaceKey(): Promise<void> {
+    if (!(await makeKey(true))) return;
+    const detail = "the service knew the key of this robot already; it has a fresh one";
+    course.wait({ kind: "later", isPassing: true, detail, retryAfterMs: null });
+  }
+
   async function start(current: KeyRecord, signal: AbortSignal): Promise<void> {
     const { client, bulkKey } = options.service();
     const bulk = await bulkKey();
@@ -49,7 +56,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
       case "later":
         return course.wait(verdict);
       case "fresh-key":
-        await makeKey(true);
+        await replaceKey();
         return;
       case "started": {
         const { started } = verdict;
@@ -100,7 +107,7 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
         return false;
       case "fresh-key":
         await forgetEnrolment();
-        await makeKey(true);
+        await replaceKey();
         return false;
     }
   }

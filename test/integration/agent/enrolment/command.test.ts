@@ -88,6 +88,18 @@ test("enroll: in one organization of several: no other one can approve it, and i
   expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("Enrolled as arm-7")]);
 });
 
+test("enroll: a service that refuses the start: its sentence is shown while the command waits", async () => {
+  await using scene = await createScene(ENROLLED);
+  const detail = "Ask the office for another address.";
+  const body = JSON.stringify({ detail, message: detail, code: "Forbidden" });
+  scene.proxy.inject({ kind: "answer", status: 403, body }, 1000);
+  await using command = startWords(agentWords(scene.robot, ["enroll"]));
+  await command.wrote(detail);
+  command.child.kill("SIGINT");
+  expect(await command.ended()).toBe(130);
+  expect(command.output().split(detail)).toHaveLength(2);
+});
+
 test("enroll: a denied robot is told", async () => {
   await using scene = await createScene(ENROLLED);
   const { robot, service } = scene;

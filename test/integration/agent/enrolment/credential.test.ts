@@ -42,6 +42,17 @@ test("a credential is renewed when it is due, on the disk before its first use",
   expect(await installation(scene)).toMatchObject({ state: "active", generation: 2 });
 });
 
+test("a credential that is to be renewed in years is taken and used like any other", async () => {
+  await using scene = await createScene(ENROLLED, {
+    configuration: { identity: { credentialTtlMs: 10 * 365 * DAY_MS } },
+  });
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  await enrol(scene, daemon, clock);
+  await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
+  expect(scene.proxy.requests.filter(({ path }) => path.endsWith("/renew"))).toEqual([]);
+});
+
 test("60 days in a box: it recovers by itself", async () => {
   const serviceClock = new ServiceClock();
   await using scene = await createScene(ENROLLED, { clock: serviceClock });

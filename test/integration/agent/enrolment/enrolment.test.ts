@@ -117,6 +117,23 @@ test("a corrected address of the service: the robot asks there at once, with a k
   expect(other.proxy.requests).toHaveLength(sent);
 });
 
+test("a service that knows every key is asked with pauses, until it takes a fresh one", async () => {
+  await using scene = await createScene(ENROLLED);
+  const refusal = { detail: "Make a fresh key.", message: "Make a fresh key.", code: "Conflict", reason: "key_in_use" };
+  scene.proxy.inject({ kind: "answer", status: 409, body: JSON.stringify(refusal) }, 1000);
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  await daemon.until(({ identity }) => identity?.problem?.includes("a fresh one") ?? false);
+  await daemon.lookAgain();
+  expect(scene.proxy.requests).toHaveLength(1);
+
+  scene.proxy.clear();
+  await inTime(daemon, clock, ({ identity }) => identity?.user_code !== null);
+  const keys = scene.proxy.requests.map(({ body }) => JSON.parse(body).public_key);
+  expect(new Set(keys).size).toBe(2);
+  await enrol(scene, daemon, clock);
+});
+
 test("a code that nobody approves is followed by another one", async () => {
   await using scene = await createScene(ENROLLED, { configuration: { identity: { codeTtlMs: 1 } } });
   const clock = new PushedClock();
