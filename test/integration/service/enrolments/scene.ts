@@ -11,7 +11,10 @@ import { NO_DIGEST, RobotComputer } from "../../../support/service/robot-compute
 import type { RunningService } from "../../../support/service/service.ts";
 import { startService } from "../../../support/service/service.ts";
 
-/** A service without limits on requests, so that only those of enrolments are met, and a clock that tests turn. */
+/**
+ * A service without limits on requests, so that only those of enrolments are met, and a clock that tests turn. What comes back with time,
+ * such as one more start each half second, comes back with those turns alone.
+ */
 export interface Scene {
   readonly running: RunningService;
   /** Lets time pass; tasks that are due run. */
@@ -33,9 +36,10 @@ export async function openScene(
 ): Promise<Scene> {
   let aheadMs = 0;
   const pushed = new PushedClock();
+  const beganMs = pushed.monotonicMs();
   const clock: Clock = {
     wallMs: () => pushed.wallMs() + aheadMs,
-    monotonicMs: pushed.monotonicMs,
+    monotonicMs: () => beganMs + aheadMs,
     sleep: (durationMs, signal) => pushed.sleep(durationMs, signal),
   };
   const running = await startService({ store, clock, configuration: { rateLimit: null, ...configuration } });

@@ -8,7 +8,6 @@ import {
   displace,
   findPresented,
   forgetDisplaced,
-  insertNonce,
   isNonceUsed,
   isUsedSince,
   markUsed,
@@ -23,7 +22,7 @@ import {
 import type { Draft } from "../../../../src/service/installations/issue.ts";
 import { findLiveByKey, lockInstallation, updateInstallation } from "../../../../src/service/installations/queries.ts";
 import type { InstallationRow } from "../../../../src/service/installations/queries.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/settings.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 
@@ -73,7 +72,8 @@ async function scene() {
       };
       await transaction.insertInto("robot_credentials").values(value).execute();
     }
-    await insertNonce(transaction, { installation_id: other.id, nonce_sha256: NONCE, used_at: parts.at() });
+    const nonce = { installation_id: other.id, nonce_sha256: NONCE, used_at: parts.at() };
+    await transaction.insertInto("renewal_nonces").values(nonce).execute();
   });
   const everythingOf = async (id: string) => ({
     robot: await store.reader.selectFrom("robots").selectAll().where("installation_id", "=", id).execute(),

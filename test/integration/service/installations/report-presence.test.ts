@@ -1,8 +1,8 @@
 /** Which robots' presence is told, and to whom; what receivers get of it is in test/integration/service/webhooks. */
 import { expect, it, onTestFinished } from "vitest";
 
-import { createReportPresence } from "../../../../src/service/installations/report-presence.ts";
-import { IDENTITY_SETTINGS } from "../../../../src/service/installations/settings.ts";
+import { createReportPresence } from "../../../../src/service/installations/presence.ts";
+import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import { installationRow, robotRow } from "../../../support/service/rows.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
