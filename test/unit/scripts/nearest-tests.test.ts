@@ -10,10 +10,9 @@ it("nearestTests: own room first, also through a re-export or a bundle; the conf
   const importers = readImports(root);
   const nearest = (path: string, most: number) => nearestTests(root, path, importers, most);
   expect(nearest("src/agent/decide.ts", 1)).toEqual(["test/unit/agent/decide.test.ts"]);
-  expect(nearest("src/service/enrolments/consume.ts", 1)).toEqual([
-    "test/integration/service/enrolments/uses.test.ts",
-    "test/conformance/api-sqlite.test.ts",
-  ]);
+  const reports = nearest("src/service/webhooks/reports.ts", 3);
+  expect(reports).toHaveLength(4);
+  expect(reports.at(-1)).toBe("test/conformance/api-sqlite.test.ts");
   expect(nearest("src/service/enrolments/decide.ts", 4).slice(0, -1)).toSatisfy((tests: readonly string[]) =>
     tests.every((test) => test.startsWith("test/integration/service/enrolments/")),
   );
