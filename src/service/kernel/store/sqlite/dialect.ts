@@ -129,11 +129,8 @@ export function queryResult<R>({ columns, rows: values, changes }: StatementResu
   const rows = values.map((row) => {
     const named: Record<string, unknown> = {};
     for (const [index, column] of columns.entries()) named[column] = row[index];
-    return named;
+    // oxlint-disable-next-line typescript/consistent-type-assertions -- Kysely derives the type from the query
+    return named as R;
   });
-  assertRows<R>(rows);
   return changes === null ? { rows } : { rows, numAffectedRows: BigInt(changes) };
 }
-
-/** Kysely derives the type of rows from the query; they are not checked here. */
-function assertRows<R>(_rows: readonly unknown[]): asserts _rows is R[] {}
