@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
-import type { BuildOptions, OutputFile, Plugin } from "esbuild";
-import { build, context } from "esbuild";
+import { build, type BuildOptions, context, type OutputFile, type Plugin } from "esbuild";
 
 const root = join(import.meta.dirname, "..");
 const source = join(root, "src/console");

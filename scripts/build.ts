@@ -7,8 +7,7 @@ import { chmod, cp, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-import type { Plugin } from "esbuild";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 import { buildConsole, watchConsole } from "./build-console.ts";
 

@@ -4,8 +4,7 @@
  *
  *   scripts/flake --runs 20 test/unit/agent       a failure is printed with its seed; exits 1 when there was one
  */
-import type { ChildProcess } from "node:child_process";
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, copyFileSync, existsSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

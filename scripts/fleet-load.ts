@@ -24,12 +24,10 @@
  */
 import { parseArgs } from "node:util";
 
-import { failures, fleetTable, overBudget, remarks } from "./load/fleet-table.ts";
-import type { StoreScene } from "./load/fleet-table.ts";
+import { failures, fleetTable, overBudget, remarks, type StoreScene } from "./load/fleet-table.ts";
 import { playFleet } from "./load/fleet-scenes.ts";
 import { playLarge } from "./load/large-organization.ts";
-import { startLoadedService } from "./load/load-service.ts";
-import type { StoreKind } from "./load/load-service.ts";
+import { startLoadedService, type StoreKind } from "./load/load-service.ts";
 import { freshBuild } from "./support/fresh-build.ts";
 
 const STORES: Readonly<Record<string, readonly StoreKind[]>> = {

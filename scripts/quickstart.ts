@@ -1,6 +1,5 @@
 /** The quick start: a service, a key, an example robot, one registration, one edit, one re-registration. */
-import type { ChildProcess, StdioOptions } from "node:child_process";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";

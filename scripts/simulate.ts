@@ -12,8 +12,7 @@
 import { parseArgs } from "node:util";
 
 import { FAULTS } from "../test/simulation/fleet/faults.ts";
-import { describeFleetFailure, MISTAKES, simulateFleet } from "../test/simulation/fleet/fleet.ts";
-import type { MistakeName } from "../test/simulation/fleet/fleet.ts";
+import { describeFleetFailure, type MistakeName, MISTAKES, simulateFleet } from "../test/simulation/fleet/fleet.ts";
 import { keptLine } from "../test/simulation/fleet/kept-seeds.ts";
 import { shrink } from "../test/simulation/fleet/shrink.ts";
 import { PLANTS } from "../test/simulation/plants.ts";

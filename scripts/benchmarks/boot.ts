@@ -3,8 +3,7 @@ import { once } from "node:events";
 
 import { openNotifySocket } from "./notify.ts";
 import { bareEnvironment, createRobot, nowMs, startListener } from "./robot.ts";
-import type { Bench, Row } from "./row.ts";
-import { compared, limited, median, skipped } from "./row.ts";
+import { type Bench, compared, limited, median, type Row, skipped } from "./row.ts";
 
 const READY_LIMIT = 2.8;
 const POST_LIMIT = 7;

@@ -4,8 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { smallFiles } from "./boot.ts";
 import { createRobot, nowMs, startListener } from "./robot.ts";
-import type { Bench, Row } from "./row.ts";
-import { limited } from "./row.ts";
+import { type Bench, limited, type Row } from "./row.ts";
 
 const POSTS_LIMIT = 3;
 const REWRITES = 1_000;

@@ -3,10 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { smallFiles } from "./boot.ts";
 import { transfersOf } from "./process.ts";
-import type { Daemon, Listener, Robot } from "./robot.ts";
-import { SETTLE_MS, createRobot, nowMs, startListener } from "./robot.ts";
-import type { Bench, Row } from "./row.ts";
-import { limited, median } from "./row.ts";
+import { createRobot, type Daemon, type Listener, nowMs, type Robot, SETTLE_MS, startListener } from "./robot.ts";
+import { type Bench, limited, median, type Row } from "./row.ts";
 
 const BEYOND_SETTLE_LIMIT_MS = 5;
 const FIRST_EDIT_LIMIT_MS = 40;

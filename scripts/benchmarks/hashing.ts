@@ -3,10 +3,8 @@ import { once } from "node:events";
 
 import { smallFiles } from "./boot.ts";
 import { memoryOf } from "./process.ts";
-import type { Listener, Robot } from "./robot.ts";
-import { bareEnvironment, createRobot, nowMs, startListener } from "./robot.ts";
-import type { Bench, Row } from "./row.ts";
-import { compared, limited, median, skipped } from "./row.ts";
+import { bareEnvironment, createRobot, type Listener, nowMs, type Robot, startListener } from "./robot.ts";
+import { type Bench, compared, limited, median, type Row, skipped } from "./row.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const ONE_FILE_LIMIT = 1.1;

@@ -6,8 +6,7 @@ import { smallFiles } from "./boot.ts";
 import { openNotifySocket } from "./notify.ts";
 import { contextSwitchesOf, diskCallsOf, memoryOf, transfersOf } from "./process.ts";
 import { bareEnvironment, createRobot, endProcess, startListener } from "./robot.ts";
-import type { Bench, Row } from "./row.ts";
-import { compared, limited, skipped } from "./row.ts";
+import { type Bench, compared, limited, type Row, skipped } from "./row.ts";
 
 const BEFORE_LIMIT = 1.6;
 const AFTER_LIMIT = 2.1;

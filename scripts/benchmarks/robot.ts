@@ -1,12 +1,10 @@
 /** What the measurements run on: a robot in a temporary folder, a service that only listens, and the agent as it is shipped. */
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 

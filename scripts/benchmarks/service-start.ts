@@ -1,6 +1,5 @@
 /** The services that are measured: ours as it is shipped, and whatever is set beside it. */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";

@@ -12,10 +12,8 @@ import { POSTGRES_PROGRAMS, startPostgres } from "../../test/support/service/pos
 import { freshBuild } from "../support/fresh-build.ts";
 import { memoryOf } from "./process.ts";
 import { median } from "./row.ts";
-import { drive, hasWrk, register } from "./service-load.ts";
-import type { Target } from "./service-load.ts";
-import { startOther, startOurs } from "./service-start.ts";
-import type { Started } from "./service-start.ts";
+import { drive, hasWrk, register, type Target } from "./service-load.ts";
+import { type Started, startOther, startOurs } from "./service-start.ts";
 
 /** What one round of one service showed. */
 interface Figures {

@@ -2,13 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { registrationListSchema } from "../../src/api/registrations.ts";
-import { createFleet } from "./fleet.ts";
-import type { Fleet } from "./fleet.ts";
+import { createFleet, type Fleet } from "./fleet.ts";
 import type { LoadedService } from "./load-service.ts";
-import { createSamples } from "./samples.ts";
-import type { Samples, Taken } from "./samples.ts";
-import { meter } from "./usage-meter.ts";
-import type { Usage } from "./usage-meter.ts";
+import { createSamples, type Samples, type Taken } from "./samples.ts";
+import { meter, type Usage } from "./usage-meter.ts";
 
 export interface Scene {
   readonly title: string;

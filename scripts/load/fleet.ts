@@ -3,8 +3,7 @@ import { createUndiciTransport } from "../../src/client/transport/undici-transpo
 import { DEFAULT_TIMEOUTS } from "../../src/client/transport/transport.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFiles } from "../../src/platform/files/files.ts";
-import { createLoadRobot } from "./load-robot.ts";
-import type { LoadRobot } from "./load-robot.ts";
+import { createLoadRobot, type LoadRobot } from "./load-robot.ts";
 import type { LoadedService } from "./load-service.ts";
 import { measuredTransport } from "./measured-transport.ts";
 import type { Samples } from "./samples.ts";

@@ -4,8 +4,7 @@ import http from "node:http";
 import { sendRequest } from "./send-request.ts";
 import type { LoadedService } from "./load-service.ts";
 import type { Scene } from "./fleet-scenes.ts";
-import { createSamples } from "./samples.ts";
-import type { Samples } from "./samples.ts";
+import { createSamples, type Samples } from "./samples.ts";
 import { meter } from "./usage-meter.ts";
 
 export interface LargePlan {

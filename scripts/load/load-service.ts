@@ -9,8 +9,7 @@ import { startPostgres } from "../../test/support/service/postgres.ts";
 import { endProcess } from "../benchmarks/robot.ts";
 import { listening, serve } from "../benchmarks/service-start.ts";
 import { scratchFolder } from "../support/end-of-script.ts";
-import { postgresLog, sqliteLog } from "./commit-counters.ts";
-import type { CommitCounter } from "./commit-counters.ts";
+import { type CommitCounter, postgresLog, sqliteLog } from "./commit-counters.ts";
 
 export type StoreKind = "sqlite" | "postgres";
 

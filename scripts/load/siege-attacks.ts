@@ -1,8 +1,7 @@
 /** The attacks of one client on a service. Each repeats until its signal aborts, and says what the attacker achieved. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import net from "node:net";
-import type { Socket } from "node:net";
+import net, { type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Answered, Besieged } from "./siege-service.ts";

@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { endProcess } from "../benchmarks/robot.ts";
 import { LAUNCHER_ENVIRONMENT, listening, serve } from "../benchmarks/service-start.ts";
 import { scratchFolder } from "../support/end-of-script.ts";
-import { sendRequest } from "./send-request.ts";
-import type { Answer } from "./send-request.ts";
+import { type Answer, sendRequest } from "./send-request.ts";
 
 export type Answered = Pick<Answer, "status" | "text">;
 

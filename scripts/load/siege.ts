@@ -24,10 +24,8 @@ import { startPostgres } from "../../test/support/service/postgres.ts";
 import { memoryOf } from "../benchmarks/process.ts";
 import { endWithScript } from "../support/end-of-script.ts";
 import { freshBuild } from "../support/fresh-build.ts";
-import { ATTACKS } from "./siege-attacks.ts";
-import type { Attack } from "./siege-attacks.ts";
-import { startBesieged } from "./siege-service.ts";
-import type { Besieged } from "./siege-service.ts";
+import { type Attack, ATTACKS } from "./siege-attacks.ts";
+import { type Besieged, startBesieged } from "./siege-service.ts";
 
 const GOAL = { p99Ms: 250, errors: 0, memoryMb: 400 } as const;
 /** How long the honest organization runs before an attack, and after it. */

@@ -12,8 +12,7 @@ import { manifestSchema } from "../../src/manifest/schema.ts";
 import { EXIT } from "../../src/platform/terminal.ts";
 import { describeKeys } from "./document.ts";
 import { describeCommands, describeUse } from "./program.ts";
-import type { PageEdition } from "./roff.ts";
-import { bold, example, italic, literal, page, prose, term } from "./roff.ts";
+import { bold, example, italic, literal, page, type PageEdition, prose, term } from "./roff.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
 const NAME = agentProgram.name;

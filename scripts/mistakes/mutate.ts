@@ -20,13 +20,11 @@ import {
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-import type { TestSpecification } from "vitest/node";
-import { createVitest } from "vitest/node";
+import { createVitest, type TestSpecification } from "vitest/node";
 
 import { memoryFolder } from "../../test/support/memory.ts";
 import { scratchFolder } from "../support/end-of-script.ts";
-import type { Mutation, MutationKind } from "./mutations.ts";
-import { MUTATION_KINDS, mutationsOf } from "./mutations.ts";
+import { type Mutation, MUTATION_KINDS, type MutationKind, mutationsOf } from "./mutations.ts";
 import { BROWSER, nearestTests, readImports } from "./nearest-tests.ts";
 import { TestRuns } from "./test-runs.ts";
 

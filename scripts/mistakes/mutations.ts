@@ -1,6 +1,5 @@
 /** The mistakes that scripts/mistakes/mutate.ts plants: each kind is one that a person makes, found in the syntax tree. */
-import type { CallExpression, Expression, Node, Program } from "oxc-parser";
-import { parseSync, visitorKeys } from "oxc-parser";
+import { type CallExpression, type Expression, type Node, parseSync, type Program, visitorKeys } from "oxc-parser";
 
 /** One mistake in one place of a file. */
 export interface Mutation {

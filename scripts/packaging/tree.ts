@@ -4,8 +4,7 @@ import { gzipSync } from "node:zlib";
 
 import { agentManPages } from "../manual/pages.ts";
 import { runProgram } from "../support/run-program.ts";
-import type { BundledPackage, Outputs } from "./bundled.ts";
-import { bundledPackages } from "./bundled.ts";
+import { type BundledPackage, bundledPackages, type Outputs } from "./bundled.ts";
 import type { Release } from "./changelog.ts";
 import { copyright, NODE_NOTICES } from "./copyright.ts";
 import type { Architecture, NodeRuntime } from "./node.ts";

@@ -1,5 +1,4 @@
-import type { ExecFileOptions } from "node:child_process";
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, type ExecFileOptions, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 
 import { endWithScript } from "./end-of-script.ts";

@@ -6,8 +6,7 @@
  */
 import { dirname, join, resolve } from "node:path";
 
-import type { FileStat, Files } from "../platform/files/files.ts";
-import { components, errorCode, LINK_LIMIT } from "../platform/files/files.ts";
+import { components, errorCode, type Files, type FileStat, LINK_LIMIT } from "../platform/files/files.ts";
 import type { AccessJudge, Rights } from "./judge.ts";
 
 /** An entry of the path on which the user lacks a right. */

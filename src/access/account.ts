@@ -1,8 +1,7 @@
 import { readBounded } from "../platform/files/durable-file.ts";
 import type { FileStat, Files } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
-import type { FoundUnit } from "./unit.ts";
-import { SERVICE_NAME } from "./unit.ts";
+import { type FoundUnit, SERVICE_NAME } from "./unit.ts";
 
 /** A user of this machine, with the groups of its processes. */
 export interface Account {

@@ -1,12 +1,9 @@
 /** Asks the kernel what a user may do with a path: it decides by modes, ACLs, security modules and network drives. */
 import { access, constants } from "node:fs";
 
-import type { EntryHandle } from "../platform/files/entry-handle.ts";
-import { openEntry } from "../platform/files/entry-handle.ts";
-import type { Files } from "../platform/files/files.ts";
-import { exists } from "../platform/files/files.ts";
-import type { RunProgram } from "../platform/programs.ts";
-import { FIRST_DESCRIPTOR } from "../platform/programs.ts";
+import { type EntryHandle, openEntry } from "../platform/files/entry-handle.ts";
+import { exists, type Files } from "../platform/files/files.ts";
+import { FIRST_DESCRIPTOR, type RunProgram } from "../platform/programs.ts";
 import type { Account } from "./account.ts";
 
 /** Rights on an entry: `reads` a file or lists a folder; `enters` a folder. */

@@ -1,5 +1,4 @@
-import type { Files } from "../platform/files/files.ts";
-import { exists } from "../platform/files/files.ts";
+import { exists, type Files } from "../platform/files/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
 
 export const SERVICE_NAME = "robot-policy-agent";

@@ -7,20 +7,16 @@
  */
 import type { Log } from "../platform/log/log.ts";
 import { createAlarm } from "./alarm.ts";
-import type { CollectorOptions } from "./collector.ts";
-import { createCollector } from "./collector.ts";
+import { type CollectorOptions, createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import { describeAgent } from "./describe-agent.ts";
-import type { LocatedFinding } from "./findings.ts";
 import { enrolmentRequest } from "./identity/enrolment-request.ts";
 import { createIdentityPart } from "./identity/part.ts";
-import { documentFindings } from "./findings.ts";
-import type { Reconciler, ReconcilerOptions } from "./reconciler.ts";
-import { createReconciler } from "./reconciler.ts";
+import { documentFindings, type LocatedFinding } from "./findings.ts";
+import { createReconciler, type Reconciler, type ReconcilerOptions } from "./reconciler.ts";
 import type { Connection, OwnCredential } from "./registration/connect.ts";
 import { createReporter } from "./reporter.ts";
-import type { Requested } from "./requests.ts";
-import { createRequests } from "./requests.ts";
+import { createRequests, type Requested } from "./requests.ts";
 import { createRereading } from "./rereading.ts";
 import { createStopping } from "./stopping.ts";
 import { delayAfter, stateAfter } from "./step.ts";

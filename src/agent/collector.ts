@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { Fingerprinter, RereadScope } from "../fingerprint/fingerprint.ts";
-import { createFingerprinter } from "../fingerprint/fingerprint.ts";
+import { createFingerprinter, type Fingerprinter, type RereadScope } from "../fingerprint/fingerprint.ts";
 import type { Snapshot } from "../fingerprint/snapshot.ts";
 import type { Unsettled } from "../fingerprint/waiting.ts";
 import { isError } from "../manifest/finding.ts";
@@ -10,8 +9,7 @@ import type { Machine } from "../platform/machine.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Wanted } from "./decide.ts";
-import type { LocatedFinding } from "./findings.ts";
-import { documentFindings, fileFindings, locate } from "./findings.ts";
+import { documentFindings, fileFindings, locate, type LocatedFinding } from "./findings.ts";
 import type { ApprovedRobot } from "./identity/records.ts";
 import type { Registration } from "./registration/record.ts";
 import { buildRobotSetup, checkName, configurationFiles, listedFiles, robotName } from "./robot-setup.ts";

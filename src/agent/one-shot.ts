@@ -1,15 +1,13 @@
 import { errorCode } from "../platform/files/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { Problem } from "../platform/terminal.ts";
-import type { Collection, Collector } from "./collector.ts";
-import { createCollector } from "./collector.ts";
+import { type Collection, type Collector, createCollector } from "./collector.ts";
 import type { CommandContext } from "./commands/context.ts";
 import type { AgentConfiguration } from "./configuration/configuration.ts";
 import type { DocumentInput } from "./configuration/document-input.ts";
 import type { Folders } from "./configuration/folders.ts";
 import { openManifest, openState, readConfigurationNow } from "./configuration/open.ts";
-import type { AgentFacts } from "./describe-agent.ts";
-import { describeAgent, describeRegistration } from "./describe-agent.ts";
+import { type AgentFacts, describeAgent, describeRegistration } from "./describe-agent.ts";
 import { documentFindings } from "./findings.ts";
 import { readRobotCredential } from "./identity/identity-files.ts";
 import type { ApprovedRobot } from "./identity/records.ts";

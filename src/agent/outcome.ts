@@ -1,8 +1,7 @@
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ValidationError } from "../api/wire/errors.ts";
-import type { CallResult } from "../client/call-result.ts";
-import { isPassing } from "../client/call-result.ts";
+import { type CallResult, isPassing } from "../client/call-result.ts";
 import { isUnknownIssuer } from "../client/transport/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
 import type { Backoff } from "../platform/retry.ts";

@@ -4,8 +4,7 @@ import { givenTexts } from "../api/robot-texts.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ConfigurationFile } from "../fingerprint/snapshot.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
-import type { AgentConfiguration } from "./configuration/configuration.ts";
-import { expandName } from "./configuration/configuration.ts";
+import { type AgentConfiguration, expandName } from "./configuration/configuration.ts";
 import { NAME_LIMIT } from "./configuration/readers.ts";
 import type { PlainFinding } from "./findings.ts";
 

@@ -1,6 +1,5 @@
 /** The properties of one state of the agent. A new state is one more row in `STATES`. */
-import type { ExitCode, Problem } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { approvalFix, credentialFix, OTHER_MACHINE_FIX, OTHER_NAME_FIX, unreachableFix } from "./remedies.ts";
 import type { AgentState, IdentityStatus, StatusDocument } from "./status.ts";

@@ -2,10 +2,8 @@ import { Command, Option } from "commander";
 
 import { maskSecrets } from "../api/wire/service-key.ts";
 import { nearest } from "../manifest/nearest.ts";
-import type { Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
-import { flagsOf } from "./command-table.ts";
-import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
+import { EXIT, type Terminal } from "../platform/terminal.ts";
+import { type CommandRow, type FlagRow, flagsOf, type ProgramTable } from "./command-table.ts";
 
 /** The arguments after a command's name, without flags. */
 export type Arguments = readonly (string | undefined)[];

@@ -1,5 +1,4 @@
-import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, type OperatorRow, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
 
 /** Enrolments of robot computers, the computers that are enrolled, and the end of robots. */
 export const enrolmentRows: readonly OperatorRow[] = [

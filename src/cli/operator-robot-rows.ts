@@ -1,10 +1,16 @@
 import { FLEET_STATUSES, MEMBERSHIPS, READINESS_MODES } from "../api/fleets.ts";
-import type { RobotTextName } from "../api/robot-texts.ts";
-import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES, type RobotTextName } from "../api/robot-texts.ts";
 import { TEXT_FLAGS } from "../operator/robots/text-flags.ts";
 import type { FlagRow } from "./command-table.ts";
-import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, labelFlag, LIST_FLAGS, robotFlag, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
+import {
+  DRY_RUN_FLAG,
+  labelFlag,
+  LIST_FLAGS,
+  type OperatorRow,
+  robotFlag,
+  TIMEOUT_FLAG,
+  YES_FLAG,
+} from "./operator-flags.ts";
 
 /** Select robots. */
 const SELECTOR_FLAGS: readonly FlagRow[] = [

@@ -1,8 +1,15 @@
 import { DEPLOYMENT_STATUSES } from "../api/deployments.ts";
 import { GENERAL_SCOPES } from "../api/wire/scopes.ts";
 import type { FlagRow } from "./command-table.ts";
-import type { OperatorRow } from "./operator-flags.ts";
-import { COLUMN_FLAGS, DRY_RUN_FLAG, labelFlag, LIST_FLAGS, robotFlag, YES_FLAG } from "./operator-flags.ts";
+import {
+  COLUMN_FLAGS,
+  DRY_RUN_FLAG,
+  labelFlag,
+  LIST_FLAGS,
+  type OperatorRow,
+  robotFlag,
+  YES_FLAG,
+} from "./operator-flags.ts";
 
 /** Models, and what runs where. */
 export const deploymentRows: readonly OperatorRow[] = [

@@ -1,8 +1,7 @@
 import { DELIVERY_STATUSES } from "../api/webhooks.ts";
 import { EVENT_TYPES } from "../api/wire/event-types.ts";
 import type { FlagRow } from "./command-table.ts";
-import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, type OperatorRow, TIMEOUT_FLAG, YES_FLAG } from "./operator-flags.ts";
 
 const EVENT_FLAG: FlagRow = {
   flag: "--event <type>",

@@ -3,8 +3,7 @@ import type { LogStream } from "../platform/log/log-output.ts";
 import type { Questions } from "../platform/questions.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
-import { createTerminal } from "./terminal.ts";
-import type { ProgramTerminal } from "./terminal.ts";
+import { createTerminal, type ProgramTerminal } from "./terminal.ts";
 
 /** The parts of the process that commands need, passed to them instead of `process`. */
 export interface ProcessContext {

@@ -1,10 +1,8 @@
 import { CommanderError } from "commander";
 
-import { EXIT } from "../platform/terminal.ts";
-import type { Problem } from "../platform/terminal.ts";
+import { EXIT, type Problem } from "../platform/terminal.ts";
 import type { CommandRow, ProgramTable } from "./command-table.ts";
-import type { Arguments } from "./describe-program.ts";
-import { describeProgram } from "./describe-program.ts";
+import { type Arguments, describeProgram } from "./describe-program.ts";
 import type { ProgramTerminal } from "./terminal.ts";
 
 export interface RunOptions<Context> {

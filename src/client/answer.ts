@@ -1,7 +1,6 @@
 import * as z from "zod";
 
-import type { ValidationError } from "../api/wire/errors.ts";
-import { errorBodySchema, validationErrorSchema } from "../api/wire/errors.ts";
+import { errorBodySchema, type ValidationError, validationErrorSchema } from "../api/wire/errors.ts";
 import { isObject } from "../platform/is-object.ts";
 import { maskWholeKeys } from "../api/wire/service-key.ts";
 import type { AnsweredCall } from "./call-result.ts";

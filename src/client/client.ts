@@ -16,8 +16,7 @@ import { operationUrl } from "./address.ts";
 import type { CallResult } from "./call-result.ts";
 import type { Credential, CredentialProblem } from "./credential.ts";
 import type { HeldRegistration } from "./robot-answers.ts";
-import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
-import { sendRequest, unreachable } from "./send-request.ts";
+import { sendRequest, type ServiceAccess, type ServiceRequest, unreachable } from "./send-request.ts";
 import { loadLate } from "./transport/load-late.ts";
 
 /** The operations that a robot computer uses. They throw only for bugs. */

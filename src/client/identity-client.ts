@@ -11,8 +11,7 @@ import { readAnswer } from "./answer.ts";
 import type { CallResult } from "./call-result.ts";
 import { RECORD_LIMIT_BYTES } from "./client.ts";
 import { Secret } from "./secret.ts";
-import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
-import { sendRequest } from "./send-request.ts";
+import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
 
 export type IdentityClient = ReturnType<typeof createIdentityClient>;
 

@@ -1,11 +1,15 @@
 import { dirname } from "node:path";
 
-import { errorCode } from "../platform/files/files.ts";
-import type { Files, FileStat, ReadableFile } from "../platform/files/files.ts";
+import { errorCode, type Files, type FileStat, type ReadableFile } from "../platform/files/files.ts";
 import { octal } from "../platform/text/octal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
-import type { Credential, CredentialProblem, CredentialProblemCode, CredentialSource } from "./credential.ts";
-import { parseKey } from "./credential.ts";
+import {
+  type Credential,
+  type CredentialProblem,
+  type CredentialProblemCode,
+  type CredentialSource,
+  parseKey,
+} from "./credential.ts";
 
 /** A key is one line; a larger file is something else. */
 const KEY_FILE_LIMIT_BYTES = 4096;

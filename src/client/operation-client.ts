@@ -11,8 +11,7 @@ import type { CallResult } from "./call-result.ts";
 import { LIST_LIMIT_BYTES, RECORD_LIMIT_BYTES } from "./client.ts";
 import type { CredentialProblem } from "./credential.ts";
 import { Secret } from "./secret.ts";
-import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
-import { sendRequest } from "./send-request.ts";
+import { sendRequest, type ServiceAccess, type ServiceRequest } from "./send-request.ts";
 import type { HttpAnswer } from "./transport/transport.ts";
 
 /** The input of an operation. */

@@ -2,8 +2,7 @@ import * as z from "zod";
 
 import { registrationViewSchema } from "../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
-import type { RobotView } from "../api/robot-views.ts";
-import { robotViewSchema } from "../api/robot-views.ts";
+import { type RobotView, robotViewSchema } from "../api/robot-views.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../api/robots.ts";
 import { maskWholeKeys } from "../api/wire/service-key.ts";
 

@@ -1,8 +1,14 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Unreachable } from "./call-result.ts";
 import type { Secret } from "./secret.ts";
-import type { HttpAnswer, HttpRequest, Timeouts, Transport } from "./transport/transport.ts";
-import { DEFAULT_TIMEOUTS, TransportError } from "./transport/transport.ts";
+import {
+  DEFAULT_TIMEOUTS,
+  type HttpAnswer,
+  type HttpRequest,
+  type Timeouts,
+  type Transport,
+  TransportError,
+} from "./transport/transport.ts";
 
 /** How to send requests to a service. */
 export interface ServiceAccess {

@@ -8,19 +8,24 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files/files.ts";
 import { configurationDigest } from "./digest.ts";
-import type { FileFinding, PathFinding } from "./findings.ts";
-import { heldOpen, restless, systemErrorFinding, unparseable, unstable, unsuitable } from "./findings.ts";
+import {
+  type FileFinding,
+  heldOpen,
+  type PathFinding,
+  restless,
+  systemErrorFinding,
+  unparseable,
+  unstable,
+  unsuitable,
+} from "./findings.ts";
 import { createHeldOpen } from "./held-open.ts";
-import type { CollectOptions, Cut } from "./reading.ts";
-import { createCut, hashOf, readMissing } from "./reading.ts";
+import { type CollectOptions, createCut, type Cut, hashOf, readMissing } from "./reading.ts";
 import { findMismatched } from "./rereading.ts";
-import type { SettlingLimits } from "./settling.ts";
-import { createSettling, stillMs } from "./settling.ts";
+import { createSettling, type SettlingLimits, stillMs } from "./settling.ts";
 import { createObservations, sameView, viewNow } from "./observations.ts";
 import type { ConfigurationFile, FileFingerprint, Snapshot } from "./snapshot.ts";
 import { createStatCache } from "./stat-cache.ts";
-import type { Unsettled } from "./waiting.ts";
-import { createWaiting } from "./waiting.ts";
+import { createWaiting, type Unsettled } from "./waiting.ts";
 
 export type Collected =
   | { readonly kind: "snapshot"; readonly snapshot: Snapshot; readonly warnings: readonly FileFinding[] }

@@ -1,6 +1,5 @@
 import { createSha256 } from "../platform/crypto.ts";
-import type { FileStat, Files, ReadableFile } from "../platform/files/files.ts";
-import { errorCode, sameStat } from "../platform/files/files.ts";
+import { errorCode, type Files, type FileStat, type ReadableFile, sameStat } from "../platform/files/files.ts";
 import type { RunningHash } from "./hash-thread.ts";
 
 /** A file to read from its first byte to its last. */

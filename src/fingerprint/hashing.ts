@@ -2,10 +2,8 @@ import { availableParallelism } from "node:os";
 
 import { createSha256 } from "../platform/crypto.ts";
 import type { Files } from "../platform/files/files.ts";
-import type { Hashers, HashRequest, HashResult, Reading } from "./hash-file.ts";
-import { CHUNK_BYTES, hashFile } from "./hash-file.ts";
-import type { HashThread } from "./hash-thread.ts";
-import { HashThreadLost, startHashThread } from "./hash-thread.ts";
+import { CHUNK_BYTES, type Hashers, hashFile, type HashRequest, type HashResult, type Reading } from "./hash-file.ts";
+import { type HashThread, HashThreadLost, startHashThread } from "./hash-thread.ts";
 
 export interface HashOptions extends Reading {
   /** Awaited before the next file is opened, which bounds the memory for kept content. */

@@ -1,6 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { FileStat, Files } from "../platform/files/files.ts";
-import { sameStat } from "../platform/files/files.ts";
+import { type Files, type FileStat, sameStat } from "../platform/files/files.ts";
 import { findOpenWriters } from "../platform/files/open-writers.ts";
 
 /**

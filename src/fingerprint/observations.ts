@@ -1,6 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { FileStat, Files } from "../platform/files/files.ts";
-import { errorCode, sameStat } from "../platform/files/files.ts";
+import { errorCode, type Files, type FileStat, sameStat } from "../platform/files/files.ts";
 
 /**
  * Timestamps have the resolution of the kernel's tick, at most 10 ms, so two writes within one tick leave the same stat. As in git's

@@ -1,7 +1,5 @@
-import type { FileStat, Files } from "../platform/files/files.ts";
-import { sameStat } from "../platform/files/files.ts";
-import type { PathFinding } from "./findings.ts";
-import { systemErrorFinding, tooLarge, unsuitable } from "./findings.ts";
+import { type Files, type FileStat, sameStat } from "../platform/files/files.ts";
+import { type PathFinding, systemErrorFinding, tooLarge, unsuitable } from "./findings.ts";
 import type { HashRequest, HashResult } from "./hash-file.ts";
 import { hashFiles } from "./hashing.ts";
 import { isParsable, parses } from "./parses.ts";

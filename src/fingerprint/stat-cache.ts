@@ -1,5 +1,4 @@
-import type { FileStat } from "../platform/files/files.ts";
-import { sameStat } from "../platform/files/files.ts";
+import { type FileStat, sameStat } from "../platform/files/files.ts";
 import type { FileFingerprint } from "./snapshot.ts";
 
 /** The hash of a file, and how far it can be relied on. */

@@ -1,11 +1,8 @@
 import type { FileStat } from "../platform/files/files.ts";
-import type { HeldOpen } from "./held-open.ts";
-import { HELD_OPEN_LIMIT_MS } from "./held-open.ts";
+import { HELD_OPEN_LIMIT_MS, type HeldOpen } from "./held-open.ts";
 import { RACY_MS } from "./observations.ts";
-import type { Cut, Memory } from "./reading.ts";
-import { hashOf, suitableStat } from "./reading.ts";
-import type { Settling, SettlingLimits } from "./settling.ts";
-import { stillMs } from "./settling.ts";
+import { type Cut, hashOf, type Memory, suitableStat } from "./reading.ts";
+import { type Settling, type SettlingLimits, stillMs } from "./settling.ts";
 
 /** Files are being written: collect again after `waitMs`. */
 export interface Unsettled {

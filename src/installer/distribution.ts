@@ -1,11 +1,8 @@
 import { basename, dirname, join } from "node:path";
 
-import type { Measured } from "./disk/content.ts";
-import { measure } from "./disk/content.ts";
-import type { Disk } from "./disk/disk.ts";
-import { readText } from "./disk/disk.ts";
-import type { InstallerProblem } from "./installer.ts";
-import { refusal } from "./installer.ts";
+import { measure, type Measured } from "./disk/content.ts";
+import { type Disk, readText } from "./disk/disk.ts";
+import { type InstallerProblem, refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
 
 /** The built program and its files, as `scripts/build` writes them to dist/. */

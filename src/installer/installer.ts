@@ -15,12 +15,9 @@
  */
 import * as fs from "node:fs/promises";
 
-import type { Files } from "../platform/files/files.ts";
-import { systemFiles } from "../platform/files/files.ts";
-import type { RunProgram } from "../platform/programs.ts";
-import { systemPrograms } from "../platform/programs.ts";
-import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { type Files, systemFiles } from "../platform/files/files.ts";
+import { type RunProgram, systemPrograms } from "../platform/programs.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 import type { Disk } from "./disk/disk.ts";
 import { openRootedDisk } from "./disk/rooted-disk.ts";
 

@@ -1,9 +1,7 @@
 import { parseKey } from "../client/credential.ts";
 import type { Content } from "./disk/content.ts";
-import type { Disk } from "./disk/disk.ts";
-import { isDiskError } from "./disk/disk.ts";
-import type { InstallerProblem } from "./installer.ts";
-import { refusal } from "./installer.ts";
+import { type Disk, isDiskError } from "./disk/disk.ts";
+import { type InstallerProblem, refusal } from "./installer.ts";
 
 /** Larger than any key with a BOM and blank lines around it. */
 const KEY_LIMIT_BYTES = 4096;

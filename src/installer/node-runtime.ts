@@ -1,11 +1,9 @@
 import { dirname, join } from "node:path";
 
 import type { RunProgram } from "../platform/programs.ts";
-import type { Measured } from "./disk/content.ts";
-import { measure } from "./disk/content.ts";
+import { measure, type Measured } from "./disk/content.ts";
 import type { Disk } from "./disk/disk.ts";
-import type { InstallerProblem, OwnProcess } from "./installer.ts";
-import { refusal } from "./installer.ts";
+import { type InstallerProblem, type OwnProcess, refusal } from "./installer.ts";
 import { PROGRAM_FOLDER } from "./layout.ts";
 
 /** The Node that the installed agent uses. */

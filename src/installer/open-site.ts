@@ -3,16 +3,13 @@ import { resolve, join } from "node:path";
 import { promisify } from "node:util";
 
 import { errorCode } from "../platform/files/files.ts";
-import type { Flocked } from "../platform/files/flock.ts";
-import { describeFailure, flock } from "../platform/files/flock.ts";
+import { describeFailure, flock, type Flocked } from "../platform/files/flock.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import type { Site } from "./apply/apply.ts";
 import { openSystem } from "./apply/system.ts";
-import type { Disk } from "./disk/disk.ts";
-import { readText } from "./disk/disk.ts";
-import type { InstallerContext, InstallerMachine, InstallerProblem } from "./installer.ts";
-import { refusal } from "./installer.ts";
+import { type Disk, readText } from "./disk/disk.ts";
+import { type InstallerContext, type InstallerMachine, type InstallerProblem, refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
 import { readMachineArchitecture } from "./node-runtime.ts";
 

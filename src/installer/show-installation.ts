@@ -1,15 +1,13 @@
 import { join } from "node:path";
 
-import type { ExitCode, Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
 import { shellWord } from "../platform/text/shell-word.ts";
 import type { ServiceOutcome } from "./apply/apply.ts";
 import type { UnitSeen } from "./apply/system.ts";
 import { CONFIGURATION_FOLDER, NAME, SERVICE_UNIT } from "./layout.ts";
 import type { Provisioned } from "./plan/observation.ts";
 import type { Installation } from "./plan/prepare.ts";
-import type { Step } from "./plan/step.ts";
-import { describeStep, stepForJson } from "./plan/step.ts";
+import { describeStep, type Step, stepForJson } from "./plan/step.ts";
 
 export interface Shown {
   readonly terminal: Terminal;

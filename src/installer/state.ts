@@ -1,9 +1,7 @@
 import { isObject } from "../platform/is-object.ts";
 import { parseJson } from "../platform/text/parse-json.ts";
-import type { Disk } from "./disk/disk.ts";
-import { readText } from "./disk/disk.ts";
-import type { InstallerProblem } from "./installer.ts";
-import { refusal } from "./installer.ts";
+import { type Disk, readText } from "./disk/disk.ts";
+import { type InstallerProblem, refusal } from "./installer.ts";
 import { REGISTRATION_FILE } from "./layout.ts";
 
 const STATE_LIMIT_BYTES = 4 * 1024 * 1024;

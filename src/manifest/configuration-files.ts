@@ -1,5 +1,4 @@
-import type { Place, Reader } from "./fields.ts";
-import { described, fail, Fields, wrongType } from "./fields.ts";
+import { described, fail, Fields, type Place, type Reader, wrongType } from "./fields.ts";
 import { below, pointer } from "./path.ts";
 import { collapse, configurationPathProblem, unsuitability } from "./paths.ts";
 import { isRepeated, list, string, text } from "./readers.ts";

@@ -8,14 +8,11 @@ import { isUtf8 } from "node:buffer";
 
 import type { Finding } from "./finding.ts";
 import { FindingList } from "./finding-list.ts";
-import type { Position } from "./lines.ts";
-import { Lines } from "./lines.ts";
-import type { Path } from "./path.ts";
-import { below, parsePointer } from "./path.ts";
+import { Lines, type Position } from "./lines.ts";
+import { below, parsePointer, type Path } from "./path.ts";
 import { shown } from "./shown.ts";
 import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
-import type { YamlDocument } from "./yaml/yaml.ts";
-import { readYaml, TOKEN_LIMIT } from "./yaml/yaml.ts";
+import { readYaml, TOKEN_LIMIT, type YamlDocument } from "./yaml/yaml.ts";
 
 /** The name of a document in messages. */
 export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "registration";

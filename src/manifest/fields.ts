@@ -8,12 +8,10 @@ import type { Subject } from "./document.ts";
 import type { Finding } from "./finding.ts";
 import type { FindingList } from "./finding-list.ts";
 import { nearest } from "./nearest.ts";
-import type { Path } from "./path.ts";
-import { below } from "./path.ts";
+import { below, type Path } from "./path.ts";
 import { isPlaceholder, isSecretKey, isSecretValue } from "./secrets.ts";
 import { shown } from "./shown.ts";
-import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
-import { scalarType } from "./yaml/tree.ts";
+import { type Entry, type MappingNode, type Node, scalarType } from "./yaml/tree.ts";
 
 /** The state of one run over one document. */
 export interface Check {

@@ -1,7 +1,6 @@
 import type { Finding } from "./finding.ts";
 import type { Lines } from "./lines.ts";
-import type { Path } from "./path.ts";
-import { pointer } from "./path.ts";
+import { type Path, pointer } from "./path.ts";
 
 /** Limit of findings per severity. A hostile file could have hundreds of thousands. */
 export const FINDING_LIMIT = 1000;

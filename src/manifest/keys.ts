@@ -1,6 +1,5 @@
 /** Keys of a mapping as a table: a row says what reads the key, its default, and what an editor tells of it. */
-import type { Fields, Place, Reader, Schema } from "./fields.ts";
-import { described, mapping } from "./fields.ts";
+import { described, type Fields, mapping, type Place, type Reader, type Schema } from "./fields.ts";
 
 export interface Key<T> {
   readonly schema: Schema;

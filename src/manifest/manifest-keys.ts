@@ -1,8 +1,7 @@
 /** The keys of a manifest that every robot type has. Those of a custom type are in custom/shape.ts. */
 import { TYPE_ID } from "../api/robot-terms.ts";
 import { configurationFiles } from "./configuration-files.ts";
-import type { Reader } from "./fields.ts";
-import { described, fail } from "./fields.ts";
+import { described, fail, type Reader } from "./fields.ts";
 import { optional, required, withDefault } from "./keys.ts";
 import { oneOf, string, text } from "./readers.ts";
 import { shown } from "./shown.ts";

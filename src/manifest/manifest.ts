@@ -7,16 +7,13 @@
  */
 import { ROBOT_TEXT_NAMES } from "../api/robot-texts.ts";
 import type { Catalog } from "./catalog/catalog.ts";
-import type { ConfigurationFileEntry } from "./configuration-files.ts";
-import { warnOfNoFiles } from "./configuration-files.ts";
+import { type ConfigurationFileEntry, warnOfNoFiles } from "./configuration-files.ts";
 import type { Body } from "./custom/body.ts";
 import type { Contract } from "./custom/contract.ts";
 import type * as custom from "./custom/custom.ts";
 import type { AxisExplanation } from "./custom/explain.ts";
-import type { Document } from "./document.ts";
-import { readDocument } from "./document.ts";
-import type { Check, Place } from "./fields.ts";
-import { fieldsOf } from "./fields.ts";
+import { type Document, readDocument } from "./document.ts";
+import { type Check, fieldsOf, type Place } from "./fields.ts";
 import type { Finding } from "./finding.ts";
 import { readKeys } from "./keys.ts";
 import { FILES, IDENTITY } from "./manifest-keys.ts";
@@ -24,8 +21,7 @@ import type { Position } from "./lines.ts";
 import { nearest } from "./nearest.ts";
 import { below } from "./path.ts";
 import { startCheck } from "./settings.ts";
-import type { Node } from "./yaml/tree.ts";
-import { valueOf } from "./yaml/tree.ts";
+import { type Node, valueOf } from "./yaml/tree.ts";
 
 export interface RobotManifest {
   readonly form: "by-id" | "custom";

@@ -1,6 +1,5 @@
 import { codePoints, isPrintableAscii } from "./code-points.ts";
-import type { Reader, Spot } from "./fields.ts";
-import { described, fail, read, wrongType } from "./fields.ts";
+import { described, fail, read, type Reader, type Spot, wrongType } from "./fields.ts";
 import { nearest } from "./nearest.ts";
 import { below } from "./path.ts";
 import { pathProblem } from "./paths.ts";

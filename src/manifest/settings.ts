@@ -1,5 +1,4 @@
-import type { Document, DocumentRules } from "./document.ts";
-import { readDocument } from "./document.ts";
+import { type Document, type DocumentRules, readDocument } from "./document.ts";
 import type { Check, Reader } from "./fields.ts";
 import { FindingList } from "./finding-list.ts";
 import type { Finding } from "./finding.ts";

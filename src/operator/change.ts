@@ -1,7 +1,6 @@
 import type { OperationInput, OperationOf } from "../client/operation-client.ts";
 import type { Questions } from "../platform/questions.ts";
-import type { ExitCode, Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
 import type { Sent } from "./failure.ts";
 import { refuse } from "./refuse.ts";
 import type { Answer, Service } from "./service.ts";

@@ -1,10 +1,8 @@
 import type { ValidationError } from "../api/wire/errors.ts";
 import type { CallResult } from "../client/call-result.ts";
 import { looksLikeClock, isUnknownIssuer } from "../client/transport/transport.ts";
-import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
-import type { Places } from "./files/places.ts";
-import { valueAt } from "./files/places.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
+import { type Places, valueAt } from "./files/places.ts";
 import type { ChosenCredential } from "./logins/choose-service.ts";
 import { refuse, refuseMissingOperation, refuseUnknown } from "./refuse.ts";
 

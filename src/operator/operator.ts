@@ -8,15 +8,12 @@
  */
 import { createOperationClient } from "../client/operation-client.ts";
 import { createUndiciTransport } from "../client/transport/undici-transport.ts";
-import type { ExitCode } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../platform/terminal.ts";
 import type { OperatorContext } from "./context.ts";
 import type { OperatorFlags } from "./flags.ts";
-import { chooseService } from "./logins/choose-service.ts";
-import type { ChosenService } from "./logins/choose-service.ts";
+import { chooseService, type ChosenService } from "./logins/choose-service.ts";
 import { refuse, refusePathParameter } from "./refuse.ts";
-import { createService } from "./service.ts";
-import type { Service } from "./service.ts";
+import { createService, type Service } from "./service.ts";
 
 /** Runs `act` with the service from flags, environment or contexts. Reports why there is none, and returns the exit code for that. */
 export async function withService(

@@ -1,7 +1,6 @@
 import { isPathParameter } from "../client/address.ts";
 import { nearest } from "../manifest/nearest.ts";
-import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 
 /** Reports a problem. @returns the exit code with which the command ends. */
 export function refuse(problem: Problem, exitCode: ExitCode, terminal: Terminal): ExitCode {

@@ -1,20 +1,22 @@
 import { isPathParameter } from "../client/address.ts";
 import type { CallResult } from "../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../client/client.ts";
-import type { Answered, OperationClient, OperationInput, OperationOf, RawResult } from "../client/operation-client.ts";
-import { operationRequest } from "../client/operation-client.ts";
-import type { ServiceAccess, ServiceRequest } from "../client/send-request.ts";
-import { requestHeaders } from "../client/send-request.ts";
+import {
+  type Answered,
+  type OperationClient,
+  type OperationInput,
+  type OperationOf,
+  operationRequest,
+  type RawResult,
+} from "../client/operation-client.ts";
+import { requestHeaders, type ServiceAccess, type ServiceRequest } from "../client/send-request.ts";
 import { createBackoff } from "../platform/retry.ts";
-import type { ExitCode, Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../platform/terminal.ts";
 import { parseJson } from "../platform/text/parse-json.ts";
 import type { OperatorContext } from "./context.ts";
-import type { Failure, Sent } from "./failure.ts";
-import { showFailure } from "./failure.ts";
+import { type Failure, type Sent, showFailure } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";
-import type { Listed, ListOptions } from "./lists/listed.ts";
-import { listAll } from "./lists/listed.ts";
+import { listAll, type Listed, type ListOptions } from "./lists/listed.ts";
 import type { ChosenService } from "./logins/choose-service.ts";
 
 /** The value in an answer, and the answer unchanged. */

@@ -1,7 +1,6 @@
 import type { CallResult } from "../client/call-result.ts";
 import { createBackoff } from "../platform/retry.ts";
-import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
-import { EXIT } from "../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/text/relative-time.ts";
 import { failureText } from "./failure.ts";
 import type { OperatorFlags } from "./flags.ts";

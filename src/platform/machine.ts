@@ -1,15 +1,9 @@
-import type { Clock } from "./clock.ts";
-import { systemClock } from "./clock.ts";
-import type { FileEvents } from "./files/file-events.ts";
-import { systemFileEvents } from "./files/file-events.ts";
-import type { Files } from "./files/files.ts";
-import { systemFiles } from "./files/files.ts";
-import type { Identity } from "./identity.ts";
-import { createIdentity } from "./identity.ts";
-import type { Random } from "./random.ts";
-import { systemRandom } from "./random.ts";
-import type { Notify, NotifyEnvironment } from "./systemd/notify.ts";
-import { createNotify } from "./systemd/notify.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { type FileEvents, systemFileEvents } from "./files/file-events.ts";
+import { type Files, systemFiles } from "./files/files.ts";
+import { createIdentity, type Identity } from "./identity.ts";
+import { type Random, systemRandom } from "./random.ts";
+import { createNotify, type Notify, type NotifyEnvironment } from "./systemd/notify.ts";
 
 /**
  * The robot computer. All access of the agent to the operating system goes through this interface, so that test/simulation can run the

@@ -1,11 +1,8 @@
 import type { StreamLimits } from "../console/server/stream-limits.ts";
-import { HTTP_LIMITS } from "./kernel/traffic/limits.ts";
-import type { HttpLimits } from "./kernel/traffic/limits.ts";
+import { HTTP_LIMITS, type HttpLimits } from "./kernel/traffic/limits.ts";
 import { STORED_BYTES } from "./organizations/stored-bytes.ts";
-import { HISTORY_LIMITS } from "./robots/history/budget.ts";
-import type { HistoryLimits } from "./robots/history/budget.ts";
-import { ROBOT_LIMITS } from "./robots/room.ts";
-import type { RobotLimits } from "./robots/room.ts";
+import { HISTORY_LIMITS, type HistoryLimits } from "./robots/history/budget.ts";
+import { ROBOT_LIMITS, type RobotLimits } from "./robots/room.ts";
 
 /** All limits on clients. */
 export interface ServiceLimits extends HttpLimits {

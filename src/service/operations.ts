@@ -39,12 +39,10 @@ import { getModel, listCatalogModels } from "./models/operations.ts";
 import type { StoredBytes } from "./organizations/index.ts";
 import type { HistoryBudget } from "./robots/index.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robots/history/operations.ts";
-import { createRoom } from "./robots/room.ts";
-import type { RobotLimits } from "./robots/room.ts";
+import { createRoom, type RobotLimits } from "./robots/room.ts";
 import { setupRobot } from "./robots/setup/setup.ts";
 import { listOrganizationRefusals } from "./robots/refusals/operations.ts";
-import { noteRefusedSetup } from "./robots/refusals/refusals.ts";
-import type { Refusals } from "./robots/refusals/refusals.ts";
+import { noteRefusedSetup, type Refusals } from "./robots/refusals/refusals.ts";
 import { removeRobot } from "./robots/removal.ts";
 import { renameRobot } from "./robots/rename.ts";
 import { getRobot, listOrganizationRobots } from "./robots/views.ts";
@@ -63,8 +61,8 @@ import {
   deleteOrganizationWebhook,
   getOrganizationWebhook,
   listOrganizationWebhooks,
+  type WebhooksContext,
 } from "./webhooks/operations.ts";
-import type { WebhooksContext } from "./webhooks/operations.ts";
 
 /** What the operations need. */
 export interface OperationsContext extends MountContext, MeteringContext, InstallationContext, WebhooksContext {

@@ -1,7 +1,6 @@
 import type { Finding } from "../manifest/finding.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { readCertificatePair } from "./kernel/connections/tls.ts";
-import type { CertificatePair, TlsFiles } from "./kernel/connections/tls.ts";
+import { type CertificatePair, readCertificatePair, type TlsFiles } from "./kernel/connections/tls.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import type { OperationContext } from "./kernel/operation.ts";
 import { openStore } from "./kernel/store/open-store.ts";

@@ -1,5 +1,4 @@
-import { fastify } from "fastify";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 
 import { createConsoleReader } from "../console/server/built-console.ts";
 import { consoleMethodsAt, isForPage } from "../console/server/console-paths.ts";
@@ -7,8 +6,14 @@ import { mountConsole } from "../console/server/console.ts";
 import { createConsoleFiles } from "../console/server/serve-files.ts";
 import type { Listener } from "./kernel/connections/listener.ts";
 import { createConnectionRefusal } from "./kernel/connections/refuse-connection.ts";
-import { answerBroken, refuse, refuseUnavailable, refuseUnreadable, TOO_MANY_REQUESTS } from "./kernel/http/answers.ts";
-import type { Answer } from "./kernel/http/answers.ts";
+import {
+  type Answer,
+  answerBroken,
+  refuse,
+  refuseUnavailable,
+  refuseUnreadable,
+  TOO_MANY_REQUESTS,
+} from "./kernel/http/answers.ts";
 import { clientAddress } from "./kernel/http/arrival.ts";
 import { createOutageLog } from "./kernel/http/outage-log.ts";
 import { createRequestId, loggedPath, methodLabel, pathOf, routeLabel } from "./kernel/http/request-labels.ts";
@@ -19,8 +24,7 @@ import type { Metrics } from "./kernel/metrics.ts";
 import { StoreUnavailableError, unavailable } from "./kernel/store/unavailable.ts";
 import type { InFlight } from "./drain.ts";
 import type { ServiceLimits } from "./limits.ts";
-import { mountOperations } from "./operations.ts";
-import type { OperationsContext } from "./operations.ts";
+import { mountOperations, type OperationsContext } from "./operations.ts";
 import { mountDescription, mountHealth } from "./own-paths.ts";
 
 /** Connects the stopping of the service with its open requests. */

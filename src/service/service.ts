@@ -5,31 +5,23 @@
  * resource has a folder with its operations, rules, queries and background tasks. operations.ts mounts the operations, tasks.ts starts
  * the tasks, assembly.ts assembles the service. A request is answered when its changes are durable.
  */
-import { isIPv6 } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIPv6 } from "node:net";
 
-import { assemble } from "./assembly.ts";
-import type { AssemblyConfiguration } from "./assembly.ts";
+import { assemble, type AssemblyConfiguration } from "./assembly.ts";
 import { AUDIT_RETENTION_DAYS } from "./configuration/configuration.ts";
 import { createHealthProbe } from "./endpoints/probe.ts";
-import { READINESS_TIMES } from "./endpoints/prober.ts";
-import type { ReadinessTimes } from "./endpoints/prober.ts";
-import { IDENTITY_SETTINGS } from "./installations/index.ts";
-import type { IdentitySettings } from "./installations/index.ts";
+import { READINESS_TIMES, type ReadinessTimes } from "./endpoints/prober.ts";
+import { IDENTITY_SETTINGS, type IdentitySettings } from "./installations/index.ts";
 import type { ListenAddress } from "./kernel/connections/listen-address.ts";
 import { watchLoopDelay } from "./kernel/loop-delay.ts";
 import type { ServiceMachine } from "./kernel/machine.ts";
 import { createMetrics } from "./kernel/metrics.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";
-import { RATE_LIMITS } from "./kernel/traffic/limits.ts";
-import type { RateLimits } from "./kernel/traffic/limits.ts";
-import { SERVICE_LIMITS } from "./limits.ts";
-import type { ServiceLimits } from "./limits.ts";
-import { openLockedStore, readPair } from "./preparation.ts";
-import type { Failed } from "./preparation.ts";
+import { RATE_LIMITS, type RateLimits } from "./kernel/traffic/limits.ts";
+import { SERVICE_LIMITS, type ServiceLimits } from "./limits.ts";
+import { type Failed, openLockedStore, readPair } from "./preparation.ts";
 import { startProblem } from "./start-problem.ts";
-import { WEBHOOK_SETTINGS } from "./webhooks/index.ts";
-import type { WebhookSettings } from "./webhooks/index.ts";
+import { WEBHOOK_SETTINGS, type WebhookSettings } from "./webhooks/index.ts";
 
 /** Options that have defaults for each of their members. */
 interface Settings {

@@ -1,7 +1,6 @@
 import { errorCode } from "../platform/files/files.ts";
 import type { Problem } from "../platform/terminal.ts";
-import { formatListenAddress } from "./kernel/connections/listen-address.ts";
-import type { ListenAddress } from "./kernel/connections/listen-address.ts";
+import { formatListenAddress, type ListenAddress } from "./kernel/connections/listen-address.ts";
 import { storeProblem } from "./kernel/store/store-problem.ts";
 import type { StoreLocation } from "./kernel/store/store.ts";
 

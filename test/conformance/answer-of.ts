@@ -1,8 +1,12 @@
 import type * as z from "zod";
 
 import { operations } from "../../src/api/api.ts";
-import { refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "../../src/service/kernel/http/answers.ts";
-import type { Answer } from "../../src/service/kernel/http/answers.ts";
+import {
+  type Answer,
+  refuseInvalid,
+  refuseUnreadable,
+  TOO_MANY_VALUES,
+} from "../../src/service/kernel/http/answers.ts";
 import type { Body } from "../../src/service/kernel/http/body.ts";
 import { validate } from "../../src/service/kernel/validation/validation.ts";
 

@@ -3,8 +3,7 @@ import { connect } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { RunningService } from "../support/service/service.ts";
-import { startService } from "../support/service/service.ts";
+import { type RunningService, startService } from "../support/service/service.ts";
 import { createClient } from "./api/client.ts";
 import { register, setupOf } from "./api/registering.ts";
 

@@ -7,10 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLong } from "../support/run/tier.ts";
 import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
 import { startService } from "../support/service/service.ts";
-import type { NewStore } from "../support/service/stores.ts";
-import { usePostgres, useSqlite } from "../support/service/stores.ts";
-import { createExchange } from "./exchange.ts";
-import type { Exchange, RawResponse } from "./exchange.ts";
+import { type NewStore, usePostgres, useSqlite } from "../support/service/stores.ts";
+import { createExchange, type Exchange, type RawResponse } from "./exchange.ts";
 
 const vectorSchema = z.object({
   id: z.string(),

@@ -12,12 +12,9 @@ import { anyCharacter } from "../support/any-character.ts";
 import { times } from "../support/run/tier.ts";
 import { WITHOUT_POSTGRES } from "../support/service/postgres.ts";
 import { startService } from "../support/service/service.ts";
-import type { NewStore } from "../support/service/stores.ts";
-import { usePostgres, useSqlite } from "../support/service/stores.ts";
-import { createExchange } from "./exchange.ts";
-import type { Exchange, RawRequest, RawResponse } from "./exchange.ts";
-import { endpoints, plant } from "./planted.ts";
-import type { JsonValue } from "./planted.ts";
+import { type NewStore, usePostgres, useSqlite } from "../support/service/stores.ts";
+import { createExchange, type Exchange, type RawRequest, type RawResponse } from "./exchange.ts";
+import { endpoints, type JsonValue, plant } from "./planted.ts";
 
 /** Requests to each operation, so many of them at once. Few of them come as far as the store. */
 const REQUESTS = { sqlite: times(200, 2000), postgres: times(75, 2000) } as const;

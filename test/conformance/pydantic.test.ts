@@ -4,8 +4,7 @@ import * as z from "zod";
 import { describe, expect, it } from "vitest";
 
 import { readBody } from "../../src/service/kernel/http/body.ts";
-import { parseJson } from "../../src/service/kernel/json/parse-json.ts";
-import type { Json } from "../../src/service/kernel/json/parse-json.ts";
+import { type Json, parseJson } from "../../src/service/kernel/json/parse-json.ts";
 import { readDateTime } from "../../src/service/kernel/validation/date-time.ts";
 import { readInteger } from "../../src/service/kernel/validation/integer.ts";
 import { answerOf, requestSchemaAt } from "./answer-of.ts";

@@ -6,8 +6,7 @@ import { readBody } from "../../src/service/kernel/http/body.ts";
 import { ANSWER_CUT_BYTES, ANSWER_WHOLE_BYTES } from "../../src/service/kernel/validation/answer.ts";
 import { times } from "../support/run/tier.ts";
 import { answerOf, requestSchemaAt } from "./answer-of.ts";
-import { at, endpoints, plant } from "./planted.ts";
-import type { Endpoint, JsonBody, JsonValue, Mistake } from "./planted.ts";
+import { at, type Endpoint, endpoints, type JsonBody, type JsonValue, type Mistake, plant } from "./planted.ts";
 
 const RUNS = times(200, 2000);
 const json = fc.jsonValue({ maxDepth: 3 });

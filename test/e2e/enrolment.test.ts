@@ -11,17 +11,15 @@ import {
   createRobotComputer,
   installPackage,
   ROBOT_FILES,
+  type RobotComputer,
   UNIT,
   untilTrue,
 } from "../support/nspawn/robot.ts";
-import type { RobotComputer } from "../support/nspawn/robot.ts";
 import { debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
-import type { SiteService } from "../support/nspawn/service.ts";
-import { SITE_CA_FILE, startSiteService } from "../support/nspawn/service.ts";
+import { SITE_CA_FILE, type SiteService, startSiteService } from "../support/nspawn/service.ts";
 import { PATIENCE_MS } from "../support/run/patience.ts";
-import type { Site } from "../support/nspawn/site.ts";
 import { OPERATOR_PROGRAM } from "../support/programs/programs-built.ts";
-import { openSite, SITE_ADDRESS, whySkipped } from "../support/nspawn/site.ts";
+import { openSite, type Site, SITE_ADDRESS, whySkipped } from "../support/nspawn/site.ts";
 
 const STATE = `/var/lib/${PACKAGE}`;
 const CA_FILE = `/etc/${PACKAGE}/site-ca.pem`;

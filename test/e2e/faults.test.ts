@@ -6,12 +6,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { PACKAGE } from "../support/nspawn/package.ts";
-import { CONFIGURATION_FILE, putKey, ROBOT_FILES, STATE_FILE, UNIT, untilTrue } from "../support/nspawn/robot.ts";
-import type { RobotComputer } from "../support/nspawn/robot.ts";
+import {
+  CONFIGURATION_FILE,
+  putKey,
+  ROBOT_FILES,
+  type RobotComputer,
+  STATE_FILE,
+  UNIT,
+  untilTrue,
+} from "../support/nspawn/robot.ts";
 import { BOOKWORM, LIMIT_MS } from "../support/nspawn/root.ts";
 import { whySkipped } from "../support/nspawn/site.ts";
-import type { RobotOptions, RobotSite } from "../support/robot/robot-site.ts";
-import { sharedRobotSite } from "../support/robot/robot-site.ts";
+import { type RobotOptions, type RobotSite, sharedRobotSite } from "../support/robot/robot-site.ts";
 import { eventually, SETTLE_MS } from "../support/robot/robot.ts";
 import { isLong, times } from "../support/run/tier.ts";
 

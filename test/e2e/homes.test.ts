@@ -3,12 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
 import { PACKAGE } from "../support/nspawn/package.ts";
-import { MANIFEST_FILE, ROBOT_FILES, UNIT } from "../support/nspawn/robot.ts";
-import type { RobotComputer } from "../support/nspawn/robot.ts";
+import { MANIFEST_FILE, ROBOT_FILES, type RobotComputer, UNIT } from "../support/nspawn/robot.ts";
 import { BOOKWORM, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn/root.ts";
 import { whySkipped } from "../support/nspawn/site.ts";
-import type { RobotSite } from "../support/robot/robot-site.ts";
-import { sharedRobotSite } from "../support/robot/robot-site.ts";
+import { type RobotSite, sharedRobotSite } from "../support/robot/robot-site.ts";
 
 const CALIBRATION = "/home/ada/.cache/huggingface/lerobot/calibration/robots/so_follower/left.json";
 

@@ -9,14 +9,12 @@ import {
   installPackage,
   KEY_FILE,
   provision,
+  type RobotComputer,
   UNIT,
 } from "../support/nspawn/robot.ts";
-import type { RobotComputer } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
-import type { SiteService } from "../support/nspawn/service.ts";
-import { startSiteService } from "../support/nspawn/service.ts";
-import type { Site } from "../support/nspawn/site.ts";
-import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { type SiteService, startSiteService } from "../support/nspawn/service.ts";
+import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
 import { eventually } from "../support/robot/robot.ts";
 
 const SETUP_UNIT = `${PACKAGE}-setup.service`;

@@ -7,8 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { inventory } from "../support/nspawn/inventory.ts";
 import { tellJournals } from "../support/nspawn/journal.ts";
-import type { DebianPackage } from "../support/nspawn/package.ts";
-import { debianPackage, PACKAGE } from "../support/nspawn/package.ts";
+import { type DebianPackage, debianPackage, PACKAGE } from "../support/nspawn/package.ts";
 import {
   CONFIGURATION_FILE,
   createRobotComputer,
@@ -16,15 +15,13 @@ import {
   KEY_FILE,
   MANIFEST_FILE,
   provision,
+  type RobotComputer,
   STATE_FILE,
   UNIT,
 } from "../support/nspawn/robot.ts";
-import type { RobotComputer } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn/root.ts";
-import type { SiteService } from "../support/nspawn/service.ts";
-import { startSiteService } from "../support/nspawn/service.ts";
-import type { Site } from "../support/nspawn/site.ts";
-import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { type SiteService, startSiteService } from "../support/nspawn/service.ts";
+import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
 import { execute } from "../support/programs/execute.ts";
 import { AGENT_PROGRAM } from "../support/programs/programs-built.ts";
 import { eventually } from "../support/robot/robot.ts";

@@ -17,14 +17,13 @@ import {
   MANIFEST_FILE,
   provision,
   ROBOT_FILES,
+  type RobotComputer,
   STATE_FILE,
   UNIT,
 } from "../support/nspawn/robot.ts";
-import type { RobotComputer } from "../support/nspawn/robot.ts";
 import { BOOKWORM, LIMIT_MS } from "../support/nspawn/root.ts";
 import { whySkipped } from "../support/nspawn/site.ts";
-import type { RobotOptions, RobotSite } from "../support/robot/robot-site.ts";
-import { sharedRobotSite } from "../support/robot/robot-site.ts";
+import { type RobotOptions, type RobotSite, sharedRobotSite } from "../support/robot/robot-site.ts";
 import { eventually } from "../support/robot/robot.ts";
 import { isLong } from "../support/run/tier.ts";
 

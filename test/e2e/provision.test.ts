@@ -2,22 +2,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
-import type { DebianPackage } from "../support/nspawn/package.ts";
-import { debianPackage, PACKAGE } from "../support/nspawn/package.ts";
+import { type DebianPackage, debianPackage, PACKAGE } from "../support/nspawn/package.ts";
 import {
   CONFIGURATION_FILE,
   createRobotComputer,
   installPackage,
   KEY_FILE,
   provision,
+  type RobotComputer,
   UNIT,
 } from "../support/nspawn/robot.ts";
-import type { RobotComputer } from "../support/nspawn/robot.ts";
 import { debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
-import type { SiteService } from "../support/nspawn/service.ts";
-import { startSiteService } from "../support/nspawn/service.ts";
-import type { Site } from "../support/nspawn/site.ts";
-import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { type SiteService, startSiteService } from "../support/nspawn/service.ts";
+import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
 import { eventually } from "../support/robot/robot.ts";
 import { times } from "../support/run/tier.ts";
 

@@ -5,12 +5,10 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn/journal.ts";
-import type { Computer } from "../support/nspawn/nspawn.ts";
-import { createComputer } from "../support/nspawn/nspawn.ts";
+import { type Computer, createComputer } from "../support/nspawn/nspawn.ts";
 import { wroteToJournal } from "../support/nspawn/robot.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn/root.ts";
-import type { Site } from "../support/nspawn/site.ts";
-import { openSite, whySkipped } from "../support/nspawn/site.ts";
+import { openSite, type Site, whySkipped } from "../support/nspawn/site.ts";
 import { execute } from "../support/programs/execute.ts";
 import { OPERATOR_PROGRAM, SERVICE_PROGRAM } from "../support/programs/programs-built.ts";
 import { eventually } from "../support/robot/robot.ts";

@@ -4,21 +4,21 @@ import type { Curiosity } from "./claims/curiosity.ts";
 import type { Durability } from "./claims/durability.ts";
 import type { Patience } from "./claims/patience.ts";
 import { createEditors, shrugging } from "./editors.ts";
-import type { ConfigurationChoices } from "./machine/robot-files.ts";
 import {
   AGENT_USER,
   ALL_FILES,
   BUNDLE,
-  FILES,
-  FILE_LISTS,
-  FILE_VERSIONS,
-  HOSTNAME,
-  PLACES,
-  TABLES,
+  type ConfigurationChoices,
   configurationText,
   contentOf,
+  FILE_LISTS,
+  FILE_VERSIONS,
+  FILES,
+  HOSTNAME,
   manifestText,
+  PLACES,
   put,
+  TABLES,
 } from "./machine/robot-files.ts";
 import { simulatedMinutes } from "./units.ts";
 import { FAIR, throwWeather } from "./weather.ts";

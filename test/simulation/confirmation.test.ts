@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { times } from "../support/run/tier.ts";
 import { checkSilence } from "./claims/convergence.ts";
 import { HOSTNAME, PLACES, put } from "./machine/robot-files.ts";
-import type { Robot } from "./robot.ts";
-import { createRobot, settledRobot } from "./robot.ts";
+import { createRobot, type Robot, settledRobot } from "./robot.ts";
 import { simulatedMinutes } from "./units.ts";
 
 /** A day and its jitter. */

@@ -5,14 +5,11 @@ import { curiosity } from "./claims/curiosity.ts";
 import { discretion } from "./claims/discretion.ts";
 import { durability } from "./claims/durability.ts";
 import { honestDigests } from "./claims/honest-digests.ts";
-import type { Patience } from "./claims/patience.ts";
-import { patience } from "./claims/patience.ts";
-import type { Editors } from "./editors.ts";
-import { createEditors } from "./editors.ts";
+import { type Patience, patience } from "./claims/patience.ts";
+import { createEditors, type Editors } from "./editors.ts";
 import { preload } from "./machine/preload.ts";
 import { contentOf, FILES, HOSTNAME } from "./machine/robot-files.ts";
-import type { World, WorldOptions } from "./world.ts";
-import { createWorld } from "./world.ts";
+import { createWorld, type World, type WorldOptions } from "./world.ts";
 
 /** A simulated robot for one scenario: nobody acts on it but the test, and all witnesses watch. */
 export interface Robot {

@@ -30,8 +30,7 @@ import { createDice } from "./dice.ts";
 import { preload } from "./machine/preload.ts";
 import { TABLES } from "./machine/robot-files.ts";
 import type { Plant } from "./plants.ts";
-import type { World } from "./world.ts";
-import { createWorld } from "./world.ts";
+import { createWorld, type World } from "./world.ts";
 
 /** Events of a seed before everything is mended, unless told otherwise: some minutes of a hard day. A seed is a schedule only together with these. */
 export const STEPS = 6000;

@@ -1,5 +1,4 @@
-import type { HttpAnswer, UnreachableReason } from "../../src/client/transport/transport.ts";
-import { TransportError } from "../../src/client/transport/transport.ts";
+import { type HttpAnswer, TransportError, type UnreachableReason } from "../../src/client/transport/transport.ts";
 import type { Dice } from "./dice.ts";
 
 /** What becomes of a request at the moment. */

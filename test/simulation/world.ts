@@ -1,29 +1,18 @@
 import type { Agent } from "../../src/agent/agent.ts";
 import type { HttpAnswer, HttpRequest } from "../../src/client/transport/transport.ts";
 import type { Machine } from "../../src/platform/machine.ts";
-import type { Dice } from "./dice.ts";
-import { createDice } from "./dice.ts";
-import type { HostedService } from "./hosted-service.ts";
-import { createHostedService } from "./hosted-service.ts";
-import type { Ending } from "./machine/daemon.ts";
-import { runDaemon } from "./machine/daemon.ts";
-import type { Disk, Inode } from "./machine/disk.ts";
-import { createDisk } from "./machine/disk.ts";
-import type { Answer, Network, SentRequest } from "./machine/network.ts";
-import { createNetwork } from "./machine/network.ts";
+import { createDice, type Dice } from "./dice.ts";
+import { createHostedService, type HostedService } from "./hosted-service.ts";
+import { type Ending, runDaemon } from "./machine/daemon.ts";
+import { createDisk, type Disk, type Inode } from "./machine/disk.ts";
+import { type Answer, createNetwork, type Network, type SentRequest } from "./machine/network.ts";
 import { HOSTNAME, furnish, AGENT_USER } from "./machine/robot-files.ts";
-import type { EventTrouble } from "./machine/simulated-events.ts";
-import { createKernel } from "./machine/simulated-events.ts";
-import type { DiskTrouble, WriteOperation } from "./machine/simulated-files.ts";
-import { createSimulatedFiles } from "./machine/simulated-files.ts";
-import type { WallClock } from "./machine/wall-clock.ts";
-import { createWallClock, processClock } from "./machine/wall-clock.ts";
-import type { Plant } from "./plants.ts";
-import { plantIn } from "./plants.ts";
-import type { Process, Scheduler } from "./scheduler.ts";
-import { createScheduler } from "./scheduler.ts";
-import type { Trace } from "./trace.ts";
-import { createTrace } from "./trace.ts";
+import { createKernel, type EventTrouble } from "./machine/simulated-events.ts";
+import { createSimulatedFiles, type DiskTrouble, type WriteOperation } from "./machine/simulated-files.ts";
+import { createWallClock, processClock, type WallClock } from "./machine/wall-clock.ts";
+import { type Plant, plantIn } from "./plants.ts";
+import { createScheduler, type Process, type Scheduler } from "./scheduler.ts";
+import { createTrace, type Trace } from "./trace.ts";
 
 /** A run of the daemon. */
 export interface Incarnation {

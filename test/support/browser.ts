@@ -1,14 +1,12 @@
 /** A real browser: Debian's chromium, driven by playwright-core. All test files of a worker share it. */
 import { existsSync } from "node:fs";
 
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { chromium } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 
 import { BUILT_CONSOLE } from "./programs/programs-built.ts";
 import { PATIENCE_MS } from "./run/patience.ts";
-import type { RunningService, ServiceOptions } from "./service/service.ts";
-import { startService } from "./service/service.ts";
+import { type RunningService, type ServiceOptions, startService } from "./service/service.ts";
 
 /** Path of chromium; null if it is not installed. The headless shell needs less than half the CPU time. */
 const CHROMIUM =

@@ -1,5 +1,4 @@
-import type { Clock } from "../../src/platform/clock.ts";
-import { systemClock } from "../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../src/platform/clock.ts";
 
 /** The time of the system, which a test may push ahead: what sleeps until then wakes at once. Files keep the wall clock's time. */
 export class PushedClock implements Clock {

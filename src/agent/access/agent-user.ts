@@ -1,10 +1,7 @@
 import type { Access, Obstacle } from "../../access/access.ts";
-import type { AccessJudge } from "../../access/judge.ts";
-import { hasProc, judgeAs, judgeAsSelf } from "../../access/judge.ts";
-import type { Account } from "../../access/account.ts";
-import { accountName, findServiceAccount } from "../../access/account.ts";
-import type { FoundUnit } from "../../access/unit.ts";
-import { hiddenBy, readServiceUnit } from "../../access/unit.ts";
+import { type AccessJudge, hasProc, judgeAs, judgeAsSelf } from "../../access/judge.ts";
+import { type Account, accountName, findServiceAccount } from "../../access/account.ts";
+import { type FoundUnit, hiddenBy, readServiceUnit } from "../../access/unit.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { octal } from "../../platform/text/octal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";

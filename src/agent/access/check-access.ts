@@ -7,17 +7,13 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Collector } from "../collector.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { hasStandardState } from "../configuration/folders.ts";
-import type { Document, LocatedFinding } from "../findings.ts";
-import { locate } from "../findings.ts";
+import { type Folders, hasStandardState } from "../configuration/folders.ts";
+import { type Document, locate, type LocatedFinding } from "../findings.ts";
 import { identityCredentialPath } from "../identity/identity-files.ts";
-import type { OneShot } from "../one-shot.ts";
-import { collectSettled } from "../one-shot.ts";
+import { collectSettled, type OneShot } from "../one-shot.ts";
 import { storedCredential } from "../registration/connect.ts";
 import { listedFiles } from "../robot-setup.ts";
-import type { AgentUser } from "./agent-user.ts";
-import { explainDenial, findAgentUser } from "./agent-user.ts";
+import { type AgentUser, explainDenial, findAgentUser } from "./agent-user.ts";
 
 /** The files that the agent's user must read but cannot, each at the line that names it. Checks only modes and access lists. */
 export async function accessFindings(

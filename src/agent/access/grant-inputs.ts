@@ -1,7 +1,6 @@
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import type { FolderEnvironment, FolderOptions } from "../configuration/folders.ts";
-import { resolveFolders } from "../configuration/folders.ts";
+import { type FolderEnvironment, type FolderOptions, resolveFolders } from "../configuration/folders.ts";
 import { readConfigurationNow, readManifestNow } from "../configuration/open.ts";
 import { documentFindings } from "../findings.ts";
 import { configurationFiles } from "../robot-setup.ts";

@@ -3,8 +3,7 @@ import type { CatalogRow } from "../../manifest/catalog/catalog.ts";
 import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
 import type { Normalized, Pair } from "../../manifest/custom/body.ts";
 import { nearest } from "../../manifest/nearest.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
 /** `catalog [ID]`: lists the robot types of the catalog, or shows one in detail. */

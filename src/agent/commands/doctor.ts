@@ -1,8 +1,6 @@
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { resolveFolders } from "../configuration/folders.ts";
-import type { CheckResult, Verdict } from "../doctor/check.ts";
-import { CHECK_IDS } from "../doctor/check.ts";
+import { CHECK_IDS, type CheckResult, type Verdict } from "../doctor/check.ts";
 import { diagnose } from "../doctor/diagnosis.ts";
 import type { Command, CommonOptions } from "./context.ts";
 

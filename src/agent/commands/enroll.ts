@@ -1,11 +1,8 @@
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { resolveFolders } from "../configuration/folders.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { lockState } from "../control/lock.ts";
 import { issueNotice } from "../identity/issue-file.ts";
-import type { Enroller } from "../identity/enroller.ts";
-import { enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
+import { type Enroller, enrollerAlone, enrollerThroughDaemon } from "../identity/enroller.ts";
 import { startForTheFirstTime, discardApiKey } from "../identity/after-enrolment.ts";
 import { approvalFix } from "../remedies.ts";
 import type { IdentityStatus } from "../status.ts";

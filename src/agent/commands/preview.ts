@@ -1,15 +1,12 @@
 /** `--setup --dry-run`: shows the request, and whether it would be sent. Sends and writes nothing. */
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { findDenials, withDenials } from "../access/check-access.ts";
 import type { DocumentInput } from "../configuration/document-input.ts";
 import type { Folders } from "../configuration/folders.ts";
-import type { Wanted } from "../decide.ts";
-import { decide } from "../decide.ts";
+import { decide, type Wanted } from "../decide.ts";
 import { describeFiles } from "../describe-agent.ts";
 import { documentFindings } from "../findings.ts";
-import type { OneShot } from "../one-shot.ts";
-import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
+import { collectSettled, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";

@@ -1,8 +1,7 @@
 import * as z from "zod";
 
 import { isError } from "../../manifest/finding.ts";
-import type { Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type Problem } from "../../platform/terminal.ts";
 import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";
 import { statusProblem } from "../states.ts";

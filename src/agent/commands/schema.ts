@@ -1,6 +1,5 @@
 import { loadCatalog } from "../../manifest/catalog/load-catalog.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
 /** `schema manifest|config`: prints a JSON Schema for editors. */

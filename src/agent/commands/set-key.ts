@@ -1,15 +1,11 @@
 import { dirname, resolve } from "node:path";
 
-import type { Credential, CredentialProblem } from "../../client/credential.ts";
-import { parseKey } from "../../client/credential.ts";
+import { type Credential, type CredentialProblem, parseKey } from "../../client/credential.ts";
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { AgentUser } from "../access/agent-user.ts";
-import { findAgentUser } from "../access/agent-user.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { resolveFolders } from "../configuration/folders.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { type AgentUser, findAgentUser } from "../access/agent-user.ts";
+import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { invalidConfiguration, readConfigurationNow } from "../configuration/open.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { askRunningAgent, OTHER_AGENT } from "../control/running-agent.ts";

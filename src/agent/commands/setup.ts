@@ -1,27 +1,20 @@
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { findDenials, withDenials } from "../access/check-access.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
+import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";
 import { lockState } from "../control/lock.ts";
-import type { OneShot } from "../one-shot.ts";
-import { describeOneShot, openOneShot, describeInvalid } from "../one-shot.ts";
+import { describeInvalid, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
 import { createReconciler } from "../reconciler.ts";
-import type { Connection } from "../registration/connect.ts";
-import { connect } from "../registration/connect.ts";
+import { connect, type Connection } from "../registration/connect.ts";
 import type { Registration } from "../registration/record.ts";
 import { checkCommonName } from "../robot-setup.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
-import type { StatusDocument } from "../status.ts";
-import { isStatusDocument } from "../status.ts";
-import type { Step } from "../step.ts";
-import { stateAfter } from "../step.ts";
+import { isStatusDocument, type StatusDocument } from "../status.ts";
+import { stateAfter, type Step } from "../step.ts";
 import type { Command, CommandContext } from "./context.ts";
 import { daemonProblem, NO_SOCKET, askRunningAgent } from "../control/running-agent.ts";
-import type { SetupOptions } from "./preview.ts";
-import { dryRun } from "./preview.ts";
+import { dryRun, type SetupOptions } from "./preview.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 /** `--setup`: registers once and reports the result; through the daemon when one runs. */

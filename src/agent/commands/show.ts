@@ -1,8 +1,7 @@
 import { renderFindings } from "../../manifest/excerpt.ts";
 import { maskProblem } from "../../manifest/secrets.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import type { Terminal, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type Problem, type Terminal } from "../../platform/terminal.ts";
 import type { LocatedFinding } from "../findings.ts";
 import type { CommandContext } from "./context.ts";
 

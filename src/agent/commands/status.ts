@@ -1,13 +1,10 @@
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import type { Unsettled } from "../../fingerprint/waiting.ts";
 import type { Collection } from "../collector.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { controlSocketPath, resolveFolders } from "../configuration/folders.ts";
+import { controlSocketPath, type Folders, resolveFolders } from "../configuration/folders.ts";
 import { askDaemon } from "../control/client.ts";
-import type { PlainFinding } from "../findings.ts";
-import { locate } from "../findings.ts";
-import type { OneShot } from "../one-shot.ts";
-import { openOneShot, describeOneShot, describeInvalid } from "../one-shot.ts";
+import { locate, type PlainFinding } from "../findings.ts";
+import { describeInvalid, describeOneShot, type OneShot, openOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";

@@ -8,12 +8,16 @@
 import { dirname, join } from "node:path";
 
 import type { Reader, Schema } from "../../manifest/fields.ts";
-import type { ValuesOf } from "../../manifest/keys.ts";
-import { keysReader, mappingSchema } from "../../manifest/keys.ts";
-import type { SettingsReading } from "../../manifest/settings.ts";
-import { readSettings } from "../../manifest/settings.ts";
-import type { LOG, RobotConfiguration, ServiceConfiguration, WATCH } from "./keys.ts";
-import { KEYS, MANIFEST_NAME } from "./keys.ts";
+import { keysReader, mappingSchema, type ValuesOf } from "../../manifest/keys.ts";
+import { readSettings, type SettingsReading } from "../../manifest/settings.ts";
+import {
+  KEYS,
+  type LOG,
+  MANIFEST_NAME,
+  type RobotConfiguration,
+  type ServiceConfiguration,
+  type WATCH,
+} from "./keys.ts";
 
 export interface AgentConfiguration {
   readonly service: ServiceConfiguration;

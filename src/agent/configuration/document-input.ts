@@ -1,10 +1,8 @@
-import type { View } from "../../fingerprint/observations.ts";
-import { createObservations, sameView, viewNow } from "../../fingerprint/observations.ts";
+import { createObservations, sameView, type View, viewNow } from "../../fingerprint/observations.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 
 /** The result of reading a document. */
 export interface Reading<T> {

@@ -1,9 +1,6 @@
 /** The keys of the agent's configuration: what reads each, its default, and what an editor tells of it. */
-import type { RobotTextName } from "../../api/robot-texts.ts";
-import { eachOf, ROBOT_TEXT_NAMES, ROBOT_TEXTS } from "../../api/robot-texts.ts";
-import type { Reader } from "../../manifest/fields.ts";
-import { described, fail, mapping } from "../../manifest/fields.ts";
-import type { ValuesOf } from "../../manifest/keys.ts";
+import { eachOf, ROBOT_TEXT_NAMES, ROBOT_TEXTS, type RobotTextName } from "../../api/robot-texts.ts";
+import { described, fail, mapping, type Reader } from "../../manifest/fields.ts";
 import {
   defaultsOf,
   keysReader,
@@ -11,6 +8,7 @@ import {
   optional,
   readKeys,
   required,
+  type ValuesOf,
   withDefault,
 } from "../../manifest/keys.ts";
 import { absolutePath, boolean, integer, number, oneOf } from "../../manifest/readers.ts";

@@ -1,12 +1,9 @@
 import { dirname } from "node:path";
 
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
-import type { Finding } from "../../manifest/finding.ts";
-import { isError } from "../../manifest/finding.ts";
-import type { RobotManifest } from "../../manifest/manifest.ts";
-import { readManifest } from "../../manifest/manifest.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { type Finding, isError } from "../../manifest/finding.ts";
+import { readManifest, type RobotManifest } from "../../manifest/manifest.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { octal } from "../../platform/text/octal.ts";
@@ -14,10 +11,8 @@ import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Registration } from "../registration/record.ts";
 import { loadRegistration, registrationPath } from "../registration/registration.ts";
 import { setAside } from "../registration/state-file.ts";
-import type { AgentConfiguration } from "./configuration.ts";
-import { readConfiguration } from "./configuration.ts";
-import type { DocumentInput } from "./document-input.ts";
-import { createDocumentInput } from "./document-input.ts";
+import { type AgentConfiguration, readConfiguration } from "./configuration.ts";
+import { createDocumentInput, type DocumentInput } from "./document-input.ts";
 
 /** The settle time before a configuration is read. */
 const DEFAULT_SETTLE_MS = 500;

@@ -1,8 +1,7 @@
 import { DIRECT, parseProxy } from "../../client/transport/proxy.ts";
 import { isLoopback, parseServiceUrl } from "../../client/transport/service-url.ts";
 import { codePoints } from "../../manifest/code-points.ts";
-import type { Reader } from "../../manifest/fields.ts";
-import { described, fail, read, reportSecret, wrongType } from "../../manifest/fields.ts";
+import { described, fail, read, type Reader, reportSecret, wrongType } from "../../manifest/fields.ts";
 import { below } from "../../manifest/path.ts";
 import { isText, normalText, string, text } from "../../manifest/readers.ts";
 import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";

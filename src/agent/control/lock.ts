@@ -1,8 +1,7 @@
 import * as fs from "node:fs";
 import { promisify } from "node:util";
 
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import { describeFailure, flock } from "../../platform/files/flock.ts";
 import type { Problem } from "../../platform/terminal.ts";
 

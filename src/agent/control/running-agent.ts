@@ -1,12 +1,9 @@
 import type { Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { controlSocketPath } from "../configuration/folders.ts";
-import type { StatusDocument } from "../status.ts";
-import { isStatusDocument } from "../status.ts";
-import type { ControlAnswer } from "./client.ts";
-import { askDaemon } from "./client.ts";
+import { controlSocketPath, type Folders } from "../configuration/folders.ts";
+import { isStatusDocument, type StatusDocument } from "../status.ts";
+import { askDaemon, type ControlAnswer } from "./client.ts";
 
 /** Problem code: the running agent has other folders than this command. */
 export const OTHER_AGENT = "other-agent";

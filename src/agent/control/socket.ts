@@ -1,14 +1,12 @@
 import { chmodSync, mkdirSync, unlinkSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
-import type { Server, Socket } from "node:net";
-import { createConnection, createServer } from "node:net";
+import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 
 import type { Clock } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
-import type { ControlledAgent } from "./answers.ts";
-import { answersOf, CLIENT_LIMIT_MS } from "./answers.ts";
+import { answersOf, CLIENT_LIMIT_MS, type ControlledAgent } from "./answers.ts";
 
 /** Owner and group may use the socket. Write access allows triggering a registration (see `rebind`), and an enrolment, which an operator decides. */
 const SOCKET_MODE = 0o660;

@@ -1,8 +1,7 @@
 import { robotListSchema } from "../../api/robot-views.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
-import type { AnsweredCall } from "../../client/call-result.ts";
-import { refusalText } from "../../client/call-result.ts";
+import { type AnsweredCall, refusalText } from "../../client/call-result.ts";
 import { LIST_LIMIT_BYTES } from "../../client/client.ts";
 import type { Credential, CredentialSource } from "../../client/credential.ts";
 import { Secret } from "../../client/secret.ts";
@@ -14,8 +13,7 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Registration } from "../registration/record.ts";
 import { withAccess } from "./asking.ts";
-import type { Examined, Limit, Verdict } from "./check.ts";
-import { fail, ok, skip, warn } from "./check.ts";
+import { type Examined, fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
 import type { TimeService } from "./time-service.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,5 @@
 import { serviceKeyOffset } from "../../api/wire/service-key.ts";
-import type { ServiceClient } from "../../client/client.ts";
-import { createClient } from "../../client/client.ts";
+import { createClient, type ServiceClient } from "../../client/client.ts";
 import type { Credential } from "../../client/credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";
 import { nearest } from "../../manifest/nearest.ts";
@@ -10,12 +9,10 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { ServiceConfiguration } from "../configuration/keys.ts";
 import { REGION_LIMIT } from "../configuration/readers.ts";
-import type { Verdict as Confirmation } from "../registration/confirmation.ts";
-import { askWhetherHeld } from "../registration/confirmation.ts";
+import { askWhetherHeld, type Verdict as Confirmation } from "../registration/confirmation.ts";
 import { accessTo, openNetwork } from "../registration/connect.ts";
 import type { Registration } from "../registration/record.ts";
-import type { Limit, Verdict } from "./check.ts";
-import { ok, skip, warn, fail } from "./check.ts";
+import { fail, type Limit, ok, skip, type Verdict, warn } from "./check.ts";
 
 /** Sends requests to the service, and closes the connections afterwards. */
 export async function withAccess<T>(

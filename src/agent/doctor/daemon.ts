@@ -1,22 +1,16 @@
 import type { Environment } from "../../client/transport/proxy.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { exists } from "../../platform/files/files.ts";
+import { exists, type Files } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { AgentUser } from "../access/agent-user.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { findOtherFolders } from "../control/running-agent.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { controlSocketPath, hasStandardState } from "../configuration/folders.ts";
-import type { ControlAnswer } from "../control/client.ts";
-import { askDaemon } from "../control/client.ts";
+import { controlSocketPath, type Folders, hasStandardState } from "../configuration/folders.ts";
+import { askDaemon, type ControlAnswer } from "../control/client.ts";
 import { exitCodeOf, statusProblem } from "../states.ts";
-import type { StatusDocument } from "../status.ts";
-import { isStatusDocument } from "../status.ts";
-import type { Examined, FailureCode, Verdict } from "./check.ts";
-import { fail, ok, warn } from "./check.ts";
-import type { UnitFacts } from "./unit.ts";
-import { howToStart } from "./unit.ts";
+import { isStatusDocument, type StatusDocument } from "../status.ts";
+import { type Examined, fail, type FailureCode, ok, type Verdict, warn } from "./check.ts";
+import { howToStart, type UnitFacts } from "./unit.ts";
 
 /** The running agent, asked through its control socket. */
 export async function checkDaemon(

@@ -10,10 +10,17 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import type { Registration } from "../registration/record.ts";
-import type { Answer } from "./answering.ts";
-import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
-import type { CheckId, CheckResult, Examination, Subject } from "./check.ts";
-import { CHECK_IDS, startExamination, examineHere, skipAll } from "./check.ts";
+import { type Answer, checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
+import {
+  CHECK_IDS,
+  type CheckId,
+  type CheckResult,
+  type Examination,
+  examineHere,
+  skipAll,
+  startExamination,
+  type Subject,
+} from "./check.ts";
 import { checkDaemon, readEnvironment, unitFacts } from "./daemon.ts";
 import { judgeIdentity } from "./identity.ts";
 import { checkConfiguration, checkFiles, checkKey, checkManifest, judgeUser } from "./inputs.ts";

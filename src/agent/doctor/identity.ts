@@ -8,8 +8,7 @@ import { isOtherMachine } from "../registration/state-file.ts";
 import { approvalFix } from "../remedies.ts";
 import { STATES } from "../states.ts";
 import type { IdentityStatus } from "../status.ts";
-import type { Verdict } from "./check.ts";
-import { fail, ok, skip, warn } from "./check.ts";
+import { fail, ok, skip, type Verdict, warn } from "./check.ts";
 
 const NONE = "none: the robot uses an API key";
 

@@ -14,8 +14,7 @@ import type { Registration } from "../registration/record.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import { robotName } from "../robot-setup.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../remedies.ts";
-import type { Examined, Verdict } from "./check.ts";
-import { fail, ok, skip, warn } from "./check.ts";
+import { type Examined, fail, ok, skip, type Verdict, warn } from "./check.ts";
 import { findWornDisk } from "./wear.ts";
 
 /** The agent writes only a few KB, but with less than this the next package upgrade or log fills the disk. */

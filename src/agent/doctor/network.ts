@@ -5,8 +5,7 @@ import type { Proxy } from "../../client/transport/proxy.ts";
 import { hostOf, portOf } from "../../client/transport/service-url.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Examined, Limit } from "./check.ts";
-import { fail, ok } from "./check.ts";
+import { type Examined, fail, type Limit, ok } from "./check.ts";
 
 /** The host that requests connect to: the service or the proxy. */
 export interface Hop {

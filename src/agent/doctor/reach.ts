@@ -1,13 +1,10 @@
-import type { Environment, ProxyProblem } from "../../client/transport/proxy.ts";
-import { chooseProxy } from "../../client/transport/proxy.ts";
+import { chooseProxy, type Environment, type ProxyProblem } from "../../client/transport/proxy.ts";
 import { isLoopback } from "../../client/transport/service-url.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { CheckId, Verdict, Subject } from "./check.ts";
-import { fail, ok, skip, warn, examineHere, skipAll } from "./check.ts";
+import { type CheckId, examineHere, fail, ok, skip, skipAll, type Subject, type Verdict, warn } from "./check.ts";
 import { checkDns, checkTcp, dnsLimit, firstHop, tcpLimit } from "./network.ts";
-import type { Attempt, Route } from "./tls.ts";
-import { attemptConnection, connectionLimit, examineTls, judgeProxy } from "./tls.ts";
+import { type Attempt, attemptConnection, connectionLimit, examineTls, judgeProxy, type Route } from "./tls.ts";
 
 /** Checks name, TCP, proxy and TLS up to the point where a request can be sent. @returns false after a failure; the rest is skipped. */
 export async function reach(subject: Subject, { service }: AgentConfiguration): Promise<boolean> {

@@ -1,7 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import type { Socket } from "node:net";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
 import { printable } from "../../client/printable.ts";
@@ -13,8 +12,7 @@ import { trustingConnector } from "../../client/transport/trusted-connection.ts"
 import type { Clock } from "../../platform/clock.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Examined, Limit, Verdict } from "./check.ts";
-import { fail, ok, warn } from "./check.ts";
+import { type Examined, fail, type Limit, ok, type Verdict, warn } from "./check.ts";
 
 /** The route to the service. */
 export interface Route {

@@ -1,8 +1,6 @@
-import type { FoundUnit, ServiceUnit } from "../../access/unit.ts";
-import { SERVICE_NAME } from "../../access/unit.ts";
+import { type FoundUnit, SERVICE_NAME, type ServiceUnit } from "../../access/unit.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { Verdict } from "./check.ts";
-import { fail, ok, skip, warn } from "./check.ts";
+import { fail, ok, skip, type Verdict, warn } from "./check.ts";
 
 const LOG = `journalctl -u ${SERVICE_NAME} -n 50`;
 

@@ -7,11 +7,9 @@ import type { AgentConfiguration } from "../configuration/configuration.ts";
 import type { Folders } from "../configuration/folders.ts";
 import { listedFiles } from "../robot-setup.ts";
 import type { StatusDocument } from "../status.ts";
-import type { PlannedDirectory } from "../watching/watch-plan.ts";
-import { planWatches } from "../watching/watch-plan.ts";
+import { type PlannedDirectory, planWatches } from "../watching/watch-plan.ts";
 import { isDispensable } from "../watching/watcher.ts";
-import type { Verdict } from "./check.ts";
-import { ok, skip, warn } from "./check.ts";
+import { ok, skip, type Verdict, warn } from "./check.ts";
 import { readKernelValue } from "./wear.ts";
 
 const LIMITS_FOLDER = "/proc/sys/fs/inotify";

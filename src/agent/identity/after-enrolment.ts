@@ -6,8 +6,7 @@ import { errorCode } from "../../platform/files/files.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { hasStandardState } from "../configuration/folders.ts";
+import { type Folders, hasStandardState } from "../configuration/folders.ts";
 import { readConfigurationNow } from "../configuration/open.ts";
 
 /** The API key that an enrolled robot does not need any more. */

@@ -1,6 +1,5 @@
 /** What the service's answers about an identity mean: pure functions. */
-import type { CallResult } from "../../client/call-result.ts";
-import { isPassing, refusalText } from "../../client/call-result.ts";
+import { type CallResult, isPassing, refusalText } from "../../client/call-result.ts";
 import type { NamedRobot, Polled, RenewedCredential, Started, Terms } from "../../client/identity-client.ts";
 
 /** States in which the credential must not be used; a person has to act. */

@@ -4,8 +4,7 @@ import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { IdentityFiles } from "./identity-files.ts";
 import type { ApprovedRobot, CredentialRecord } from "./records.ts";
-import type { RenewalTime } from "./renewal-time.ts";
-import { corrected, isRenewalDue, renewalTime, storedRenewalTime } from "./renewal-time.ts";
+import { corrected, isRenewalDue, type RenewalTime, renewalTime, storedRenewalTime } from "./renewal-time.ts";
 
 /** A credential as the service issues it. */
 export interface Issued {

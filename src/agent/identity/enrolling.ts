@@ -1,7 +1,6 @@
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { Approved } from "./answers.ts";
-import { judgePoll, judgeStart } from "./answers.ts";
+import { type Approved, judgePoll, judgeStart } from "./answers.ts";
 import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
 import { createKey, signPoll } from "./key.ts";

@@ -1,11 +1,9 @@
-import type { Heartbeat } from "../../api/installations.ts";
-import { READINESS_REASON_LENGTH } from "../../api/installations.ts";
+import { type Heartbeat, READINESS_REASON_LENGTH } from "../../api/installations.ts";
 import type { IdentityClient } from "../../client/identity-client.ts";
 import { printable } from "../../client/printable.ts";
 import type { Secret } from "../../client/secret.ts";
 import type { Machine } from "../../platform/machine.ts";
-import type { HeartbeatVerdict } from "./answers.ts";
-import { judgeHeartbeat } from "./answers.ts";
+import { type HeartbeatVerdict, judgeHeartbeat } from "./answers.ts";
 
 /** What the agent reports of the robot. */
 export interface Readiness {

@@ -6,8 +6,7 @@ import { join } from "node:path";
 
 import { Secret } from "../../client/secret.ts";
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Guard } from "../registration/record.ts";
 import {
   encodeState,
@@ -18,8 +17,14 @@ import {
   replaceState,
   setAside,
 } from "../registration/state-file.ts";
-import type { CredentialRecord, EnrolmentRecord, KeyRecord } from "./records.ts";
-import { isCredentialRecord, isEnrolmentRecord, isKeyRecord } from "./records.ts";
+import {
+  type CredentialRecord,
+  type EnrolmentRecord,
+  isCredentialRecord,
+  isEnrolmentRecord,
+  isKeyRecord,
+  type KeyRecord,
+} from "./records.ts";
 
 const FILE_MODE = 0o600;
 const FILE_LIMIT_BYTES = 64 * 1024;

@@ -1,6 +1,5 @@
 import { removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { IdentityStatus } from "../status.ts";
 
 /** Shown by agetty above the login of a console, for robots without a logged-in user (agetty(8)). */

@@ -1,8 +1,7 @@
 import { createIdentityClient } from "../../client/identity-client.ts";
 import { loadCredential } from "../../client/load-credential.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { Identity } from "./identity.ts";
-import { createIdentityLoop } from "./identity.ts";
+import { createIdentityLoop, type Identity } from "./identity.ts";
 import { createIdentityFiles, identityCredentialPath } from "./identity-files.ts";
 import { isOtherMachine } from "../registration/state-file.ts";
 import type { IdentityPartOptions } from "./part.ts";

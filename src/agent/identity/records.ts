@@ -1,6 +1,5 @@
 /** What the files of the identity hold. Each names the key that it belongs to, so that files of different enrolments are never mixed. */
-import type { Guard } from "../registration/record.ts";
-import { isMissingOr, isNullOr, isShape, isText } from "../registration/record.ts";
+import { type Guard, isMissingOr, isNullOr, isShape, isText } from "../registration/record.ts";
 
 /** The key pair that this computer made, and where it may be used. */
 export interface KeyRecord {

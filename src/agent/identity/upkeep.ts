@@ -1,6 +1,5 @@
 import { isPathParameter } from "../../client/address.ts";
-import type { Refused } from "./answers.ts";
-import { judgeName, judgeRenewal } from "./answers.ts";
+import { judgeName, judgeRenewal, type Refused } from "./answers.ts";
 import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
 import { createHeartbeats } from "./heartbeats.ts";

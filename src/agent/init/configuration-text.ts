@@ -1,5 +1,4 @@
-import type { RobotTextName } from "../../api/robot-texts.ts";
-import { ROBOT_TEXT_NAMES, ROBOT_TEXTS } from "../../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES, ROBOT_TEXTS, type RobotTextName } from "../../api/robot-texts.ts";
 import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration/keys.ts";
 import { yamlText } from "./yaml-text.ts";
 

@@ -1,5 +1,4 @@
-import type { Answers, Interviewer } from "./questions.ts";
-import { ask, GaveUp, askAddress, askFiles, askRegion, askType } from "./questions.ts";
+import { type Answers, ask, askAddress, askFiles, askRegion, askType, GaveUp, type Interviewer } from "./questions.ts";
 
 /**
  * Asks for missing values, then shows all answers until the person accepts them.

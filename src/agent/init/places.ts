@@ -2,8 +2,7 @@
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
 
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 
 /** Refuses to overwrite existing files without --force. */

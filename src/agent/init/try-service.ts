@@ -3,15 +3,12 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { KEY_LIMIT, setKey } from "../commands/set-key.ts";
 import type { AgentConfiguration } from "../configuration/configuration.ts";
-import type { Folders } from "../configuration/folders.ts";
-import { resolveFolders } from "../configuration/folders.ts";
+import { type Folders, resolveFolders } from "../configuration/folders.ts";
 import { chooseAmong, noEndpointIn } from "../doctor/asking.ts";
 import { diagnoseService } from "../doctor/diagnosis.ts";
 import { isFile } from "./next-steps.ts";
-import type { Answers, Asker, ServiceFailure } from "./questions.ts";
-import { ask, askAnotherRegion, GaveUp } from "./questions.ts";
-import type { InitContext, Task } from "./task.ts";
-import { configurationOf, FILE_MODE } from "./task.ts";
+import { type Answers, ask, askAnotherRegion, type Asker, GaveUp, type ServiceFailure } from "./questions.ts";
+import { configurationOf, FILE_MODE, type InitContext, type Task } from "./task.ts";
 
 /** @returns null where the answers are too few for a test. */
 export async function tryService(answers: Answers, task: Task): Promise<ServiceTest | null> {

@@ -9,8 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import { isPathParameter } from "../../client/address.ts";
-import type { CallResult } from "../../client/call-result.ts";
-import { isPassing, refusalText } from "../../client/call-result.ts";
+import { type CallResult, isPassing, refusalText } from "../../client/call-result.ts";
 import type { ServiceClient } from "../../client/client.ts";
 import type { HeldRegistration } from "../../client/robot-answers.ts";
 import type { Machine } from "../../platform/machine.ts";

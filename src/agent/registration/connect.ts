@@ -1,7 +1,6 @@
 import { join } from "node:path";
 
-import type { ServiceClient } from "../../client/client.ts";
-import { createClient } from "../../client/client.ts";
+import { createClient, type ServiceClient } from "../../client/client.ts";
 import type { Credential, CredentialProblem } from "../../client/credential.ts";
 import { loadCredential } from "../../client/load-credential.ts";
 import type { ServiceAccess } from "../../client/send-request.ts";

@@ -1,5 +1,4 @@
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Registration } from "./record.ts";
 import { registrationPath, saveRegistration } from "./registration.ts";
 import { isSaved } from "./state-file.ts";

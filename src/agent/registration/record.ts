@@ -1,5 +1,4 @@
-import type { RobotTextName } from "../../api/robot-texts.ts";
-import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { eachOf, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import type { FileFingerprint } from "../../fingerprint/snapshot.ts";

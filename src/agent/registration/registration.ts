@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { FileFingerprint } from "../../fingerprint/snapshot.ts";
 import type { Files } from "../../platform/files/files.ts";
-import type { FileRecord, Registration, RegistrationRecord } from "./record.ts";
-import { isRegistrationRecord } from "./record.ts";
-import type { StateFile } from "./state-file.ts";
-import { readState, replaceState } from "./state-file.ts";
+import { type FileRecord, isRegistrationRecord, type Registration, type RegistrationRecord } from "./record.ts";
+import { readState, replaceState, type StateFile } from "./state-file.ts";
 
 export type LoadedRegistration =
   | Exclude<StateFile, { kind: "content" }>

@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
-import type { FileOwner, Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type FileOwner, type Files } from "../../platform/files/files.ts";
 import { isObject } from "../../platform/is-object.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import { isCount } from "./record.ts";

@@ -1,9 +1,7 @@
 import { dirname, join } from "node:path";
 
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode, LINK_LIMIT } from "../../platform/files/files.ts";
-import type { Mounts } from "../../platform/files/mounts.ts";
-import { readMounts } from "../../platform/files/mounts.ts";
+import { errorCode, type Files, LINK_LIMIT } from "../../platform/files/files.ts";
+import { type Mounts, readMounts } from "../../platform/files/mounts.ts";
 
 /** The directories whose events show that a path may lead to other content. */
 export interface WatchPlan {

@@ -1,7 +1,6 @@
 import type { Files } from "../../platform/files/files.ts";
 import { EMPTY_PLAN, isLocal, isPlanCurrent, planWatches } from "./watch-plan.ts";
-import type { WatcherOptions, WatchMode } from "./watcher.ts";
-import { createWatcher } from "./watcher.ts";
+import { createWatcher, type WatcherOptions, type WatchMode } from "./watcher.ts";
 
 export interface WatchedFilesOptions extends Pick<WatcherOptions, "events" | "onChange" | "onGone"> {
   readonly files: Files;

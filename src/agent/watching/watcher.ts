@@ -1,6 +1,5 @@
 import type { DirectoryWatch, FileEvents } from "../../platform/files/file-events.ts";
-import type { PlannedDirectory, WatchPlan } from "./watch-plan.ts";
-import { EMPTY_PLAN } from "./watch-plan.ts";
+import { EMPTY_PLAN, type PlannedDirectory, type WatchPlan } from "./watch-plan.ts";
 
 /** How the agent notices changes. */
 export type WatchMode = { readonly mode: "events" } | { readonly mode: "polling"; readonly reason: string };

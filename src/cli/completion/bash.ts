@@ -1,5 +1,14 @@
-import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion, ExceptionalFlag } from "./description.ts";
-import { allFlags, COMPLETE, exceptionalFlags, hasNames } from "./description.ts";
+import {
+  allFlags,
+  COMPLETE,
+  type CompletedCommand,
+  type CompletedFlag,
+  type CompletedGroup,
+  type Completion,
+  type ExceptionalFlag,
+  exceptionalFlags,
+  hasNames,
+} from "./description.ts";
 
 /** A script for bash ≥ 4.4: `source <(PROGRAM completion bash)`, or a file in /usr/share/bash-completion/completions. */
 export function bashCompletion(completion: Completion): string {

@@ -2,8 +2,7 @@
  * Shell completion, generated from the same rows that commander parses: description.ts turns the rows into a description for all shells,
  * and one file per shell renders its script.
  */
-import { EXIT } from "../../platform/terminal.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import type { ProgramTable } from "../command-table.ts";
 import { bashCompletion } from "./bash.ts";
 import { describeCompletion } from "./description.ts";

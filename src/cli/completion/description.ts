@@ -1,5 +1,4 @@
-import { flagsOf } from "../command-table.ts";
-import type { FlagRow, ProgramTable } from "../command-table.ts";
+import { type FlagRow, flagsOf, type ProgramTable } from "../command-table.ts";
 
 /** The description of a program for completion. */
 export interface Completion {

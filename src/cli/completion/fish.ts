@@ -1,5 +1,12 @@
-import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
-import { allFlags, COMPLETE, hasNames } from "./description.ts";
+import {
+  allFlags,
+  COMPLETE,
+  type CompletedCommand,
+  type CompletedFlag,
+  type CompletedGroup,
+  type Completion,
+  hasNames,
+} from "./description.ts";
 
 /** A script for fish: `PROGRAM completion fish > ~/.config/fish/completions/PROGRAM.fish`. */
 export function fishCompletion(completion: Completion): string {

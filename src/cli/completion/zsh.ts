@@ -1,5 +1,11 @@
-import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
-import { COMPLETE, hasNames } from "./description.ts";
+import {
+  COMPLETE,
+  type CompletedCommand,
+  type CompletedFlag,
+  type CompletedGroup,
+  type Completion,
+  hasNames,
+} from "./description.ts";
 
 /** A script for zsh: `PROGRAM completion zsh > "${fpath[1]}/_PROGRAM"`. */
 export function zshCompletion(completion: Completion): string {

@@ -2,8 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { getCACertificates } from "node:tls";
 
 import { readBounded } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 
 /** The bundle of a whole distribution has about 250 KiB. */
 const CA_FILE_LIMIT_BYTES = 1_048_576;

@@ -4,11 +4,9 @@ import { Client } from "undici";
 
 import { errorCode } from "../../platform/files/files.ts";
 import type { Limits } from "./limits.ts";
-import type { Proxy } from "./proxy.ts";
-import { proxyHeaders, refusal } from "./proxy.ts";
+import { type Proxy, proxyHeaders, refusal } from "./proxy.ts";
 import { hostOf, portOf } from "./service-url.ts";
-import type { HttpAnswer, HttpRequest } from "./transport.ts";
-import { TransportError } from "./transport.ts";
+import { type HttpAnswer, type HttpRequest, TransportError } from "./transport.ts";
 
 /**
  * Writes one request to a connection and reads its answer, the body up to the limit. The connection is

@@ -1,6 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import type { Timeouts } from "./transport.ts";
-import { TransportError } from "./transport.ts";
+import { type Timeouts, TransportError } from "./transport.ts";
 
 /** The time limits of one exchange and the caller's signal, as one signal. */
 export type Limits = ReturnType<typeof startLimits>;

@@ -2,11 +2,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { exchange } from "./exchange.ts";
 import { startLimits } from "./limits.ts";
-import type { Environment, Proxy } from "./proxy.ts";
-import { chooseProxy } from "./proxy.ts";
+import { chooseProxy, type Environment, type Proxy } from "./proxy.ts";
 import { parseServiceUrl } from "./service-url.ts";
-import type { Transport } from "./transport.ts";
-import { TransportError } from "./transport.ts";
+import { type Transport, TransportError } from "./transport.ts";
 import { trustingConnector } from "./trusted-connection.ts";
 
 export interface UndiciTransportOptions {

@@ -1,11 +1,9 @@
 import type { Socket } from "node:net";
 
 import type { Clock } from "../../platform/clock.ts";
-import type { Files, FileStat } from "../../platform/files/files.ts";
-import { errorCode, sameStat } from "../../platform/files/files.ts";
+import { errorCode, type Files, type FileStat, sameStat } from "../../platform/files/files.ts";
 import { trustedCertificates, readCaFile } from "./certificates.ts";
-import type { Route } from "./connection.ts";
-import { openConnection } from "./connection.ts";
+import { openConnection, type Route } from "./connection.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
 
 /** @throws TransportError, or the signal's reason. */

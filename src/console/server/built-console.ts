@@ -3,8 +3,7 @@ import { join } from "node:path";
 
 import type { Clock } from "../../platform/clock.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import { errorCode } from "../../platform/files/files.ts";
-import type { Files } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import { createFresh } from "../../service/console-door.ts";
 
 /** A file for browsers, with its compressed variants if the build made them. */

@@ -1,9 +1,6 @@
-import type { ServiceMachine, Store } from "../../service/console-door.ts";
-import { StoreUnavailableError } from "../../service/console-door.ts";
-import { TOPICS } from "../topics.ts";
-import type { Topic } from "../topics.ts";
-import { changedTopics, readMarks } from "./marks.ts";
-import type { Marks } from "./marks.ts";
+import { type ServiceMachine, type Store, StoreUnavailableError } from "../../service/console-door.ts";
+import { type Topic, TOPICS } from "../topics.ts";
+import { changedTopics, type Marks, readMarks } from "./marks.ts";
 
 /** Called with the changed topics, in the order of `TOPICS`. */
 export type Listener = (topics: readonly Topic[]) => void;

@@ -1,8 +1,6 @@
 import type { ApiKeyScope } from "../../api/wire/scopes.ts";
-import { isAllowed } from "../../service/console-door.ts";
-import type { AuditAction, Principal } from "../../service/console-door.ts";
-import { TOPICS } from "../topics.ts";
-import type { Topic } from "../topics.ts";
+import { type AuditAction, isAllowed, type Principal } from "../../service/console-door.ts";
+import { type Topic, TOPICS } from "../topics.ts";
 
 /** The scope that a credential needs to hear of changes to a topic. */
 const SCOPE_BY_TOPIC = {

@@ -1,5 +1,10 @@
-import type { Principal, ServiceMachine, Store } from "../../service/console-door.ts";
-import { StoreUnavailableError, workingCredentials } from "../../service/console-door.ts";
+import {
+  type Principal,
+  type ServiceMachine,
+  type Store,
+  StoreUnavailableError,
+  workingCredentials,
+} from "../../service/console-door.ts";
 
 /** A stream that must end with its credential. */
 interface Watched {

@@ -2,16 +2,22 @@ import type { ServerResponse } from "node:http";
 
 import type { FastifyInstance } from "fastify";
 
-import { authenticate, listenerArrivalOf, refuseUnavailable, send, storeTag } from "../../service/console-door.ts";
-import type { Credential, MountContext, Principal } from "../../service/console-door.ts";
+import {
+  authenticate,
+  type Credential,
+  listenerArrivalOf,
+  type MountContext,
+  type Principal,
+  refuseUnavailable,
+  send,
+  storeTag,
+} from "../../service/console-door.ts";
 import { createChangeFeed } from "./change-feed.ts";
-import { TOPICS } from "../topics.ts";
-import type { Topic } from "../topics.ts";
+import { type Topic, TOPICS } from "../topics.ts";
 import { readableTopics } from "./change-topics.ts";
 import { EVENTS_PATH } from "./console-paths.ts";
 import { createCredentialWatch } from "./credential-watch.ts";
-import { streamToClose } from "./stream-limits.ts";
-import type { StreamLimits } from "./stream-limits.ts";
+import { type StreamLimits, streamToClose } from "./stream-limits.ts";
 
 /** How often credentials are checked. */
 const TICK_MS = 500;

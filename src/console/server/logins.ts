@@ -6,12 +6,12 @@ import {
   clientAddress,
   findLogin,
   isOver,
+  type MountContext,
   refuse,
   route,
   SESSION_LIFETIME_MS,
   userCode,
 } from "../../service/console-door.ts";
-import type { MountContext } from "../../service/console-door.ts";
 import type { WaitingLogin } from "../waiting-login.ts";
 import { LOGIN_PATH } from "./console-paths.ts";
 

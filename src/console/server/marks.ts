@@ -1,18 +1,19 @@
 import {
+  type AuditedChange,
   countChangesSince,
   deploymentsMark,
   endpointsMark,
   enrolmentsMark,
   fleetsMark,
-  newestChanges,
   NEWEST_CHANGES_MAXIMUM,
+  newestChanges,
   presenceMark,
+  type Reader,
+  type Store,
   usageMark,
   webhooksMark,
 } from "../../service/console-door.ts";
-import type { AuditedChange, Reader, Store } from "../../service/console-door.ts";
-import { TOPICS } from "../topics.ts";
-import type { Topic } from "../topics.ts";
+import { type Topic, TOPICS } from "../topics.ts";
 import { topicsOfAction } from "./change-topics.ts";
 
 /** The result of one poll, to compare with the next. A mark is a text that differs when the data behind it differs. */

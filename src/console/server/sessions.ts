@@ -4,6 +4,7 @@ import * as z from "zod";
 import { BODY_BYTES } from "../../api/wire/body-bytes.ts";
 import { text } from "../../api/wire/text.ts";
 import {
+  type Answer,
   answerJson,
   answerSession,
   arrivalOf,
@@ -18,12 +19,13 @@ import {
   isForOnePurpose,
   isFromConsole,
   keepConsoleCookie,
+  type Metrics,
+  type MountContext,
   readRequest,
   refuse,
   route,
   signIn,
 } from "../../service/console-door.ts";
-import type { Answer, Metrics, MountContext } from "../../service/console-door.ts";
 import { SESSION_PATH } from "./console-paths.ts";
 
 const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });

@@ -1,12 +1,10 @@
 import { dirname } from "node:path";
 
 import { measure, piecesOf } from "../disk/content.ts";
-import type { Access, Disk } from "../disk/disk.ts";
-import { DiskError } from "../disk/disk.ts";
+import { type Access, type Disk, DiskError } from "../disk/disk.ts";
 import { replaceFile, replaceLink } from "../disk/durable.ts";
 import type { Owner, Step } from "../plan/step.ts";
-import type { System } from "./system.ts";
-import { reasonOfError } from "./system.ts";
+import { reasonOfError, type System } from "./system.ts";
 
 /** The tree that the steps change, and what they need for it. */
 export interface Site {

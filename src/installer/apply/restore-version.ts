@@ -1,14 +1,11 @@
 import { measure } from "../disk/content.ts";
-import type { Disk } from "../disk/disk.ts";
-import { DiskError } from "../disk/disk.ts";
+import { type Disk, DiskError } from "../disk/disk.ts";
 import { CACHE_FOLDER, SERVICE_UNIT, shippedCopy, SWITCHING_FILE, versionFolder } from "../layout.ts";
 import { readInstalled, shippedDigests } from "../plan/installed.ts";
 import { observe } from "../plan/observation.ts";
 import { planItems } from "../plan/plan.ts";
-import type { Item } from "../plan/wanted.ts";
-import { currentLink, editable } from "../plan/wanted.ts";
-import type { ServiceOutcome, Site } from "./apply.ts";
-import { applySteps } from "./apply.ts";
+import { currentLink, editable, type Item } from "../plan/wanted.ts";
+import { applySteps, type ServiceOutcome, type Site } from "./apply.ts";
 
 /**
  * Switches back to an installed version, restarts the service, and removes the version `failed`.

@@ -2,13 +2,10 @@ import { basename } from "node:path";
 
 import { DATABASE_LIMIT_BYTES, lookUpAccount, parseUsers } from "../../access/account.ts";
 import { parseUnit } from "../../access/unit.ts";
-import type { FileOwner } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type FileOwner } from "../../platform/files/files.ts";
 import type { ProgramResult } from "../../platform/programs.ts";
-import type { Disk } from "../disk/disk.ts";
-import { readText } from "../disk/disk.ts";
-import type { GrantMachine } from "../grant/record.ts";
-import { GRANT_RECORD_DIRECTORY, readGrantRecord } from "../grant/record.ts";
+import { type Disk, readText } from "../disk/disk.ts";
+import { GRANT_RECORD_DIRECTORY, type GrantMachine, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
 import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "../layout.ts";
 

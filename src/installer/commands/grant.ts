@@ -5,16 +5,13 @@ import { findServiceAccount } from "../../access/account.ts";
 import { readServiceUnit } from "../../access/unit.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { systemPrograms } from "../../platform/programs.ts";
-import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import { FILE_LIMIT } from "../grant/grant.ts";
 import { grantOnFiles } from "../grant/on-files.ts";
 import { grantOnUnit } from "../grant/on-unit.ts";
-import type { GrantRecord } from "../grant/record.ts";
-import { GRANT_RECORD_DIRECTORY, grantRecordPath, readGrantRecord } from "../grant/record.ts";
+import { GRANT_RECORD_DIRECTORY, type GrantRecord, grantRecordPath, readGrantRecord } from "../grant/record.ts";
 import { revokeGrant } from "../grant/revoke.ts";
-import type { GrantOptions, GrantRun } from "../grant/run.ts";
-import { SCHEMA_VERSION, showGrant, showRefusal } from "../grant/run.ts";
+import { type GrantOptions, type GrantRun, SCHEMA_VERSION, showGrant, showRefusal } from "../grant/run.ts";
 import { planGroups, planOwner, restartUnit } from "../grant/unit.ts";
 
 /** From the agent's configuration and manifest. */

@@ -1,25 +1,17 @@
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { Site } from "../apply/apply.ts";
-import { applySteps, Interrupted, RestartFailed } from "../apply/apply.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
+import { applySteps, Interrupted, RestartFailed, type Site } from "../apply/apply.ts";
 import { dropCompiledCode, restoreVersion } from "../apply/restore-version.ts";
 import { reasonOfError } from "../apply/system.ts";
-import type { Disk } from "../disk/disk.ts";
-import { DiskError } from "../disk/disk.ts";
+import { type Disk, DiskError } from "../disk/disk.ts";
 import { removeEmptyDirectory, removeIfPresent, temporaryPath } from "../disk/durable.ts";
-import type { InstallerMachine, InstallerProblem } from "../installer.ts";
-import { fail, systemInstallerMachine } from "../installer.ts";
+import { fail, type InstallerMachine, type InstallerProblem, systemInstallerMachine } from "../installer.ts";
 import { NAME, SERVICE_UNIT } from "../layout.ts";
 import { tryNode } from "../node-runtime.ts";
-import type { OpenSite } from "../open-site.ts";
-import { openSite } from "../open-site.ts";
+import { type OpenSite, openSite } from "../open-site.ts";
 import { observeProvisioning } from "../plan/observation.ts";
-import type { Installation, InstallContext, InstallOptions } from "../plan/prepare.ts";
-import { prepareInstallation } from "../plan/prepare.ts";
-import type { Step } from "../plan/step.ts";
-import { describeNotable } from "../plan/step.ts";
-import type { Shown } from "../show-installation.ts";
-import { showInstalled, showPlanned } from "../show-installation.ts";
+import { type Installation, type InstallContext, type InstallOptions, prepareInstallation } from "../plan/prepare.ts";
+import { describeNotable, type Step } from "../plan/step.ts";
+import { showInstalled, type Shown, showPlanned } from "../show-installation.ts";
 
 /** `install`: installs the agent on this machine or into an image, or updates it to this version. */
 export async function install(

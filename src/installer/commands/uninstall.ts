@@ -1,20 +1,15 @@
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { applyRemoval, describeRemoval } from "../apply/removal.ts";
-import type { System, UnitSeen } from "../apply/system.ts";
-import { reasonOfError } from "../apply/system.ts";
+import { reasonOfError, type System, type UnitSeen } from "../apply/system.ts";
 import type { Disk } from "../disk/disk.ts";
 import { replaceFile } from "../disk/durable.ts";
-import type { InstallerContext, InstallerMachine } from "../installer.ts";
-import { fail, systemInstallerMachine } from "../installer.ts";
+import { fail, type InstallerContext, type InstallerMachine, systemInstallerMachine } from "../installer.ts";
 import { FIRST_BOOT_UNIT, MADE_FOLDERS_FILE, SERVICE_UNIT } from "../layout.ts";
-import type { OpenSite } from "../open-site.ts";
-import { openSite } from "../open-site.ts";
+import { type OpenSite, openSite } from "../open-site.ts";
 import { readInstalled } from "../plan/installed.ts";
 import { observe } from "../plan/observation.ts";
 import { PURGED_TREES, planRemoval, removablePaths } from "../plan/plan-removal.ts";
-import type { Left } from "../show-removal.ts";
-import { showRemoval } from "../show-removal.ts";
+import { type Left, showRemoval } from "../show-removal.ts";
 
 export interface UninstallOptions {
   readonly dryRun?: boolean;

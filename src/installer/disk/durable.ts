@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 
-import type { Access, Disk, Pieces } from "./disk.ts";
-import { isDiskError } from "./disk.ts";
+import { type Access, type Disk, isDiskError, type Pieces } from "./disk.ts";
 
 const TEMPORARY_SUFFIX = ".robot-policy-agent-new";
 

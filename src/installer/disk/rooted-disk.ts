@@ -1,12 +1,10 @@
-import type { BigIntStats } from "node:fs";
-import { constants, lstatSync, readlinkSync } from "node:fs";
+import { type BigIntStats, constants, lstatSync, readlinkSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { components, errorCode, LINK_LIMIT } from "../../platform/files/files.ts";
-import type { Access, Disk, Sight } from "./disk.ts";
-import { DiskError } from "./disk.ts";
+import { type Access, type Disk, DiskError, type Sight } from "./disk.ts";
 import { Trail } from "./trail.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_WRONLY, O_CREAT, O_EXCL } = constants;

@@ -1,8 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-import type { EntryHandle } from "../../platform/files/entry-handle.ts";
-import { openBelow } from "../../platform/files/entry-handle.ts";
+import { type EntryHandle, openBelow } from "../../platform/files/entry-handle.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { GrantMachine } from "./record.ts";
 

@@ -10,21 +10,23 @@
  */
 import { dirname } from "node:path";
 
-import type { Rights } from "../../access/judge.ts";
-import { judgeHandles } from "../../access/judge.ts";
-import type { Account } from "../../access/account.ts";
-import { accountName, readGroups, readUsers } from "../../access/account.ts";
+import { judgeHandles, type Rights } from "../../access/judge.ts";
+import { type Account, accountName, readGroups, readUsers } from "../../access/account.ts";
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { EntryLists, Permissions } from "./acl.ts";
-import { PERMISSIONS, defaultEntries, grantEntries, permissionsText } from "./acl.ts";
+import {
+  defaultEntries,
+  type EntryLists,
+  grantEntries,
+  type Permissions,
+  PERMISSIONS,
+  permissionsText,
+} from "./acl.ts";
 import { isCommonFolder } from "./common-folder.ts";
-import type { Listed } from "./lists.ts";
-import { readLists } from "./lists.ts";
+import { type Listed, readLists } from "./lists.ts";
 import type { GrantMachine } from "./record.ts";
-import type { GrantWalk } from "./walk.ts";
-import { walkTrusted } from "./walk.ts";
+import { type GrantWalk, walkTrusted } from "./walk.ts";
 
 /** A change to one entry's access control list. */
 export interface GrantStep {

@@ -1,10 +1,8 @@
 /** Access control lists of open entries, through getfacl(1) and setfacl(1): Node has no API for them. */
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";
-import type { RunProgram } from "../../platform/programs.ts";
-import { FIRST_DESCRIPTOR } from "../../platform/programs.ts";
+import { FIRST_DESCRIPTOR, type RunProgram } from "../../platform/programs.ts";
 import type { Problem } from "../../platform/terminal.ts";
-import type { EntryLists } from "./acl.ts";
-import { parseLists } from "./acl.ts";
+import { type EntryLists, parseLists } from "./acl.ts";
 
 export interface Listed {
   /** As getfacl printed them. */

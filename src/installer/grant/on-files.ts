@@ -1,12 +1,9 @@
 import type { Account } from "../../access/account.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import type { GrantPlan, GrantStep } from "./grant.ts";
-import { commandOf, describeStep, planGrant } from "./grant.ts";
+import { commandOf, describeStep, type GrantPlan, type GrantStep, planGrant } from "./grant.ts";
 import { changeLists, readLists } from "./lists.ts";
-import type { GrantRecord, GrantMachine, GrantedEntry } from "./record.ts";
-import { addEntries, writeGrantRecord } from "./record.ts";
-import type { GrantAsked, GrantRun } from "./run.ts";
-import { stillUnreadable, showGrant } from "./run.ts";
+import { addEntries, type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
+import { type GrantAsked, type GrantRun, showGrant, stillUnreadable } from "./run.ts";
 
 /** `--method acl`: gives the agent's user rights through access lists of files and folders. */
 export async function grantOnFiles(asked: GrantAsked): Promise<ExitCode> {

@@ -1,18 +1,13 @@
 import { chownSync } from "node:fs";
 
-import type { Account } from "../../access/account.ts";
-import { accountName, readGroups, readUsers } from "../../access/account.ts";
+import { type Account, accountName, readGroups, readUsers } from "../../access/account.ts";
 import type { EntryHandle } from "../../platform/files/entry-handle.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { GrantRecord } from "./record.ts";
-import { writeGrantRecord } from "./record.ts";
-import type { GrantAsked } from "./run.ts";
-import { stillUnreadable, showGrant, showRefusal } from "./run.ts";
-import type { PlannedDropIn } from "./unit.ts";
-import { restartUnit, writeDropIn } from "./unit.ts";
-import type { People } from "./walk.ts";
-import { walkTrusted } from "./walk.ts";
+import { type GrantRecord, writeGrantRecord } from "./record.ts";
+import { type GrantAsked, showGrant, showRefusal, stillUnreadable } from "./run.ts";
+import { type PlannedDropIn, restartUnit, writeDropIn } from "./unit.ts";
+import { type People, walkTrusted } from "./walk.ts";
 
 /** `--method group`, `--method owner`: a drop-in runs the agent with a group or as a user that may read the files. */
 export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Promise<ExitCode> {

@@ -1,8 +1,7 @@
 import { z } from "zod";
 
 import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { RunProgram } from "../../platform/programs.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 

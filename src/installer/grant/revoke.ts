@@ -2,18 +2,14 @@ import { chownSync, readdirSync } from "node:fs";
 
 import { readGroups, readUsers } from "../../access/account.ts";
 import { readBounded, removeIfPresent } from "../../platform/files/durable-file.ts";
-import type { EntryHandle } from "../../platform/files/entry-handle.ts";
-import { openBelow } from "../../platform/files/entry-handle.ts";
+import { type EntryHandle, openBelow } from "../../platform/files/entry-handle.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { AccessList, EntryLists } from "./acl.ts";
-import { listEntries, parseLists, permissionsText, sameLists } from "./acl.ts";
+import { type AccessList, type EntryLists, listEntries, parseLists, permissionsText, sameLists } from "./acl.ts";
 import { changeLists, readLists } from "./lists.ts";
-import type { GrantMachine, GrantedEntry, GrantRecord } from "./record.ts";
-import { writeGrantRecord } from "./record.ts";
-import type { People } from "./walk.ts";
-import { walkToEntry } from "./walk.ts";
+import { type GrantedEntry, type GrantMachine, type GrantRecord, writeGrantRecord } from "./record.ts";
+import { type People, walkToEntry } from "./walk.ts";
 
 export interface Revocation {
   /** Paths without any grant now. */

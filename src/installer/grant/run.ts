@@ -1,11 +1,8 @@
-import type { Access } from "../../access/access.ts";
-import { explainAccess } from "../../access/access.ts";
-import type { Account } from "../../access/account.ts";
-import { accountName } from "../../access/account.ts";
+import { type Access, explainAccess } from "../../access/access.ts";
+import { type Account, accountName } from "../../access/account.ts";
 import { judgeAs } from "../../access/judge.ts";
 import type { FoundUnit } from "../../access/unit.ts";
-import type { Terminal, ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import type { GrantMachine, GrantRecord } from "./record.ts";
 
 /** Flags of the command. */

@@ -2,13 +2,10 @@ import { dirname } from "node:path";
 
 import { explainAccess } from "../../access/access.ts";
 import { judgeAs } from "../../access/judge.ts";
-import type { Account } from "../../access/account.ts";
-import { accountName, lookUpAccount, readGroups, readUsers } from "../../access/account.ts";
-import type { FoundUnit } from "../../access/unit.ts";
-import { DROP_IN_DIRECTORY, SERVICE_NAME } from "../../access/unit.ts";
+import { type Account, accountName, lookUpAccount, readGroups, readUsers } from "../../access/account.ts";
+import { DROP_IN_DIRECTORY, type FoundUnit, SERVICE_NAME } from "../../access/unit.ts";
 import { replaceDurably } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { GrantMachine } from "./record.ts";

@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 
 import type { Group } from "../../access/account.ts";
-import type { EntryHandle } from "../../platform/files/entry-handle.ts";
-import { openBelow, openEntry, readLinkBelow } from "../../platform/files/entry-handle.ts";
+import { type EntryHandle, openBelow, openEntry, readLinkBelow } from "../../platform/files/entry-handle.ts";
 import { components, errorCode, LINK_LIMIT } from "../../platform/files/files.ts";
 
 /** The entries of the path to a file. Each is open, so that what was checked is what is changed. */

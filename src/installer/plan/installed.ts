@@ -1,6 +1,5 @@
 import { digestOf } from "../disk/content.ts";
-import type { Disk } from "../disk/disk.ts";
-import { DiskError, readText } from "../disk/disk.ts";
+import { type Disk, DiskError, readText } from "../disk/disk.ts";
 import {
   CURRENT_LINK,
   MADE_FOLDERS_FILE,

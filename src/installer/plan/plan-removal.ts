@@ -1,6 +1,5 @@
 import type { FileOwner } from "../../platform/files/files.ts";
-import type { Removal } from "../apply/removal.ts";
-import { dropInFolder } from "../apply/removal.ts";
+import { dropInFolder, type Removal } from "../apply/removal.ts";
 import type { System, UnitSeen } from "../apply/system.ts";
 import { isTemporary, temporaryPath } from "../disk/durable.ts";
 import {
@@ -20,10 +19,8 @@ import {
   SWITCHING_FILE,
   UNITS_FOLDER,
 } from "../layout.ts";
-import type { Installed } from "./installed.ts";
-import { shippedDigests } from "./installed.ts";
-import type { Observation } from "./observation.ts";
-import { ABSENT } from "./observation.ts";
+import { type Installed, shippedDigests } from "./installed.ts";
+import { ABSENT, type Observation } from "./observation.ts";
 
 export interface RemovalQuestion {
   readonly installed: Installed;

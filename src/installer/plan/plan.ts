@@ -10,10 +10,8 @@ import {
   UNITS_FOLDER,
   versionFolder,
 } from "../layout.ts";
-import type { Installed } from "./installed.ts";
-import { shippedDigests } from "./installed.ts";
-import type { Observation, Seen } from "./observation.ts";
-import { ABSENT } from "./observation.ts";
+import { type Installed, shippedDigests } from "./installed.ts";
+import { ABSENT, type Observation, type Seen } from "./observation.ts";
 import type { Step } from "./step.ts";
 import type { FileItem, Item, Wanted } from "./wanted.ts";
 

@@ -2,26 +2,19 @@ import { resolve } from "node:path";
 
 import type { FileOwner } from "../../platform/files/files.ts";
 import type { Site } from "../apply/apply.ts";
-import type { Content, Measured } from "../disk/content.ts";
-import { measure } from "../disk/content.ts";
+import { type Content, measure, type Measured } from "../disk/content.ts";
 import { findDistribution } from "../distribution.ts";
-import type { InstallerContext, InstallerMachine, InstallerProblem } from "../installer.ts";
-import { refusal } from "../installer.ts";
-import type { ReadInput } from "../key.ts";
-import { readGivenKey } from "../key.ts";
-import type { COMPLETION_FILES } from "../layout.ts";
-import { FIRST_BOOT_UNIT, SERVICE_UNIT, SWITCHING_FILE } from "../layout.ts";
+import { type InstallerContext, type InstallerMachine, type InstallerProblem, refusal } from "../installer.ts";
+import { readGivenKey, type ReadInput } from "../key.ts";
+import { type COMPLETION_FILES, FIRST_BOOT_UNIT, SERVICE_UNIT, SWITCHING_FILE } from "../layout.ts";
 import { chooseNode } from "../node-runtime.ts";
 import { findNewerState } from "../state.ts";
-import type { Installed } from "./installed.ts";
-import { readInstalled, shippedDigests } from "./installed.ts";
+import { type Installed, readInstalled, shippedDigests } from "./installed.ts";
 import { observe, findSystemdVersion, observeProvisioning } from "./observation.ts";
 import { planStart, planUnits } from "./plan-service.ts";
-import type { Kept } from "./plan.ts";
-import { changesService, changesUnits, noteFolders, planItems, planOutdated, writeNote } from "./plan.ts";
+import { changesService, changesUnits, type Kept, noteFolders, planItems, planOutdated, writeNote } from "./plan.ts";
 import type { Step } from "./step.ts";
-import type { Wanted } from "./wanted.ts";
-import { currentLink, unitText, wantItems } from "./wanted.ts";
+import { currentLink, unitText, type Wanted, wantItems } from "./wanted.ts";
 
 export interface InstallOptions {
   readonly dryRun?: boolean;

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 
 import type { Measured } from "../disk/content.ts";
-import type { Distribution } from "../distribution.ts";
-import { SHARED } from "../distribution.ts";
+import { type Distribution, SHARED } from "../distribution.ts";
 import {
   COMMAND_LINK,
   COMMAND_TARGET,

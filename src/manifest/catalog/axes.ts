@@ -1,6 +1,5 @@
 import { baseGroup } from "../custom/robot.ts";
-import type { Vectors } from "../custom/vectors.ts";
-import { vectorsOf } from "../custom/vectors.ts";
+import { type Vectors, vectorsOf } from "../custom/vectors.ts";
 import type { CatalogRow, CatalogType } from "./catalog.ts";
 
 /** One line of the list that `catalog` shows. */

@@ -1,10 +1,10 @@
 import type { FindingList } from "../finding-list.ts";
 import type { Limits, Pair, Unit, Valued } from "./body.ts";
-import type { Element } from "./group.ts";
 import {
   actionOf,
   boundedElements,
   boundedIndex,
+  type Element,
   elementsOf,
   isInherited,
   limitConversion,

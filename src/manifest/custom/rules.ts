@@ -15,8 +15,7 @@ import {
   stateOf,
 } from "./group.ts";
 import { kindRules, LIMB_ACTION } from "./kinds.ts";
-import { checkLimits } from "./limit-rules.ts";
-import type { GroupCheck } from "./limit-rules.ts";
+import { checkLimits, type GroupCheck } from "./limit-rules.ts";
 import type { CompleteGroup, Robot } from "./robot.ts";
 import { rounded } from "./units.ts";
 

@@ -2,12 +2,10 @@
 import * as allowed from "../../api/robot-terms.ts";
 import { BOUNDS, NAME } from "../../api/robot-terms.ts";
 import { CATALOG_ROWS } from "../catalog/rows.ts";
-import type { Reader } from "../fields.ts";
-import { described, fail, wrongType } from "../fields.ts";
+import { described, fail, type Reader, wrongType } from "../fields.ts";
 import { keysReader, optional, required, withDefault } from "../keys.ts";
 import { nearest } from "../nearest.ts";
-import type { Count } from "../readers.ts";
-import { integer, isRepeated, list, number, oneOf, string, text } from "../readers.ts";
+import { type Count, integer, isRepeated, list, number, oneOf, string, text } from "../readers.ts";
 import { shown } from "../shown.ts";
 import { scalarType } from "../yaml/tree.ts";
 import type { Camera, Group, Limits, Normalized, Pair, Scalars, Valued } from "./body.ts";

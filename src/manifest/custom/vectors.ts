@@ -2,11 +2,9 @@
 import { RATE_UNITS } from "../../api/robot-terms.ts";
 import type { ActionSemantics, Pair } from "./body.ts";
 import type { ActionAxis, AxisQuantity, AxisUnit, StateAxis } from "./contract.ts";
-import type { Element } from "./group.ts";
-import { actionOf, boundedIndex, elementsOf, limitConversion, scalarAt, stateOf } from "./group.ts";
+import { actionOf, boundedIndex, type Element, elementsOf, limitConversion, scalarAt, stateOf } from "./group.ts";
 import type { CompleteGroup } from "./robot.ts";
-import { conversion, rounded } from "./units.ts";
-import type { CanonicalUnit } from "./units.ts";
+import { type CanonicalUnit, conversion, rounded } from "./units.ts";
 
 /** One element of a group with its numbers in canonical units. */
 interface Axis {

@@ -2,8 +2,18 @@
  * Reads short YAML 1.2 documents with the `yaml` package. The documents are untrusted. Anchors, aliases, tags and directives are reported, never
  * resolved.
  */
-import type { Document, ParsedNode, YAMLMap } from "yaml";
-import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser } from "yaml";
+import {
+  Composer,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  type ParsedNode,
+  Parser,
+  type YAMLMap,
+} from "yaml";
 
 import type { Construct, Entry, MappingNode, Node, ScalarNode } from "./tree.ts";
 

@@ -1,7 +1,6 @@
 import { isTooDeep, readNextCursor } from "../../client/operation-client.ts";
 import type { HttpAnswer } from "../../client/transport/transport.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import { readGiven } from "../files/given-file.ts";

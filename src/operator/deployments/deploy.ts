@@ -1,8 +1,7 @@
 import { operations } from "../../api/api.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import { failureOf } from "../../api/words/deployment-failures.ts";
-import type { Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type Terminal } from "../../platform/terminal.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
@@ -11,8 +10,7 @@ import { itemsIn } from "../lists/listed.ts";
 import { withService } from "../operator.ts";
 import { refuseMissingOperation, refuseUsage } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
-import type { Ended, Look, Waited } from "../wait.ts";
-import { waitTimeout, waitUntilEnded } from "../wait.ts";
+import { type Ended, type Look, type Waited, waitTimeout, waitUntilEnded } from "../wait.ts";
 import { currentOn, deploymentText, fetchDeployment, listDeployments } from "./find.ts";
 
 /** `deploy MODEL --robot NAME`: the service retires the robot's previous deployment in the same transaction. */

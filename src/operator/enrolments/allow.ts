@@ -1,5 +1,4 @@
-import type { AllowedKeyView } from "../../api/allowed-keys.ts";
-import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
+import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM, type AllowedKeyView } from "../../api/allowed-keys.ts";
 import { beyondSpec } from "../../api/api.ts";
 import { allowedKeyState, keyOn } from "../../api/words/allowed-keys.ts";
 import type { Finding } from "../../manifest/finding.ts";
@@ -7,8 +6,7 @@ import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { Loc } from "../files/places.ts";
-import { readGiven, refuseFile, unreadable } from "../files/given-file.ts";
-import type { Unusable } from "../files/given-file.ts";
+import { readGiven, refuseFile, unreadable, type Unusable } from "../files/given-file.ts";
 import type { ListView } from "../lists/columns.ts";
 import { itemsIn } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";

@@ -1,13 +1,11 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { InstallationView } from "../../api/installations.ts";
 import type { CallResult } from "../../client/call-result.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import { isNothingNamed } from "../failure.ts";
 import type { Service } from "../service.ts";
-import type { Look } from "../wait.ts";
-import { waitUntilEnded } from "../wait.ts";
+import { type Look, waitUntilEnded } from "../wait.ts";
 
 /** An approved computer, from one look. */
 interface Arrival {

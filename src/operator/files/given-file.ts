@@ -1,15 +1,12 @@
-import type { Subject } from "../../manifest/document.ts";
-import { readDocument } from "../../manifest/document.ts";
+import { readDocument, type Subject } from "../../manifest/document.ts";
 import { renderFindings } from "../../manifest/excerpt.ts";
 import type { Reader } from "../../manifest/fields.ts";
 import type { Finding } from "../../manifest/finding.ts";
-import type { Path } from "../../manifest/path.ts";
-import { below, pointer } from "../../manifest/path.ts";
+import { below, type Path, pointer } from "../../manifest/path.ts";
 import { startCheck } from "../../manifest/settings.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Places } from "./places.ts";
 

@@ -1,7 +1,6 @@
 import * as z from "zod";
 
-import type { Reader } from "../../manifest/fields.ts";
-import { fail, read, wrongType } from "../../manifest/fields.ts";
+import { fail, read, type Reader, wrongType } from "../../manifest/fields.ts";
 import { below } from "../../manifest/path.ts";
 import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";

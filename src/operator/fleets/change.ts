@@ -1,6 +1,5 @@
 import { beyondSpec, operations } from "../../api/api.ts";
-import type { FleetView } from "../../api/fleets.ts";
-import { MEMBERSHIPS } from "../../api/fleets.ts";
+import { type FleetView, MEMBERSHIPS } from "../../api/fleets.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";

@@ -1,16 +1,15 @@
 import type * as z from "zod";
 
 import type { Immutable } from "../../api/contract.ts";
-import type { fleetCreateSchema } from "../../api/fleets.ts";
 import {
+  type fleetCreateSchema,
   MEMBERSHIPS,
   OPERATING_WINDOWS_COUNT,
   PEAK_ACTIVE_ROBOTS,
   READINESS_MODES,
   SELECTION_ROBOTS_COUNT,
 } from "../../api/fleets.ts";
-import type { Reader } from "../../manifest/fields.ts";
-import { fail, mapping } from "../../manifest/fields.ts";
+import { fail, mapping, type Reader } from "../../manifest/fields.ts";
 import { integer, oneOf } from "../../manifest/readers.ts";
 import { defined } from "../../platform/defined.ts";
 import { labelMapping, listOf, moment, words } from "../files/written-readers.ts";

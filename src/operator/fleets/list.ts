@@ -8,8 +8,7 @@ import type { ListView } from "../lists/columns.ts";
 import type { LoadList } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
-import type { FleetWithNeeds } from "./needs.ts";
-import { actionsOf, loadNeeds, showNeeds, withNeeds } from "./needs.ts";
+import { actionsOf, type FleetWithNeeds, loadNeeds, showNeeds, withNeeds } from "./needs.ts";
 import { reasonOf, statusText } from "./words.ts";
 
 /** `fleets list`: every fleet, why it is not ready, and what to do. */

@@ -1,10 +1,8 @@
 import type { FleetView } from "../../api/fleets.ts";
-import type { Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type Problem } from "../../platform/terminal.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
 import type { Answer, Service } from "../service.ts";
-import type { Ended, Look, Waited } from "../wait.ts";
-import { waitUntilEnded } from "../wait.ts";
+import { type Ended, type Look, type Waited, waitUntilEnded } from "../wait.ts";
 import { fetchFleet } from "./find.ts";
 import { blockerOf, countsAsBar, countsText, estimateText, statusText } from "./words.ts";
 

@@ -1,10 +1,8 @@
 import { operations } from "../../api/api.ts";
-import type { ApiKeyCreate } from "../../api/keys.ts";
-import { ENROLLMENT_USES } from "../../api/keys.ts";
+import { type ApiKeyCreate, ENROLLMENT_USES } from "../../api/keys.ts";
 import { ENROLL_SCOPE, GENERAL_SCOPES } from "../../api/wire/scopes.ts";
 import { defined } from "../../platform/defined.ts";
-import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import type { OperatorCommand } from "../context.ts";
 import { flagPlaces } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";

@@ -1,8 +1,7 @@
 import { dirname } from "node:path";
 
 import { removeIfPresent } from "../../platform/files/durable-file.ts";
-import { errorCode } from "../../platform/files/files.ts";
-import type { Files, WritableFile } from "../../platform/files/files.ts";
+import { errorCode, type Files, type WritableFile } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 
 /** Checks before the key is created that it can be written to this path. @returns null where no problem is found. */

@@ -5,8 +5,7 @@ import { keyRobotsInWords } from "../../api/words/key-robots.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
-import type { LoadList } from "../lists/listed.ts";
-import { itemsIn, mapListed } from "../lists/listed.ts";
+import { itemsIn, type LoadList, mapListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { withService } from "../operator.ts";
 

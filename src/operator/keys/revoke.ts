@@ -1,8 +1,7 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import type { ApiKeyView } from "../../api/keys.ts";
 import { keysEndingWith, keysInWords } from "../../api/words/key-lineage.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";

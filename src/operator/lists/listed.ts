@@ -1,6 +1,10 @@
 import type { CallResult } from "../../client/call-result.ts";
-import type { Answered, OperationInput, OperationOf } from "../../client/operation-client.ts";
-import { ITEMS_PER_REQUEST } from "../../client/operation-client.ts";
+import {
+  type Answered,
+  ITEMS_PER_REQUEST,
+  type OperationInput,
+  type OperationOf,
+} from "../../client/operation-client.ts";
 
 /** Fetches a list. */
 export type LoadList<Item> = () => Promise<CallResult<Listed<Item>>>;

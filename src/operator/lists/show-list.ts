@@ -1,15 +1,11 @@
 import type { CallResult } from "../../client/call-result.ts";
 import { createBackoff } from "../../platform/retry.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { Failure, Sent } from "../failure.ts";
-import { failureText } from "../failure.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
+import { type Failure, failureText, type Sent } from "../failure.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import type { ListView } from "./columns.ts";
-import { COLUMN_REMEDY, hiddenColumnsText, noteHidden, withColumns } from "./columns.ts";
-import type { Listed, LoadList } from "./listed.ts";
-import { documentOf, itemsIn } from "./listed.ts";
+import { COLUMN_REMEDY, hiddenColumnsText, type ListView, noteHidden, withColumns } from "./columns.ts";
+import { documentOf, itemsIn, type Listed, type LoadList } from "./listed.ts";
 
 /**
  * Shows a list: once, or repeatedly with `--watch`.

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { createServer } from "node:http";
-import type { ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** The result of a login, which the browser brings. */

@@ -1,5 +1,4 @@
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { contextAt, contextFilesOf, CONTEXT_VARIABLE, NO_HOME, nonEmpty } from "./choose-service.ts";

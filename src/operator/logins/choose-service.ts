@@ -2,12 +2,10 @@ import type { CredentialProblem } from "../../client/credential.ts";
 import { KEY_VARIABLE, loadCredential } from "../../client/load-credential.ts";
 import { Secret } from "../../client/secret.ts";
 import { parseServiceUrl } from "../../client/transport/service-url.ts";
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
-import type { ContextFiles, ServiceContext } from "./context-files.ts";
-import { configurationFolder, openContextFiles } from "./context-files.ts";
+import { configurationFolder, type ContextFiles, openContextFiles, type ServiceContext } from "./context-files.ts";
 
 export const URL_VARIABLE = "ROBOT_POLICY_URL";
 export const CONTEXT_VARIABLE = "ROBOT_POLICY_CONTEXT";

@@ -4,8 +4,7 @@ import * as z from "zod";
 
 import { Secret } from "../../client/secret.ts";
 import { readBounded, removeIfPresent, replaceDurably } from "../../platform/files/durable-file.ts";
-import { errorCode } from "../../platform/files/files.ts";
-import type { Files } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { parseJson } from "../../platform/text/parse-json.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";

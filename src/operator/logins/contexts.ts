@@ -5,8 +5,7 @@ import { showFacts } from "../lists/show-facts.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import { chooseContext } from "./choose-context.ts";
 import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "./choose-service.ts";
-import type { FoundContext, ServiceContext } from "./context-files.ts";
-import { CONTEXT_NAME } from "./context-files.ts";
+import { CONTEXT_NAME, type FoundContext, type ServiceContext } from "./context-files.ts";
 import { absolute, badName, endLogin, noteOverridingVariables } from "./login.ts";
 
 /** `contexts list`: the operator's services. */

@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 
 import { beyondSpec } from "../../api/api.ts";
-import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import type { OperatorFlags } from "../flags.ts";
@@ -13,20 +12,18 @@ import { isRemoteSession, openBrowser } from "./browser.ts";
 import { listenForCallback } from "./callback.ts";
 import {
   baseUrl,
+  type ChosenService,
+  CONTEXT_VARIABLE,
   contextAt,
   contextFilesOf,
-  CONTEXT_VARIABLE,
   NO_HOME,
   nonEmpty,
   overridingVariables,
   URL_VARIABLE,
   urlProblem,
 } from "./choose-service.ts";
-import type { ChosenService } from "./choose-service.ts";
-import type { ContextFiles, Login, ServiceContext } from "./context-files.ts";
-import { CONTEXT_NAME } from "./context-files.ts";
-import { awaitApproval, secretText, startLogin } from "./sign-in.ts";
-import type { SignedIn } from "./sign-in.ts";
+import { CONTEXT_NAME, type ContextFiles, type Login, type ServiceContext } from "./context-files.ts";
+import { awaitApproval, secretText, type SignedIn, startLogin } from "./sign-in.ts";
 
 /** Used without a listener: the service requires a loopback URL, and nothing listens on the discard port. */
 const NO_CALLBACK_URL = "http://127.0.0.1:9/no-browser";

@@ -1,8 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import { Secret } from "../../client/secret.ts";
 import type { OperatorContext } from "../context.ts";
-import type { Failure } from "../failure.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { type Failure, isUnknownOperation } from "../failure.ts";
 import type { Service } from "../service.ts";
 import type { LoginCallback } from "./callback.ts";
 

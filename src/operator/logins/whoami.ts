@@ -3,8 +3,7 @@ import type { ExitCode } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import type { OperatorCommand } from "../context.ts";
 import { isUnknownOperation } from "../failure.ts";
-import type { Fact } from "../lists/show-facts.ts";
-import { showFacts } from "../lists/show-facts.ts";
+import { type Fact, showFacts } from "../lists/show-facts.ts";
 import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
 

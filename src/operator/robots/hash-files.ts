@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import type { FileFinding } from "../../fingerprint/findings.ts";
 import { createFingerprinter } from "../../fingerprint/fingerprint.ts";
 import type { Snapshot } from "../../fingerprint/snapshot.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 
 /** The agent's default. */

@@ -1,13 +1,10 @@
 import { beyondSpec } from "../../api/api.ts";
-import type { InstallationChange, InstallationView } from "../../api/installations.ts";
-import { RECOVERIES } from "../../api/installations.ts";
+import { type InstallationChange, type InstallationView, RECOVERIES } from "../../api/installations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { shellWord } from "../../platform/text/shell-word.ts";
-import type { Change } from "../change.ts";
-import { makeChange } from "../change.ts";
+import { type Change, makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import { ENROLL_COMMAND } from "../enrolments/words.ts";
 import { isNothingNamed } from "../failure.ts";

@@ -1,13 +1,10 @@
 import { READY_CATALOG } from "../../manifest/catalog/ids.ts";
 import { renderFindings } from "../../manifest/excerpt.ts";
-import type { RobotManifest } from "../../manifest/manifest.ts";
-import { MANIFEST_LIMIT_BYTES, readManifest } from "../../manifest/manifest.ts";
-import type { ExitCode, Problem } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { MANIFEST_LIMIT_BYTES, readManifest, type RobotManifest } from "../../manifest/manifest.ts";
+import { EXIT, type ExitCode, type Problem } from "../../platform/terminal.ts";
 import type { OperatorContext } from "../context.ts";
 import type { Loc, Places } from "../files/places.ts";
-import type { UnreadFile } from "../files/given-file.ts";
-import { readGiven } from "../files/given-file.ts";
+import { readGiven, type UnreadFile } from "../files/given-file.ts";
 import { refuse } from "../refuse.ts";
 
 /** A robot manifest, and the position of a 422's `loc` in it; null for a `loc` that is not from the manifest. */

@@ -1,11 +1,9 @@
 import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
-import type { RobotTextName } from "../../api/robot-texts.ts";
-import { givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { givenTexts, ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
 import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
-import type { Reader } from "../../manifest/fields.ts";
-import { fail, mapping } from "../../manifest/fields.ts";
+import { fail, mapping, type Reader } from "../../manifest/fields.ts";
 import { string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
 import { defined } from "../../platform/defined.ts";
@@ -17,8 +15,7 @@ import type { OperatorFlags } from "../flags.ts";
 import { readLabels } from "../fleets/selection-flags.ts";
 import { refuseFlags } from "../refuse.ts";
 import type { RegisteredRobot } from "./find.ts";
-import type { TextFlags } from "./text-flags.ts";
-import { clearedTexts, TEXT_FLAGS } from "./text-flags.ts";
+import { clearedTexts, TEXT_FLAGS, type TextFlags } from "./text-flags.ts";
 import { labelsText, shortDigest } from "./words.ts";
 
 /** Same limit as in the agent's manifest. */

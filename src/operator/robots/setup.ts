@@ -1,23 +1,27 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { eachOf, givenTexts, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { confirmationPrompt, makeChange, refusedBy } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import { defined } from "../../platform/defined.ts";
-import type { Places } from "../files/places.ts";
-import { flagPlaces } from "../files/places.ts";
+import { flagPlaces, type Places } from "../files/places.ts";
 import type { OperatorFlags } from "../flags.ts";
 import { withService } from "../operator.ts";
 import { refuse, refuseIncomplete, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
-import type { RegisteredRobot } from "./find.ts";
-import { findRegistered } from "./find.ts";
+import { findRegistered, type RegisteredRobot } from "./find.ts";
 import { hashFiles } from "./hash-files.ts";
 import { readManifestFile } from "./manifest-file.ts";
-import type { RegistrationBody, WrittenRegistration } from "./registration.ts";
-import { carryOver, changeLines, keptText, readRegistrationFile, readRegistrationFlags } from "./registration.ts";
+import {
+  carryOver,
+  changeLines,
+  keptText,
+  readRegistrationFile,
+  readRegistrationFlags,
+  type RegistrationBody,
+  type WrittenRegistration,
+} from "./registration.ts";
 import { registrationMistake, warnOfRegion, warnOfType } from "./registration-checks.ts";
 import { TEXT_FLAGS } from "./text-flags.ts";
 import { isEnrolled } from "./words.ts";

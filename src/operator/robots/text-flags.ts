@@ -1,5 +1,4 @@
-import type { RobotTextName } from "../../api/robot-texts.ts";
-import { ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
+import { ROBOT_TEXT_NAMES, type RobotTextName } from "../../api/robot-texts.ts";
 
 interface TextFlagRow {
   readonly flag: `--${string}`;

@@ -1,10 +1,8 @@
 import { beyondSpec, operations } from "../../api/api.ts";
-import type { UsageRecord, UsageSummary } from "../../api/usage.ts";
-import { USAGE_SUMMARY_DAYS } from "../../api/usage.ts";
+import { USAGE_SUMMARY_DAYS, type UsageRecord, type UsageSummary } from "../../api/usage.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
-import type { Failure } from "../failure.ts";
-import { isUnknownOperation } from "../failure.ts";
+import { type Failure, isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
 import type { Service } from "../service.ts";
 

@@ -1,12 +1,10 @@
 import { operations } from "../../api/api.ts";
 import type { UsageRecord } from "../../api/usage.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { csvLine } from "../../platform/text/csv.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { OperatorFlags } from "../flags.ts";
-import type { ListView } from "../lists/columns.ts";
-import { withColumns } from "../lists/columns.ts";
+import { type ListView, withColumns } from "../lists/columns.ts";
 import { documentOf, itemsIn, keepListed } from "../lists/listed.ts";
 import { showRows } from "../lists/show-list.ts";
 import { readMoment } from "../moments.ts";
@@ -16,14 +14,16 @@ import type { Service } from "../service.ts";
 import {
   isWithin,
   loadUsageSums,
+  type Period,
   quantityText,
   RECORD_MEMBERS,
   recordCells,
   startOf,
+  type SummedUsage,
   SUMS_BY,
+  type SumsBy,
   sumUsage,
 } from "./sums.ts";
-import type { Period, SummedUsage, SumsBy } from "./sums.ts";
 
 /** `usage`: the ledger, or its sums by robot, model or day; by default of the last 30 days. */
 export const usage: OperatorCommand = async (flags, context) => {

@@ -2,8 +2,7 @@ import { beyondSpec } from "../../api/api.ts";
 import type { DeliveryView, WebhookView } from "../../api/webhooks.ts";
 import { lastAnswerInWords, receiverOf, subjectOfEvent } from "../../api/words/webhooks.ts";
 import type { OperationInput, OperationOf } from "../../client/operation-client.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
-import { EXIT } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
@@ -12,8 +11,7 @@ import { keepListed } from "../lists/listed.ts";
 import { showList } from "../lists/show-list.ts";
 import { refusePathParameter } from "../refuse.ts";
 import type { Answer, Service } from "../service.ts";
-import type { Ended } from "../wait.ts";
-import { waitTimeout, waitUntilEnded } from "../wait.ts";
+import { type Ended, waitTimeout, waitUntilEnded } from "../wait.ts";
 import { NO_WEBHOOKS, withWebhook } from "./webhooks.ts";
 
 /** Shown without `--all`. */

@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 
-import type { FileOwner, Files, WritableFile } from "./files.ts";
-import { errorCode } from "./files.ts";
+import { errorCode, type FileOwner, type Files, type WritableFile } from "./files.ts";
 
 /** Suffix of the one temporary file beside each durable file; a leftover of a power cut is replaced by the next write. */
 const TEMPORARY_SUFFIX = ".new";

@@ -6,8 +6,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from "node:fs";
 
-import type { FileStat } from "./files.ts";
-import { describeStat } from "./files.ts";
+import { describeStat, type FileStat } from "./files.ts";
 
 export interface EntryHandle extends Disposable {
   readonly path: string;

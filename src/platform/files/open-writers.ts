@@ -1,8 +1,7 @@
 import { basename, dirname, resolve } from "node:path";
 
 import type { Clock } from "../clock.ts";
-import type { FileStat, Files } from "./files.ts";
-import { LINK_LIMIT } from "./files.ts";
+import { type Files, type FileStat, LINK_LIMIT } from "./files.ts";
 
 /**
  * Finds which of these files a program has open for writing, and its process id.

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 
-import { jsonLine, lineSettings, textLine } from "./log-line.ts";
-import type { Mask } from "./log-line.ts";
+import { jsonLine, lineSettings, type Mask, textLine } from "./log-line.ts";
 import type { LogOutput } from "./log-output.ts";
 import type { Log } from "./log.ts";
 

@@ -3,8 +3,7 @@ import * as z from "zod";
 
 import type { AuditEntryView } from "../../api/audit.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
-import { listChanges } from "./queries.ts";
-import type { AuditRow, LabelledEntry } from "./queries.ts";
+import { type AuditRow, type LabelledEntry, listChanges } from "./queries.ts";
 
 /** `GET /v1/me/audit`: the changes in an organization except registrations, newest first. */
 export const listOrganizationAudit = listHandler("aud", listChanges, viewEntry);

@@ -1,6 +1,5 @@
 import { sql } from "kysely";
-import { inRange } from "../kernel/lists/page-range.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 

@@ -1,11 +1,8 @@
-import { EXIT } from "../../platform/terminal.ts";
-import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { showFindings } from "../kernel/edited-file.ts";
 import { applyCatalogFile, previewCatalogFile, readCatalogFile } from "../models/apply.ts";
-import { countChanges } from "../models/plan.ts";
-import type { CatalogChange } from "../models/plan.ts";
-import { listModels } from "../models/queries.ts";
-import type { OfferedEndpoint, OfferedModel } from "../models/queries.ts";
+import { type CatalogChange, countChanges } from "../models/plan.ts";
+import { listModels, type OfferedEndpoint, type OfferedModel } from "../models/queries.ts";
 import { regionsWithoutRobots } from "../models/regions-without-robots.ts";
 import { robotRegions } from "../robots/queries.ts";
 import { systemFiles } from "../../platform/files/files.ts";

@@ -1,6 +1,5 @@
 import { codePoints } from "../../api/wire/text.ts";
-import { EXIT } from "../../platform/terminal.ts";
-import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../platform/terminal.ts";
 import { audit, commandAuthor } from "../kernel/store/audit.ts";
 import { insertOrganization, listOrganizations, ORGANIZATION_NAME_LENGTH } from "../organizations/queries.ts";
 import type { CommandContext } from "./command-context.ts";

@@ -4,24 +4,17 @@
  * It is read with the strict reader of the robot manifest, which reports all mistakes at once, each with line and column. The place of the
  * data is optional, because flags can name it too.
  */
-import type { Reader } from "../../manifest/fields.ts";
-import { fail, mapping } from "../../manifest/fields.ts";
-import type { ValuesOf } from "../../manifest/keys.ts";
-import { defaultsOf, keysReader, readKeys, withDefault } from "../../manifest/keys.ts";
-import { absolutePath, boolean, integer, list, oneOf, string } from "../../manifest/readers.ts";
-import type { NumberBounds } from "../../manifest/readers.ts";
-import type { SettingsReading } from "../../manifest/settings.ts";
-import { readSettings } from "../../manifest/settings.ts";
-import { IDENTITY_SETTINGS } from "../installations/index.ts";
-import type { IdentitySettings } from "../installations/index.ts";
+import { fail, mapping, type Reader } from "../../manifest/fields.ts";
+import { defaultsOf, keysReader, readKeys, type ValuesOf, withDefault } from "../../manifest/keys.ts";
+import { absolutePath, boolean, integer, list, type NumberBounds, oneOf, string } from "../../manifest/readers.ts";
+import { readSettings, type SettingsReading } from "../../manifest/settings.ts";
+import { IDENTITY_SETTINGS, type IdentitySettings } from "../installations/index.ts";
 import type { TlsFiles } from "../kernel/connections/tls.ts";
 import { LOG_LEVELS } from "../kernel/log-level.ts";
 import { RATE_LIMITS } from "../kernel/traffic/limits.ts";
 import { SERVICE_LIMITS } from "../limits.ts";
-import { WEBHOOK_SETTINGS } from "../webhooks/index.ts";
-import type { WebhookSettings } from "../webhooks/index.ts";
-import { readKeep } from "./keep.ts";
-import type { Keep } from "./keep.ts";
+import { WEBHOOK_SETTINGS, type WebhookSettings } from "../webhooks/index.ts";
+import { type Keep, readKeep } from "./keep.ts";
 import { readLimits, readRateLimit, readSeconds } from "./limits.ts";
 import { isAddressOrNetwork, isWritten, listenAddress, networks } from "./readers.ts";
 import { shown } from "../../manifest/shown.ts";

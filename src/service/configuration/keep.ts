@@ -1,5 +1,4 @@
-import { fail, mapping } from "../../manifest/fields.ts";
-import type { Fields, Place, Reader } from "../../manifest/fields.ts";
+import { fail, type Fields, mapping, type Place, type Reader } from "../../manifest/fields.ts";
 import { absolutePath, integer } from "../../manifest/readers.ts";
 import { databaseUrl, isWritten } from "./readers.ts";
 

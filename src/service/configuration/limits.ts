@@ -1,11 +1,7 @@
-import { fail, mapping } from "../../manifest/fields.ts";
-import type { Fields, Place, Reader } from "../../manifest/fields.ts";
-import { boolean, integer, number } from "../../manifest/readers.ts";
-import type { NumberBounds } from "../../manifest/readers.ts";
-import { RATE_LIMITS } from "../kernel/traffic/limits.ts";
-import type { RateLimit, RateLimits } from "../kernel/traffic/limits.ts";
-import { SERVICE_LIMITS } from "../limits.ts";
-import type { ServiceLimits } from "../limits.ts";
+import { fail, type Fields, mapping, type Place, type Reader } from "../../manifest/fields.ts";
+import { boolean, integer, number, type NumberBounds } from "../../manifest/readers.ts";
+import { RATE_LIMITS, type RateLimit, type RateLimits } from "../kernel/traffic/limits.ts";
+import { SERVICE_LIMITS, type ServiceLimits } from "../limits.ts";
 
 const RATE = { minimum: 0.1, maximum: 1_000_000 } as const;
 const BURST = { minimum: 1, maximum: 10_000_000 } as const;

@@ -1,11 +1,9 @@
 import { isIP, isIPv6 } from "node:net";
 
-import type { Place, Reader } from "../../manifest/fields.ts";
-import { fail } from "../../manifest/fields.ts";
+import { fail, type Place, type Reader } from "../../manifest/fields.ts";
 import { list, string } from "../../manifest/readers.ts";
 import { shown } from "../../manifest/shown.ts";
-import type { ListenAddress } from "../kernel/connections/listen-address.ts";
-import { parseListenAddress } from "../kernel/connections/listen-address.ts";
+import { type ListenAddress, parseListenAddress } from "../kernel/connections/listen-address.ts";
 import { hasPassword } from "../kernel/store/store-problem.ts";
 
 /** More proxies than this are better written as a network. */

@@ -1,21 +1,14 @@
 import type { DeploymentCreate } from "../../api/deployments.ts";
 import { shown } from "../../manifest/shown.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
-import { refuseInvalid } from "../kernel/http/answers.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import type { Authorship } from "../kernel/store/audit.ts";
-import { audit } from "../kernel/store/audit.ts";
+import { type Answer, refuseInvalid } from "../kernel/http/answers.ts";
+import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import type { Finding } from "../kernel/validation/finding.ts";
-import { ruleBroken } from "../kernel/validation/finding.ts";
-import { findObstacle, resolveSubject } from "../models/index.ts";
-import type { Subject } from "../models/index.ts";
-import { lockRobot } from "../robots/index.ts";
-import type { RobotFullRow } from "../robots/index.ts";
-import { beginUsage, judge, moveDeployment } from "./transition.ts";
-import type { Moment } from "./transition.ts";
-import type { DeploymentRow } from "./queries.ts";
-import { findOffer, insertDeployment, lockCurrentDeployment } from "./queries.ts";
+import { type Finding, ruleBroken } from "../kernel/validation/finding.ts";
+import { findObstacle, resolveSubject, type Subject } from "../models/index.ts";
+import { lockRobot, type RobotFullRow } from "../robots/index.ts";
+import { beginUsage, judge, type Moment, moveDeployment } from "./transition.ts";
+import { type DeploymentRow, findOffer, insertDeployment, lockCurrentDeployment } from "./queries.ts";
 
 /** The requested deployment, and ids for what may be created. */
 export interface DeploymentWish extends DeploymentCreate {

@@ -1,7 +1,16 @@
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import type { Began, MeteringContext, UsageTime } from "../usage/index.ts";
-import { closePeriod, latestBelieved, lockPeriods, PERIODS_AT_A_TIME, wholeHour, wholeSecond } from "../usage/index.ts";
+import {
+  type Began,
+  closePeriod,
+  latestBelieved,
+  lockPeriods,
+  type MeteringContext,
+  PERIODS_AT_A_TIME,
+  type UsageTime,
+  wholeHour,
+  wholeSecond,
+} from "../usage/index.ts";
 import { updateDeployment } from "./queries.ts";
 
 const INTERVAL_MS = 30_000;

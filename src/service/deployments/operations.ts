@@ -1,15 +1,12 @@
 import type { DeploymentCreate, DeploymentView } from "../../api/deployments.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
+import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { authorship, logChange } from "../kernel/operation.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { MeteringContext } from "../usage/index.ts";
 import { momentNow } from "./transition.ts";
 import { deploy, retire } from "./changes.ts";
-import type { DeploymentViewRow } from "./queries.ts";
-import { findDeployment, listDeployments, lockDeployment } from "./queries.ts";
+import { type DeploymentViewRow, findDeployment, listDeployments, lockDeployment } from "./queries.ts";
 
 /** `POST /v1/me/deployments`: the deployment is active immediately if its endpoint is healthy. */
 export function createDeployment(context: MeteringContext): Handler<DeploymentCreate> {

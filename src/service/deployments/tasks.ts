@@ -1,15 +1,18 @@
 import { bringProbesForward } from "../endpoints/index.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
-import type { FailingItems } from "../kernel/tasks/failing-items.ts";
-import { createFailingItems } from "../kernel/tasks/failing-items.ts";
+import { createFailingItems, type FailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacle } from "../models/index.ts";
 import type { MeteringContext } from "../usage/index.ts";
-import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts, lockDeployment } from "./queries.ts";
-import type { DeploymentFacts } from "./queries.ts";
-import { judge, momentNow, moveDeployment } from "./transition.ts";
-import type { Moment, Target } from "./transition.ts";
+import {
+  type DeploymentFacts,
+  DEPLOYMENTS_AT_A_TIME,
+  findDeploymentFacts,
+  listDeploymentFacts,
+  lockDeployment,
+} from "./queries.ts";
+import { judge, type Moment, momentNow, moveDeployment, type Target } from "./transition.ts";
 
 /** Concurrent moves: they share commits, and requests get their turn in between. */
 const MOVES_MAXIMUM = 64;

@@ -1,9 +1,14 @@
 import type { Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth } from "../kernel/store/tables.ts";
-import { closePeriod, lastPeriodEnd, latestBelieved, periodStart } from "../usage/index.ts";
-import type { MeteringContext, UsageTime } from "../usage/index.ts";
-import { updateDeployment } from "./queries.ts";
-import type { DeploymentRow } from "./queries.ts";
+import {
+  closePeriod,
+  lastPeriodEnd,
+  latestBelieved,
+  type MeteringContext,
+  periodStart,
+  type UsageTime,
+} from "../usage/index.ts";
+import { type DeploymentRow, updateDeployment } from "./queries.ts";
 
 /** The new state of a deployment. */
 export type Target = Pick<DeploymentRow, "status" | "last_error_code" | "region">;

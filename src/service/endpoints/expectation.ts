@@ -1,7 +1,6 @@
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { preparationRange } from "./preparations.ts";
-import type { ReadinessEstimateRange } from "./preparations.ts";
+import { preparationRange, type ReadinessEstimateRange } from "./preparations.ts";
 
 /** When capacity of a checkpoint is expected: now, from a time on, or not at all as far as is known. */
 export type Expectation =

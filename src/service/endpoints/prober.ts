@@ -1,19 +1,19 @@
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { expectationOf, loadDemands } from "./expectation.ts";
-import type { Expectation } from "./expectation.ts";
+import { type Expectation, expectationOf, loadDemands } from "./expectation.ts";
 import { believe } from "./health.ts";
 import { loadPreparations } from "./preparations.ts";
 import type { HealthProbe, Probed } from "./probe.ts";
 import {
   bringProbesForward,
   checkpointsDueLaterThan,
+  type Claim,
+  type ClaimedEndpoint,
   claimEndpoint,
   isAnyEndpointDue,
   recordProbe,
   releaseEndpoint,
 } from "./queries.ts";
-import type { Claim, ClaimedEndpoint } from "./queries.ts";
 
 /** Maximum number of concurrent probes of this process. */
 export const PROBES_MAXIMUM = 16;

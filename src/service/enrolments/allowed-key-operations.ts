@@ -1,16 +1,18 @@
-import { ALLOWED_KEY_DAYS, ALLOWED_KEYS_MAXIMUM } from "../../api/allowed-keys.ts";
-import type { AllowedKeysCreate, AllowedKeyView } from "../../api/allowed-keys.ts";
+import {
+  ALLOWED_KEY_DAYS,
+  ALLOWED_KEYS_MAXIMUM,
+  type AllowedKeysCreate,
+  type AllowedKeyView,
+} from "../../api/allowed-keys.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { readPublicKey } from "../kernel/auth/ed25519.ts";
 import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
-import { authorship, logChange } from "../kernel/operation.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { addAllowed, listAllowed, removeAllowed } from "./allowed-keys.ts";
-import type { AllowedKeyRow, ListedKeyRow } from "./allowed-keys.ts";
+import { addAllowed, type AllowedKeyRow, listAllowed, type ListedKeyRow, removeAllowed } from "./allowed-keys.ts";
 import { NOT_OF_KEY } from "./refusals.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,14 +1,11 @@
 import { chunksOf } from "../kernel/auth/lineage.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
-import { inRange } from "../kernel/lists/page-range.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { isOnlyOrganization } from "../organizations/index.ts";
-import { findFullOrganization, findRobotNamed } from "../robots/index.ts";
-import type { Room } from "../robots/index.ts";
-import { approvalOf, decide } from "./rules.ts";
-import type { EnrolmentRow } from "./rules.ts";
+import { findFullOrganization, findRobotNamed, type Room } from "../robots/index.ts";
+import { approvalOf, decide, type EnrolmentRow } from "./rules.ts";
 
 export type AllowedKeyRow = Tables["allowed_keys"];
 

@@ -1,16 +1,13 @@
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
-import { refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import type { Answer } from "../kernel/http/answers.ts";
+import { type Answer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { findFullOrganization, findRobotNamed, readLabels } from "../robots/index.ts";
-import type { Room } from "../robots/index.ts";
+import { findFullOrganization, findRobotNamed, readLabels, type Room } from "../robots/index.ts";
 import { takeUse } from "./queries.ts";
 import { NOT_FOR_ENROLMENTS, refuseDecision } from "./refusals.ts";
-import { approvalOf, decide } from "./rules.ts";
-import type { EnrolmentRow } from "./rules.ts";
+import { approvalOf, decide, type EnrolmentRow } from "./rules.ts";
 
 /** An enrolment with a key for enrolments, before it is known whether the key approves it. */
 export interface BulkStart {

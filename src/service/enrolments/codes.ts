@@ -1,8 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import { refuse } from "../kernel/http/answers.ts";
-import type { Answer } from "../kernel/http/answers.ts";
+import { type Answer, refuse } from "../kernel/http/answers.ts";
 import type { LimitsMet } from "../kernel/traffic/limits-met.ts";
 import { TokenBuckets } from "../kernel/traffic/token-buckets.ts";
 

@@ -1,20 +1,15 @@
 import type { EnrolmentApproval, EnrolmentDenial } from "../../api/enrolments.ts";
 import { isRobotOnline, presenceAt } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
-import { authorship } from "../kernel/operation.ts";
-import type { Handler } from "../kernel/operation.ts";
+import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
+import { authorship, type Handler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll } from "../robots/index.ts";
-import type { Room } from "../robots/index.ts";
-import { readUserCode, showUserCode } from "./codes.ts";
-import type { GuessLimit } from "./codes.ts";
+import { findFullLimit, findRobotNamed, GENERIC_ROBOT_TYPE_ID, hasAddedAll, type Room } from "../robots/index.ts";
+import { type GuessLimit, readUserCode, showUserCode } from "./codes.ts";
 import { findByCode, giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
 import { NOT_OF_KEY, refuseDecision, refuseOnline, refuseOtherValues, UNKNOWN_CODE } from "./refusals.ts";
-import { approvalOf, decide, isFoundBy, shownOf, stateAt } from "./rules.ts";
-import type { EnrolmentRow } from "./rules.ts";
+import { approvalOf, decide, type EnrolmentRow, isFoundBy, shownOf, stateAt } from "./rules.ts";
 import type { EnrolmentsContext } from "./start.ts";
 
 interface Approved {

@@ -1,17 +1,21 @@
-import { install, isRobotOnline, presenceAt } from "../installations/index.ts";
-import type { Draft, PresenceContext } from "../installations/index.ts";
+import { type Draft, install, isRobotOnline, presenceAt, type PresenceContext } from "../installations/index.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
-import { addEnrolledRobot, changeEnrolledRobot, lockRobotNamed, requestFleetCheck } from "../robots/index.ts";
-import type { Enrolled, EnrolledRobot } from "../robots/index.ts";
+import {
+  addEnrolledRobot,
+  changeEnrolledRobot,
+  type Enrolled,
+  type EnrolledRobot,
+  lockRobotNamed,
+  requestFleetCheck,
+} from "../robots/index.ts";
 import { announce } from "../webhooks/index.ts";
 import { lockAllowed, useAllowed } from "./allowed-keys.ts";
 import { giveBackUses, lockEnrolment, updateEnrolment } from "./queries.ts";
-import { shownOf, stateAt, UNDECIDED } from "./rules.ts";
-import type { EnrolmentRow, EnrolmentState } from "./rules.ts";
+import { type EnrolmentRow, type EnrolmentState, shownOf, stateAt, UNDECIDED } from "./rules.ts";
 
 /** The first good poll after an approval. Everything in it is made before the transaction, because its job may run twice. */
 export interface Installing {

@@ -3,18 +3,14 @@ import { enrolmentText } from "../../api/wire/signed-texts.ts";
 import { draftCredential, presenceAt, reissue, termsOf } from "../installations/index.ts";
 import { isSignedBy } from "../kernel/auth/ed25519.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerValue } from "../kernel/http/answers.ts";
+import { type Answer, answerValue } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import { findIdentifiedRobot, identifiedRobotView } from "../robots/index.ts";
-import type { IdentifiedRow } from "../robots/index.ts";
-import { installEnrolled } from "./install.ts";
-import type { Installing } from "./install.ts";
+import { findIdentifiedRobot, identifiedRobotView, type IdentifiedRow } from "../robots/index.ts";
+import { installEnrolled, type Installing } from "./install.ts";
 import { findEnrolment } from "./queries.ts";
 import { UNKNOWN_ENROLMENT } from "./refusals.ts";
-import { POLL_INTERVAL_S, shownOf, stateAt } from "./rules.ts";
-import type { EnrolmentRow } from "./rules.ts";
+import { type EnrolmentRow, POLL_INTERVAL_S, shownOf, stateAt } from "./rules.ts";
 import type { EnrolmentsContext } from "./start.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import type { Answer } from "../kernel/http/answers.ts";
+import { type Answer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { ROBOT_NAME_RULE } from "../robots/index.ts";
 import type { Decision, EnrolmentRow } from "./rules.ts";

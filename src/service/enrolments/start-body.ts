@@ -1,11 +1,9 @@
 import type { EnrolmentStart, SiteInference } from "../../api/enrolments.ts";
 import { readPublicKey } from "../kernel/auth/ed25519.ts";
-import { refuseInvalid } from "../kernel/http/answers.ts";
-import type { Answer } from "../kernel/http/answers.ts";
+import { type Answer, refuseInvalid } from "../kernel/http/answers.ts";
 import { printJson } from "../kernel/json/print-json.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { regionOf } from "./rules.ts";
-import type { EnrolmentRow } from "./rules.ts";
+import { type EnrolmentRow, regionOf } from "./rules.ts";
 
 /** What a computer says of itself and its robot. */
 export type StartedEnrolment = Pick<

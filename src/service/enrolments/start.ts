@@ -1,11 +1,8 @@
 import type { EnrolmentStart } from "../../api/enrolments.ts";
-import { findLiveByKey } from "../installations/index.ts";
-import type { PresenceContext } from "../installations/index.ts";
+import { findLiveByKey, type PresenceContext } from "../installations/index.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerValue, isAnswer } from "../kernel/http/answers.ts";
-import { authorship } from "../kernel/operation.ts";
-import type { OpenCall, OpenHandler, OperationContext } from "../kernel/operation.ts";
+import { type Answer, answerValue, isAnswer } from "../kernel/http/answers.ts";
+import { authorship, type OpenCall, type OpenHandler, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { StoreUnavailableError } from "../kernel/store/unavailable.ts";
@@ -17,8 +14,7 @@ import { approveByKey, prepareBulk } from "./bulk.ts";
 import { createUserCode, showUserCode } from "./codes.ts";
 import { areTooManyWaiting, expireWaitingOf, insertEnrolment } from "./queries.ts";
 import { KEY_IN_USE, refuseStarts, TOO_MANY_WAITING, USES_SPENT } from "./refusals.ts";
-import { POLL_INTERVAL_S, shownOf, UNDECIDED } from "./rules.ts";
-import type { EnrolmentRow } from "./rules.ts";
+import { type EnrolmentRow, POLL_INTERVAL_S, shownOf, UNDECIDED } from "./rules.ts";
 import { readStart } from "./start-body.ts";
 
 /** Starts a minute of one client address. */

@@ -1,13 +1,10 @@
-import { presenceAt } from "../installations/index.ts";
-import type { Presence } from "../installations/index.ts";
+import { type Presence, presenceAt } from "../installations/index.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { answerValue, isAnswer } from "../kernel/http/answers.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { isOnlyOrganization } from "../organizations/index.ts";
-import { findIdentifiedRobots, identifiedRobotView, robotNameOf } from "../robots/index.ts";
-import type { IdentifiedRow } from "../robots/index.ts";
-import { showUserCode } from "./codes.ts";
-import type { GuessLimit } from "./codes.ts";
+import { findIdentifiedRobots, identifiedRobotView, type IdentifiedRow, robotNameOf } from "../robots/index.ts";
+import { type GuessLimit, showUserCode } from "./codes.ts";
 import { lookUp } from "./decide.ts";
 import { listWaiting } from "./queries.ts";
 import { UNKNOWN_CODE } from "./refusals.ts";

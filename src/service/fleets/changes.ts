@@ -1,12 +1,9 @@
 /** Changes of fleets. Each function runs in one transaction, which may run twice: so ids and times are parameters. */
 import { fleetSelectionViewSchema } from "../../api/fleet-details.ts";
-import type { FleetChange, FleetCreate } from "../../api/fleets.ts";
-import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
+import { type FleetChange, type FleetCreate, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import { bringProbesForward } from "../endpoints/index.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import type { Authorship } from "../kernel/store/audit.ts";
-import { audit } from "../kernel/store/audit.ts";
+import { type Answer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { resolveSubject } from "../models/index.ts";
@@ -14,10 +11,16 @@ import { requestFleetCheck } from "../robots/index.ts";
 import { listFollowing } from "./following/queries.ts";
 import { FOLLOWING_MAXIMUM } from "./following/rules.ts";
 import { findRobotIds, selectRobotIds } from "./member-queries.ts";
-import type { FleetKey } from "./queries.ts";
-import { countFleets, findFleetFacts, insertFleet, lockFleet, removeLocked, replaceUpdate } from "./queries.ts";
-import { printWindows } from "./readiness/fleet-facts.ts";
-import type { FleetFacts, GenerationFacts } from "./readiness/fleet-facts.ts";
+import {
+  countFleets,
+  findFleetFacts,
+  type FleetKey,
+  insertFleet,
+  lockFleet,
+  removeLocked,
+  replaceUpdate,
+} from "./queries.ts";
+import { type FleetFacts, type GenerationFacts, printWindows } from "./readiness/fleet-facts.ts";
 import { followsNothing, membershipFindings, unknownSubject } from "./rules.ts";
 
 /** Maximum fleets of one organization: lists and tasks read all. Concurrent requests may exceed it by a few. */

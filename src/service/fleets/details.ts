@@ -1,10 +1,8 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
-import { presenceAt, presenceOf } from "../installations/index.ts";
-import type { LiveRow, PresenceContext } from "../installations/index.ts";
+import { type LiveRow, presenceAt, type PresenceContext, presenceOf } from "../installations/index.ts";
 import { answerValue } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import { readSnapshot } from "../kernel/store/store.ts";
-import type { Reader } from "../kernel/store/store.ts";
+import { type Reader, readSnapshot } from "../kernel/store/store.ts";
 import { findObstacles } from "../models/index.ts";
 import { deploymentOf, isRemoved } from "./fact-queries.ts";
 import { listMembershipChanges } from "./following/queries.ts";

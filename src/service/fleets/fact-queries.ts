@@ -1,13 +1,11 @@
 import { sql } from "kysely";
 
-import type { EndpointFacts } from "../endpoints/index.ts";
-import { loadPreparations } from "../endpoints/index.ts";
+import { type EndpointFacts, loadPreparations } from "../endpoints/index.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { findObstacles } from "../models/index.ts";
-import { parseWindows } from "./readiness/fleet-facts.ts";
-import type { FleetFacts, GenerationFacts, MemberGroup } from "./readiness/fleet-facts.ts";
+import { type FleetFacts, type GenerationFacts, type MemberGroup, parseWindows } from "./readiness/fleet-facts.ts";
 
 /** Fleets whose members are read in one query; each has at most a thousand. */
 const FLEETS_AT_A_TIME = 5;

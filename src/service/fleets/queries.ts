@@ -1,10 +1,8 @@
-import { inRange } from "../kernel/lists/page-range.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { loadFleetFacts } from "./fact-queries.ts";
-import { parseWindows, windowsOf } from "./readiness/fleet-facts.ts";
-import type { FleetFacts } from "./readiness/fleet-facts.ts";
+import { type FleetFacts, parseWindows, windowsOf } from "./readiness/fleet-facts.ts";
 
 /** An organization's fleets, oldest first. */
 export async function listFleetFacts(

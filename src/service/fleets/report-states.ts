@@ -1,8 +1,7 @@
 import type { EventType } from "../../api/wire/event-types.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { forgetReports, listListening, report } from "../webhooks/index.ts";
-import type { Listening } from "../webhooks/index.ts";
+import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import { FLEETS_AT_A_TIME, listFleetFacts } from "./queries.ts";
 import { deriveFleet } from "./readiness/derive-fleet.ts";
 import type { FleetFacts } from "./readiness/fleet-facts.ts";

@@ -1,9 +1,7 @@
-import type { FleetCreate } from "../../api/fleets.ts";
-import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
+import { type FleetCreate, SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
 import type { Json } from "../kernel/json/parse-json.ts";
 import { FINDINGS_MAXIMUM } from "../kernel/validation/check.ts";
-import type { Finding, Location } from "../kernel/validation/finding.ts";
-import { ruleBroken } from "../kernel/validation/finding.ts";
+import { type Finding, type Location, ruleBroken } from "../kernel/validation/finding.ts";
 
 /**
  * Findings on a fleet that matches the schema, in the order of its members. `membershipFindings` has those that need the

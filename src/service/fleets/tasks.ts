@@ -4,11 +4,11 @@ import type { Tables } from "../kernel/store/tables.ts";
 import { createFailingItems } from "../kernel/tasks/failing-items.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import type { FleetKey } from "./queries.ts";
 import {
   activateGeneration,
-  FLEETS_AT_A_TIME,
   findFleetFacts,
+  type FleetKey,
+  FLEETS_AT_A_TIME,
   listFleetsToReconcile,
   lockFreeFleet,
   promoteUpdate,

@@ -1,13 +1,11 @@
 import type { RobotCredentials } from "../kernel/http/gate.ts";
 import type { OperationContext } from "../kernel/operation.ts";
-import { audit } from "../kernel/store/audit.ts";
-import type { Authorship } from "../kernel/store/audit.ts";
+import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { announce } from "../webhooks/index.ts";
 import { markUsed } from "./credential-queries.ts";
 import type { Liveness } from "./liveness.ts";
-import type { InstallationRow } from "./queries.ts";
-import { lockInstallation, updateInstallation } from "./queries.ts";
+import { type InstallationRow, lockInstallation, updateInstallation } from "./queries.ts";
 import type { IdentitySettings } from "./rules.ts";
 
 export interface InstallationContext extends Pick<OperationContext, "store" | "newId" | "machine"> {

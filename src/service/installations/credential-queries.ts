@@ -1,10 +1,8 @@
 /** The values that an installation was given, and what became of each. */
 import type { Transaction } from "../kernel/store/store.ts";
-import type { Draft } from "./issue.ts";
-import { insertCredential } from "./issue.ts";
+import { type Draft, insertCredential } from "./issue.ts";
 import type { InstallationRow } from "./queries.ts";
-import type { Presented } from "./rules.ts";
-import { VALUES_OF_GENERATION_MAXIMUM } from "./rules.ts";
+import { type Presented, VALUES_OF_GENERATION_MAXIMUM } from "./rules.ts";
 
 /**
  * Records the first use of a credential at `at` (ISO 8601); the value that the newest one was renewed with ends with it.

@@ -2,16 +2,14 @@ import type { Heartbeat, InstallationChange, InstallationView } from "../../api/
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
-import { authorship } from "../kernel/operation.ts";
-import type { Handler, PublicHandler } from "../kernel/operation.ts";
+import { authorship, type Handler, type PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { findRobot } from "../robots/index.ts";
 import type { InstallationContext } from "./copies.ts";
 import type { Liveness } from "./liveness.ts";
 import { termsOf } from "./issue.ts";
-import { findInstallationOf, lockInstallation, updateInstallation } from "./queries.ts";
+import { findInstallationOf, type InstallationRow, lockInstallation, updateInstallation } from "./queries.ts";
 import { forgetDisplaced } from "./credential-queries.ts";
-import type { InstallationRow } from "./queries.ts";
 
 const NOT_ENROLLED = refuse("NotFound", "The robot was never enrolled");
 const NO_SUCH_ROBOT = refuse("NotFound", "Robot not found");

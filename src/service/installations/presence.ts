@@ -3,8 +3,7 @@ import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import { forgetReports, listListening, report } from "../webhooks/index.ts";
-import type { Listening } from "../webhooks/index.ts";
+import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
 import type { Liveness } from "./liveness.ts";
 import type { IdentitySettings } from "./rules.ts";
 

@@ -4,15 +4,12 @@ import type { Clock } from "../../platform/clock.ts";
 import { isSignedBy, readPublicKey } from "../kernel/auth/ed25519.ts";
 import { FROZEN } from "../kernel/auth/robot-credential.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import type { PublicHandler } from "../kernel/operation.ts";
-import { audit } from "../kernel/store/audit.ts";
-import type { AuditEntry, Authorship } from "../kernel/store/audit.ts";
+import { audit, type AuditEntry, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import { freeze, tellCopied } from "./copies.ts";
-import type { InstallationContext } from "./copies.ts";
+import { freeze, type InstallationContext, tellCopied } from "./copies.ts";
 import {
   advance,
   countNoncesSince,
@@ -22,12 +19,9 @@ import {
   isUsedSince,
   repeat,
 } from "./credential-queries.ts";
-import { draftCredential, recoveryEnd, termsOf } from "./issue.ts";
-import type { Draft } from "./issue.ts";
-import type { InstallationRow } from "./queries.ts";
-import { findLiveByKey, lockInstallation, updateInstallation } from "./queries.ts";
-import type { Recovery, Rotation } from "./rules.ts";
-import { judgeRecovery, judgeRotation, RENEWALS_PER_HOUR } from "./rules.ts";
+import { type Draft, draftCredential, recoveryEnd, termsOf } from "./issue.ts";
+import { findLiveByKey, type InstallationRow, lockInstallation, updateInstallation } from "./queries.ts";
+import { judgeRecovery, judgeRotation, type Recovery, RENEWALS_PER_HOUR, type Rotation } from "./rules.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 /** How often a refused recovery of an installation is entered in the log: its computer asks again every half minute. */

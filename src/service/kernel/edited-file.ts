@@ -1,8 +1,7 @@
 import { renderFindings } from "../../manifest/excerpt.ts";
 import type { Finding } from "../../manifest/finding.ts";
 import { readBounded } from "../../platform/files/durable-file.ts";
-import type { Files } from "../../platform/files/files.ts";
-import { errorCode } from "../../platform/files/files.ts";
+import { errorCode, type Files } from "../../platform/files/files.ts";
 import type { Terminal } from "../../platform/terminal.ts";
 
 /** What kind of file it is, for messages. */

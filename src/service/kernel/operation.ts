@@ -8,8 +8,7 @@
 import type { Principal } from "./auth/authenticate.ts";
 import type { LastUsed } from "./auth/last-used.ts";
 import type { PrincipalWrite } from "./auth/credentials.ts";
-import type { Answer, AnyAnswer } from "./http/answers.ts";
-import { refuse } from "./http/answers.ts";
+import { type Answer, type AnyAnswer, refuse } from "./http/answers.ts";
 import type { NewId } from "./ids.ts";
 import type { ServiceMachine } from "./machine.ts";
 import type { Authorship } from "./store/audit.ts";

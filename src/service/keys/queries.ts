@@ -1,10 +1,8 @@
 import { workingCredentials, worksAt } from "../kernel/auth/credentials.ts";
 import { readKeyEnrolment } from "../kernel/auth/key-enrolment.ts";
-import { selectKeys } from "../kernel/auth/key-queries.ts";
-import type { KeyViewRow } from "../kernel/auth/key-queries.ts";
+import { type KeyViewRow, selectKeys } from "../kernel/auth/key-queries.ts";
 import { chunksOf, lineageOf } from "../kernel/auth/lineage.ts";
-import { inRange } from "../kernel/lists/page-range.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 

@@ -1,8 +1,7 @@
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { lockKey } from "../kernel/auth/key-queries.ts";
 import { deleteOldConsoleSessions, insertSession } from "../kernel/auth/session-queries.ts";
-import { audit } from "../kernel/store/audit.ts";
-import type { AuditEntry, Authorship } from "../kernel/store/audit.ts";
+import { audit, type AuditEntry, type Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 

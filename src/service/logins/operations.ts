@@ -1,14 +1,11 @@
 import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/logins.ts";
 import { createToken, hashSecret, isSameHash, SESSION_TOKEN_PREFIX } from "../kernel/auth/token.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerJson, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import type { Handler, OperationContext, PublicHandler } from "../kernel/operation.ts";
-import { authorship } from "../kernel/operation.ts";
+import { type Answer, answerJson, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { authorship, type Handler, type OperationContext, type PublicHandler } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { identifyClient } from "../kernel/traffic/parties.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
-import type { LoginRow } from "./queries.ts";
-import { findLogin, insertLogin, lockLogin, updateLogin } from "./queries.ts";
+import { findLogin, insertLogin, lockLogin, type LoginRow, updateLogin } from "./queries.ts";
 import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, completeLogin, userCode } from "./rules.ts";
 
 /** Distinguishes the code of a login from other secrets. */

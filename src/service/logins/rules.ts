@@ -2,10 +2,8 @@ import { SESSION_LIFETIME_MS } from "../kernel/auth/session-queries.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
 import type { Authorship } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
-import type { LoginRow } from "./queries.ts";
-import { updateLogin } from "./queries.ts";
-import type { NewSession } from "./open-session.ts";
-import { openSession } from "./open-session.ts";
+import { type LoginRow, updateLogin } from "./queries.ts";
+import { type NewSession, openSession } from "./open-session.ts";
 
 /** Time limit for a person to approve a login and for the program to get the token. */
 export const LOGIN_LIFETIME_MS = 10 * 60_000;

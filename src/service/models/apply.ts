@@ -5,10 +5,8 @@ import { readEditedFile } from "../kernel/edited-file.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { commandAuthor } from "../kernel/store/audit.ts";
 import { applyCatalog, readStoredCatalog } from "./catalog-queries.ts";
-import { CATALOG_LIMIT_BYTES, readCatalog } from "./catalog.ts";
-import type { Catalog } from "./catalog.ts";
-import { countChanges, planCatalog } from "./plan.ts";
-import type { CatalogChange, CatalogPlan } from "./plan.ts";
+import { type Catalog, CATALOG_LIMIT_BYTES, readCatalog } from "./catalog.ts";
+import { type CatalogChange, type CatalogPlan, countChanges, planCatalog } from "./plan.ts";
 
 /** The outcome of applying a catalog. `refused`: nothing was applied. */
 export type Application =

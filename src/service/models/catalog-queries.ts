@@ -1,9 +1,7 @@
-import type { Authorship } from "../kernel/store/audit.ts";
-import { audit } from "../kernel/store/audit.ts";
+import { audit, type Authorship } from "../kernel/store/audit.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Catalog } from "./catalog.ts";
-import type { CatalogPlan, StoredCatalog } from "./plan.ts";
-import { countChanges, planCatalog } from "./plan.ts";
+import { type CatalogPlan, countChanges, planCatalog, type StoredCatalog } from "./plan.ts";
 
 /** Id of the only row. */
 const CATALOG_ID = "models";

@@ -6,19 +6,16 @@
  * robots a checkpoint can drive.
  */
 import { REGION_LENGTH } from "../../api/robots.ts";
-import type { Place, Reader } from "../../manifest/fields.ts";
-import { fail, mapping } from "../../manifest/fields.ts";
+import { fail, mapping, type Place, type Reader } from "../../manifest/fields.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { below, pointer } from "../../manifest/path.ts";
 import { list, string, text } from "../../manifest/readers.ts";
-import type { SettingsReading } from "../../manifest/settings.ts";
-import { readSettings } from "../../manifest/settings.ts";
+import { readSettings, type SettingsReading } from "../../manifest/settings.ts";
 import { shown } from "../../manifest/shown.ts";
 import { valueOf } from "../../manifest/yaml/tree.ts";
 import { defaultHealthUrl, endpointUrl, matching, moment, requirements, unique } from "./catalog-readers.ts";
 import { isCheckpointId, isSlug } from "./names.ts";
-import type { Requirements } from "./requirements.ts";
-import { NO_REQUIREMENTS } from "./requirements.ts";
+import { NO_REQUIREMENTS, type Requirements } from "./requirements.ts";
 
 export interface Catalog {
   readonly models: readonly CatalogModel[];

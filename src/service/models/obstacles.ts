@@ -4,10 +4,8 @@ import { shown } from "../../manifest/shown.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { catalogEquipment, parseEquipment } from "../robots/index.ts";
-import type { Axis, Equipment } from "../robots/index.ts";
-import { parseRequirements } from "./requirements.ts";
-import type { AxesRequirement, Requirements } from "./requirements.ts";
+import { type Axis, catalogEquipment, type Equipment, parseEquipment } from "../robots/index.ts";
+import { type AxesRequirement, parseRequirements, type Requirements } from "./requirements.ts";
 
 /** A robot to check, or one that represents all with its type and equipment. */
 export interface JudgedRobot extends Pick<Tables["robots"], "robot_type_id" | "equipment_sha256"> {

@@ -1,8 +1,7 @@
 import type { ModelView } from "../../api/models.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
-import type { OfferedModel } from "./queries.ts";
-import { findModel, listModels } from "./queries.ts";
+import { findModel, listModels, type OfferedModel } from "./queries.ts";
 
 /** `GET /v1/models/{slug}`: one model of the catalog. Checkpoint ids are not accepted. */
 export function getModel({ store }: OperationContext): Handler<null> {

@@ -1,8 +1,7 @@
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import { isCheckpointId, isSlug } from "./names.ts";
-import type { Requirements } from "./requirements.ts";
-import { parseRequirements } from "./requirements.ts";
+import { parseRequirements, type Requirements } from "./requirements.ts";
 
 /** The checkpoint, and its model, that a fleet or a deployment uses. */
 export interface Subject {

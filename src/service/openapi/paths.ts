@@ -3,12 +3,9 @@ import * as z from "zod";
 import { allOperations, beyondSpec } from "../../api/api.ts";
 import type { Operation, WithBody } from "../../api/wire/operation.ts";
 import { EXAMPLES } from "./examples.ts";
-import { OPERATION_DESCRIPTIONS } from "./operation-descriptions.ts";
-import type { OperationWords } from "./operation-descriptions.ts";
-import { headerReferences, RATE_LIMIT_HEADERS, refusalReference, REFUSALS } from "./refusals.ts";
-import type { RefusalName } from "./refusals.ts";
-import type { JsonSchema } from "./schemas.ts";
-import { referenceTo, schemaReference } from "./schemas.ts";
+import { OPERATION_DESCRIPTIONS, type OperationWords } from "./operation-descriptions.ts";
+import { headerReferences, RATE_LIMIT_HEADERS, type RefusalName, refusalReference, REFUSALS } from "./refusals.ts";
+import { type JsonSchema, referenceTo, schemaReference } from "./schemas.ts";
 
 /** A part of the document; its shape is the OpenAPI Specification's (spec.openapis.org/oas/v3.1.1). */
 type Part = Readonly<Record<string, unknown>>;

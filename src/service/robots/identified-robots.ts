@@ -1,13 +1,10 @@
 import { eachOf, ROBOT_TEXT_NAMES } from "../../api/robot-texts.ts";
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
-import { presenceOf } from "../installations/index.ts";
-import type { LiveRow, Presence } from "../installations/index.ts";
+import { type LiveRow, type Presence, presenceOf } from "../installations/index.ts";
 import { chunksOf } from "../kernel/auth/lineage.ts";
-import { inRange } from "../kernel/lists/page-range.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader } from "../kernel/store/store.ts";
-import { SHOWN_COLUMNS } from "./queries.ts";
-import type { RobotRow } from "./queries.ts";
+import { type RobotRow, SHOWN_COLUMNS } from "./queries.ts";
 
 /** What the answers show of a robot, with its live installation. */
 export type IdentifiedRow = RobotRow & LiveRow;

@@ -1,8 +1,7 @@
 import type { RobotChange } from "../../api/robots.ts";
 import { presenceAt } from "../installations/index.ts";
 import { answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
-import { authorship, logChange } from "../kernel/operation.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -10,8 +9,7 @@ import { ruleBroken } from "../kernel/validation/finding.ts";
 import { announce } from "../webhooks/index.ts";
 import { findIdentifiedRobot, identifiedRobotView } from "./identified-robots.ts";
 import { lockRobot } from "./queries.ts";
-import { UNKNOWN_ROBOT } from "./views.ts";
-import type { RobotViewsContext } from "./views.ts";
+import { type RobotViewsContext, UNKNOWN_ROBOT } from "./views.ts";
 
 /** `PATCH /v1/robots/{robot}`: id, installation, deployments and fleets stay. Its computer registers with the new name from then on. */
 export function renameRobot(

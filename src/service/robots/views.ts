@@ -1,7 +1,6 @@
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
 import type { RobotsQuery } from "../../api/robots.ts";
-import { presenceAt, presenceOf } from "../installations/index.ts";
-import type { Liveness, Presence, PresenceContext } from "../installations/index.ts";
+import { type Liveness, type Presence, presenceAt, type PresenceContext, presenceOf } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList } from "../kernel/lists/answer-list.ts";
@@ -10,8 +9,7 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
-import { findByNameOrId, identifiedRobotView, listIdentifiedRobots } from "./identified-robots.ts";
-import type { IdentifiedRow } from "./identified-robots.ts";
+import { findByNameOrId, identifiedRobotView, type IdentifiedRow, listIdentifiedRobots } from "./identified-robots.ts";
 
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 

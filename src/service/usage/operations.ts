@@ -3,8 +3,7 @@ import type { PageQuery } from "../../api/wire/pages.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler } from "../kernel/operation.ts";
 import type { MeteringContext } from "./clock.ts";
-import type { UsagePeriod } from "./queries.ts";
-import { listUsage } from "./queries.ts";
+import { listUsage, type UsagePeriod } from "./queries.ts";
 
 /** `GET /v1/me/usage`: every period in which a robot had an active deployment, oldest first. A running one has no end. */
 export function listOrganizationUsage({ store, usageClock }: MeteringContext): Handler<null, PageQuery> {

@@ -3,8 +3,7 @@ import type { PageRange } from "../kernel/lists/page-range.ts";
 import { USUAL_PERIOD_S } from "../kernel/store/migrations.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import type { UsageTime } from "./period.ts";
-import { periodEnd, periodSeconds, wholeSecond } from "./period.ts";
+import { periodEnd, periodSeconds, type UsageTime, wholeSecond } from "./period.ts";
 
 /** The measured quantity: seconds in which a robot had an active deployment. */
 const MEASURE = { usage_type: "robot_time", sku: "robot-time", unit: "second" } as const;

@@ -1,5 +1,10 @@
-import { USAGE_SUMMARY_DAYS, USAGE_SUMS_MAXIMUM } from "../../api/usage.ts";
-import type { UsageGrouping, UsageSummary, UsageSummaryQuery } from "../../api/usage.ts";
+import {
+  USAGE_SUMMARY_DAYS,
+  USAGE_SUMS_MAXIMUM,
+  type UsageGrouping,
+  type UsageSummary,
+  type UsageSummaryQuery,
+} from "../../api/usage.ts";
 import { answerValue, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { Handler } from "../kernel/operation.ts";
@@ -8,10 +13,8 @@ import { yieldEventLoop } from "../kernel/traffic/event-loop.ts";
 import { createFairQueue } from "../kernel/traffic/fair-queue.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import type { MeteringContext } from "./clock.ts";
-import { wholeSecond } from "./period.ts";
-import type { UsageTime } from "./period.ts";
-import { listLongPeriods, listUsage } from "./queries.ts";
-import type { SummedPeriod } from "./queries.ts";
+import { type UsageTime, wholeSecond } from "./period.ts";
+import { listLongPeriods, listUsage, type SummedPeriod } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
 /** Periods per query. Queries of a local database block this process, so other requests wait for each. */

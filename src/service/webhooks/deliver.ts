@@ -1,10 +1,15 @@
 import type { OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Task } from "../kernel/tasks/task.ts";
-import type { Claim } from "./delivery-queries.ts";
-import { claimDelivery, disableWebhook, endAttempt, listDueWebhooks, noteHealth } from "./delivery-queries.ts";
-import { judge } from "./rules.ts";
-import type { Claimed, Verdict, WebhookSettings } from "./rules.ts";
+import {
+  type Claim,
+  claimDelivery,
+  disableWebhook,
+  endAttempt,
+  listDueWebhooks,
+  noteHealth,
+} from "./delivery-queries.ts";
+import { type Claimed, judge, type Verdict, type WebhookSettings } from "./rules.ts";
 import type { Sent } from "../kernel/outgoing.ts";
 import type { Sender } from "./receivers.ts";
 

@@ -1,17 +1,20 @@
 import * as z from "zod";
 
-import { TEST_EVENT } from "../../api/webhooks.ts";
-import type { DeliveryView } from "../../api/webhooks.ts";
+import { type DeliveryView, TEST_EVENT } from "../../api/webhooks.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerValue, refuse } from "../kernel/http/answers.ts";
+import { type Answer, answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler } from "../kernel/operation.ts";
 import { newDelivery, printEvent } from "./announce.ts";
-import { UNKNOWN_WEBHOOK } from "./operations.ts";
-import type { WebhooksContext } from "./operations.ts";
-import { findDelivery, findWebhook, listDeliveryRows, lockWebhook, restartDelivery } from "./queries.ts";
-import type { DeliveryRow } from "./queries.ts";
+import { UNKNOWN_WEBHOOK, type WebhooksContext } from "./operations.ts";
+import {
+  type DeliveryRow,
+  findDelivery,
+  findWebhook,
+  listDeliveryRows,
+  lockWebhook,
+  restartDelivery,
+} from "./queries.ts";
 
 const UNKNOWN_DELIVERY = refuse("NotFound", "Delivery not found");
 const DISABLED = refuse("Conflict", "The webhook is disabled; enable it first");

@@ -1,17 +1,13 @@
 import * as z from "zod";
 
-import { WEBHOOKS_MAXIMUM } from "../../api/webhooks.ts";
-import type { WebhookChange, WebhookCreate, WebhookView } from "../../api/webhooks.ts";
-import type { Answer } from "../kernel/http/answers.ts";
-import { answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
+import { type WebhookChange, type WebhookCreate, WEBHOOKS_MAXIMUM, type WebhookView } from "../../api/webhooks.ts";
+import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
-import { authorship, logChange } from "../kernel/operation.ts";
-import type { Handler, OperationContext } from "../kernel/operation.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import { ruleBroken } from "../kernel/validation/finding.ts";
 import { giveUpPending } from "./delivery-queries.ts";
-import { addWebhook, findWebhook, listWebhookRows, lockWebhook, removeWebhook } from "./queries.ts";
-import type { WebhookRow } from "./queries.ts";
+import { addWebhook, findWebhook, listWebhookRows, lockWebhook, removeWebhook, type WebhookRow } from "./queries.ts";
 import type { Receivers } from "./receivers.ts";
 
 export interface WebhooksContext extends Pick<OperationContext, "store" | "newId" | "machine" | "nudge"> {

@@ -1,5 +1,4 @@
-import { inRange } from "../kernel/lists/page-range.ts";
-import type { PageRange } from "../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../kernel/lists/page-range.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 

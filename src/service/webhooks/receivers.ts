@@ -1,10 +1,8 @@
-import { lookup } from "node:dns";
-import type { LookupAddress, LookupOptions } from "node:dns";
+import { lookup, type LookupAddress, type LookupOptions } from "node:dns";
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 
-import { createOutgoing } from "../kernel/outgoing.ts";
-import type { Sent } from "../kernel/outgoing.ts";
+import { createOutgoing, type Sent } from "../kernel/outgoing.ts";
 
 /** Which receivers may be sent to: public addresses, and what the configuration allows. */
 export interface Receivers {

@@ -2,8 +2,7 @@ import type { EventType } from "../../api/wire/event-types.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader, Store, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
-import { announce, wants } from "./announce.ts";
-import type { Announced } from "./announce.ts";
+import { announce, type Announced, wants } from "./announce.ts";
 
 /** An organization that wants to be told of states, and since when. */
 export interface Listening {

@@ -4,8 +4,7 @@ import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { GIVEN_UP } from "./delivery-queries.ts";
-import { KEPT_MS } from "./rules.ts";
-import type { WebhookSettings } from "./rules.ts";
+import { KEPT_MS, type WebhookSettings } from "./rules.ts";
 
 const INTERVAL_MS = 10_000;
 /** Rows per transaction. */

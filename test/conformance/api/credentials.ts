@@ -5,8 +5,7 @@ import { GENERAL_SCOPES } from "../../../src/api/wire/scopes.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { API_KEY_PREFIX, createToken } from "../../../src/service/kernel/auth/token.ts";
 import { BODY_VALUES_MAXIMUM } from "../../../src/service/kernel/http/body.ts";
-import type { Name, Sent } from "./client.ts";
-import { allOperations, createClient, pathOf } from "./client.ts";
+import { allOperations, createClient, type Name, pathOf, type Sent } from "./client.ts";
 import type { Tests } from "./tests.ts";
 
 const NAMES = Object.keys(allOperations) as Name[];

@@ -1,8 +1,7 @@
 import { describe, expect } from "vitest";
 
 import { STEADY } from "./catalog.ts";
-import type { Answered, Client, Name } from "./client.ts";
-import { allOperations } from "./client.ts";
+import { allOperations, type Answered, type Client, type Name } from "./client.ts";
 import { register } from "./registering.ts";
 import type { Tests } from "./tests.ts";
 import { answers } from "./views.ts";

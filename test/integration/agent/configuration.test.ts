@@ -5,8 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 
 import type { Daemon } from "../../support/robot/daemon.ts";
-import type { Robot } from "../../support/robot/robot.ts";
-import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot/robot.ts";
+import { eventually, replaceIn, type Robot, setupBodies, writeAtOnce } from "../../support/robot/robot.ts";
 import { startFaultProxy } from "../../support/service/fault-proxy.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../support/service/scene.ts";

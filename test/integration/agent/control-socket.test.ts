@@ -1,8 +1,7 @@
 /** The agent's control socket: when it opens, and what bounds those who may speak to it: members of its group, by mistake or on purpose. */
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { request } from "node:http";
-import type { ClientRequest } from "node:http";
+import { type ClientRequest, request } from "node:http";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

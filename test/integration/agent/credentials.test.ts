@@ -5,10 +5,8 @@ import { join } from "node:path";
 
 import { describe, expect } from "vitest";
 
-import type { Robot } from "../../support/robot/robot.ts";
-import { createRobot, writeAtOnce } from "../../support/robot/robot.ts";
-import type { FaultProxy } from "../../support/service/fault-proxy.ts";
-import { startFaultProxy } from "../../support/service/fault-proxy.ts";
+import { createRobot, type Robot, writeAtOnce } from "../../support/robot/robot.ts";
+import { type FaultProxy, startFaultProxy } from "../../support/service/fault-proxy.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, storedRobots } from "../../support/service/scene.ts";
 import { startService } from "../../support/service/service.ts";

@@ -6,8 +6,7 @@ import { expect } from "vitest";
 
 import { startCommand } from "../../support/programs/command.ts";
 import { canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
-import type { Robot } from "../../support/robot/robot.ts";
-import { eventually, replaceIn, setupBodies } from "../../support/robot/robot.ts";
+import { eventually, replaceIn, type Robot, setupBodies } from "../../support/robot/robot.ts";
 import { times } from "../../support/run/tier.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/service/scene.ts";

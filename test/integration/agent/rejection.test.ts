@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 
 import { describe, expect } from "vitest";
 
-import { replaceIn } from "../../support/robot/robot.ts";
-import type { Robot } from "../../support/robot/robot.ts";
+import { replaceIn, type Robot } from "../../support/robot/robot.ts";
 import type { Fault } from "../../support/service/fault-proxy.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { createScene, expectOneRobot, savedRegistration } from "../../support/service/scene.ts";

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 
 import { replaceIn, writeAtOnce } from "../../support/robot/robot.ts";
-import type { Fault } from "../../support/service/fault-proxy.ts";
-import { startFaultProxy } from "../../support/service/fault-proxy.ts";
+import { type Fault, startFaultProxy } from "../../support/service/fault-proxy.ts";
 import { test } from "../../support/service/scene-test.ts";
 import { expectOneRobot } from "../../support/service/scene.ts";
 

@@ -3,8 +3,7 @@ import { inspect } from "node:util";
 import { expect } from "vitest";
 
 import type { CallResult } from "../../../src/client/call-result.ts";
-import type { Settings } from "./program.ts";
-import { CANARY, clientOf, never } from "./program.ts";
+import { CANARY, clientOf, never, type Settings } from "./program.ts";
 
 export const BODY = {
   name: "arm-7",

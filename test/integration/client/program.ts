@@ -1,8 +1,7 @@
 import { operations } from "../../../src/api/api.ts";
 import type { RobotView } from "../../../src/api/robot-views.ts";
 import type { CallResult } from "../../../src/client/call-result.ts";
-import type { ClientOptions, ServiceClient } from "../../../src/client/client.ts";
-import { createClient } from "../../../src/client/client.ts";
+import { type ClientOptions, createClient, type ServiceClient } from "../../../src/client/client.ts";
 import { createOperationClient } from "../../../src/client/operation-client.ts";
 import { Secret } from "../../../src/client/secret.ts";
 import type { UndiciTransportOptions } from "../../../src/client/transport/sender.ts";

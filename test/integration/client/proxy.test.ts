@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { Authority } from "./authority.ts";
-import { createAuthority } from "./authority.ts";
+import { type Authority, createAuthority } from "./authority.ts";
 import { dump, listed } from "./harness.ts";
 import { serveHttp, serveHttps, serveProxy, serveRaw } from "./servers.ts";
 

@@ -1,9 +1,12 @@
 import { once } from "node:events";
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { createServer as createHttpServer } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import type { AddressInfo, Server, Socket } from "node:net";
-import { connect, createServer as createTcpServer } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 

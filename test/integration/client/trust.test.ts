@@ -7,8 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { looksLikeClock } from "../../../src/client/transport/transport.ts";
 import { COMPILE_CACHE } from "../../support/programs/programs-built.ts";
-import type { Authority } from "./authority.ts";
-import { createAuthority } from "./authority.ts";
+import { type Authority, createAuthority } from "./authority.ts";
 import { listed } from "./harness.ts";
 import { clientOf, never } from "./program.ts";
 import { serveHttp, serveHttps, serveTcp } from "./servers.ts";

@@ -1,5 +1,4 @@
-import type { Disk } from "../../../src/installer/disk/disk.ts";
-import { DiskError } from "../../../src/installer/disk/disk.ts";
+import { type Disk, DiskError } from "../../../src/installer/disk/disk.ts";
 import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
 
 /** Simulates a killed process: nothing after it runs. */

@@ -6,12 +6,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { applyGrant } from "../../../src/installer/grant/on-files.ts";
 import { planGrant } from "../../../src/installer/grant/grant.ts";
-import type { GrantRecord } from "../../../src/installer/grant/record.ts";
-import { EMPTY_RECORD, readGrantRecord } from "../../../src/installer/grant/record.ts";
+import { EMPTY_RECORD, type GrantRecord, readGrantRecord } from "../../../src/installer/grant/record.ts";
 import { revokeGrant } from "../../../src/installer/grant/revoke.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
-import type { RunProgram } from "../../../src/platform/programs.ts";
-import { systemPrograms } from "../../../src/platform/programs.ts";
+import { type RunProgram, systemPrograms } from "../../../src/platform/programs.ts";
 import { execute } from "../../support/programs/execute.ts";
 import {
   AGENT,

@@ -7,13 +7,11 @@ import { join } from "node:path";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { InstallContext, InstallOptions } from "../../../src/installer/plan/prepare.ts";
 import { install } from "../../../src/installer/commands/install.ts";
-import type { UninstallOptions } from "../../../src/installer/commands/uninstall.ts";
-import { uninstall } from "../../../src/installer/commands/uninstall.ts";
+import { uninstall, type UninstallOptions } from "../../../src/installer/commands/uninstall.ts";
 import { openRootedDisk } from "../../../src/installer/disk/rooted-disk.ts";
 import type { InstallerMachine } from "../../../src/installer/installer.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
-import type { RunProgram } from "../../../src/platform/programs.ts";
-import { systemPrograms } from "../../../src/platform/programs.ts";
+import { type RunProgram, systemPrograms } from "../../../src/platform/programs.ts";
 import { memoryFolder } from "../../support/memory.ts";
 import { hasProgram, isRoot } from "../../support/programs/programs.ts";
 

@@ -3,8 +3,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { systemPrograms } from "../../../src/platform/programs.ts";
-import type { Setting, Workshop } from "./image.ts";
-import { canFillImages, ARM64, describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
+import {
+  ARM64,
+  canFillImages,
+  describeTree,
+  openWorkshop,
+  runInstall,
+  runUninstall,
+  type Setting,
+  type Workshop,
+} from "./image.ts";
 
 const UNIT = "usr/local/lib/systemd/system/robot-policy-agent.service";
 const CURRENT = "usr/local/lib/robot-policy-agent/current";

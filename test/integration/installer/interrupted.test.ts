@@ -7,10 +7,17 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { isLong, times } from "../../support/run/tier.ts";
-import type { Break } from "./breaking-disk.ts";
-import { breakingDisk, Killed } from "./breaking-disk.ts";
-import type { Ran, Setting, Workshop } from "./image.ts";
-import { canFillImages, describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
+import { type Break, breakingDisk, Killed } from "./breaking-disk.ts";
+import {
+  canFillImages,
+  describeTree,
+  openWorkshop,
+  type Ran,
+  runInstall,
+  runUninstall,
+  type Setting,
+  type Workshop,
+} from "./image.ts";
 
 const run = promisify(execFile);
 

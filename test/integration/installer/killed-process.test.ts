@@ -12,8 +12,7 @@ import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
 import { canMount, inShell, withOwnMounts } from "../../support/programs/programs.ts";
 import { eventually } from "../../support/robot/robot.ts";
 import { times } from "../../support/run/tier.ts";
-import type { Workshop } from "./image.ts";
-import { canFillImages, describeTree, openWorkshop } from "./image.ts";
+import { canFillImages, describeTree, openWorkshop, type Workshop } from "./image.ts";
 
 const run = promisify(execFile);
 

@@ -6,10 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { isRoot } from "../../support/programs/programs.ts";
 import { breakingDisk, Killed } from "./breaking-disk.ts";
-import type { Setting, Workshop } from "./image.ts";
-import { describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
-import type { SimulatedSystemd } from "./simulated-systemd.ts";
-import { simulateSystemd } from "./simulated-systemd.ts";
+import { describeTree, openWorkshop, runInstall, runUninstall, type Setting, type Workshop } from "./image.ts";
+import { type SimulatedSystemd, simulateSystemd } from "./simulated-systemd.ts";
 
 const SERVICE = "robot-policy-agent.service";
 

@@ -2,8 +2,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { ProgramResult, RunProgram } from "../../../src/platform/programs.ts";
-import { systemPrograms } from "../../../src/platform/programs.ts";
+import { type ProgramResult, type RunProgram, systemPrograms } from "../../../src/platform/programs.ts";
 
 const UNIT_FOLDERS = ["etc/systemd/system", "usr/local/lib/systemd/system"];
 

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { keyFingerprint } from "../../../src/platform/ed25519.ts";
 import { steady } from "../../support/operator/enrolling.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import { RobotComputer } from "../../support/service/robot-computer.ts";
 
 let site: OperatorSite;

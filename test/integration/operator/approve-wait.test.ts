@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { Enrolling } from "../../support/operator/enrolling.ts";
-import { openEnrolling, steady } from "../../support/operator/enrolling.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
+import { type Enrolling, openEnrolling, steady } from "../../support/operator/enrolling.ts";
+import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 let enrolling: Enrolling;

@@ -2,10 +2,8 @@ import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../src/api/keys.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { type Clock, systemClock } from "../../../src/platform/clock.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 

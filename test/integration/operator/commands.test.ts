@@ -3,8 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 /** For all tests that leave nothing deployed. */
 let site: OperatorSite;

@@ -1,14 +1,11 @@
 /** What the completion scripts ask robot-policy for when somebody presses Tab. */
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 
-import { systemClock } from "../../../src/platform/clock.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { openOperatorSite } from "../../support/operator/operator.ts";
+import { type Clock, systemClock } from "../../../src/platform/clock.ts";
+import { openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import type { Ran } from "../../support/programs/in-process.ts";
 
 let site: OperatorSite;

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { Enrolling } from "../../support/operator/enrolling.ts";
-import { openEnrolling, steady } from "../../support/operator/enrolling.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { type Enrolling, openEnrolling, steady } from "../../support/operator/enrolling.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import { RobotComputer } from "../../support/service/robot-computer.ts";
 
 let site: OperatorSite;

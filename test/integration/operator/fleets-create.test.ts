@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { fleetCreateSchema } from "../../../src/api/fleets.ts";
 import { DEAD, PICKY, STEADY } from "../../conformance/api/catalog.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 beforeAll(async () => {

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { COLD, DEAD, PICKY, SHAKY, STEADY } from "../../conformance/api/catalog.ts";
 import { openEnrolling } from "../../support/operator/enrolling.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 beforeAll(async () => {

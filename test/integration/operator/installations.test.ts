@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
-import type { Enrolling } from "../../support/operator/enrolling.ts";
-import { openEnrolling, steady } from "../../support/operator/enrolling.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { type Enrolling, openEnrolling, steady } from "../../support/operator/enrolling.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 let enrol: Enrolling["enrol"];

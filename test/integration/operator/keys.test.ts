@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import { apiKeyListSchema } from "../../../src/api/keys.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 let site: OperatorSite;
 beforeAll(async () => void (site = await openOperatorSite()));

@@ -5,12 +5,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 
 import { apiKeyListSchema } from "../../../src/api/keys.ts";
 import { loginDecidedSchema } from "../../../src/api/logins.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { SESSION_LIFETIME_MS } from "../../../src/service/kernel/auth/session-queries.ts";
 import { LOGIN_LIFETIME_MS } from "../../../src/service/logins/rules.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import type { Ran } from "../../support/programs/in-process.ts";
 
 interface Scene extends OperatorSite {

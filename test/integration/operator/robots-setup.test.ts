@@ -6,8 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { robotSetupSchema } from "../../../src/api/robots.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
 
 let site: OperatorSite;

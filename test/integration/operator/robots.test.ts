@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../src/api/keys.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
 async function openSite(): Promise<OperatorSite> {
   const opened = await openOperatorSite();

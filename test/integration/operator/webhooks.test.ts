@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { steady } from "../../support/operator/enrolling.ts";
-import type { OperatorSite } from "../../support/operator/operator.ts";
-import { endedWith, HASTY_CLOCK, openOperatorSite } from "../../support/operator/operator.ts";
+import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 import { eventually } from "../../support/eventually.ts";
-import { answerWith, LOCAL, startReceiver, verified } from "../service/webhooks/receiver.ts";
-import type { Receiver } from "../service/webhooks/receiver.ts";
+import { answerWith, LOCAL, type Receiver, startReceiver, verified } from "../service/webhooks/receiver.ts";
 
 let site: OperatorSite;
 beforeAll(async () => {

@@ -6,13 +6,10 @@ import { delimiter, dirname, join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { RunningCommand } from "../../support/programs/command.ts";
-import { startWords } from "../../support/programs/command.ts";
+import { type RunningCommand, startWords } from "../../support/programs/command.ts";
 import { AGENT_PROGRAM } from "../../support/programs/programs-built.ts";
-import type { Robot } from "../../support/robot/robot.ts";
-import { createRobot, eventually } from "../../support/robot/robot.ts";
-import type { RunningService } from "../../support/service/service.ts";
-import { startService } from "../../support/service/service.ts";
+import { createRobot, eventually, type Robot } from "../../support/robot/robot.ts";
+import { type RunningService, startService } from "../../support/service/service.ts";
 
 /** What the build writes for a person to start. */
 const launcherOf = (name: string) => join(dirname(AGENT_PROGRAM), `${name}.cjs`);

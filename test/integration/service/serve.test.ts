@@ -1,5 +1,4 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,8 +14,11 @@ import { SERVICE_PROGRAM } from "../../support/programs/programs-built.ts";
 import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs/programs.ts";
 import { openNotifySocket } from "../../support/robot/systemd.ts";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
-import { startServiceCommand, listening as untilListening } from "../../support/service/service-command.ts";
-import type { RunningServiceCommand } from "../../support/service/service-command.ts";
+import {
+  listening as untilListening,
+  type RunningServiceCommand,
+  startServiceCommand,
+} from "../../support/service/service-command.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 

@@ -1,8 +1,7 @@
 import type { RobotSetup } from "../../../src/api/robots.ts";
 import type { SentRequest } from "../machine/network.ts";
 import { FILE_LISTS, GRACE_MS, SETTLE_MS } from "../machine/robot-files.ts";
-import type { Span } from "../timeline.ts";
-import { createTimeline } from "../timeline.ts";
+import { createTimeline, type Span } from "../timeline.ts";
 import type { Incarnation, Witness, World } from "../world.ts";
 
 /** How old the truth may be that is sent: looking, reading and finding the key take some operations, and disks are slow at times. */

@@ -9,33 +9,31 @@
  */
 import type { Machine } from "../../../src/platform/machine.ts";
 import { failOnRejection } from "../claims/rejections.ts";
-import type { Dice } from "../dice.ts";
-import { createDice } from "../dice.ts";
+import { createDice, type Dice } from "../dice.ts";
 import { shrugging } from "../editors.ts";
 import { preload } from "../machine/preload.ts";
 import { createWallClock } from "../machine/wall-clock.ts";
 import { createScheduler } from "../scheduler.ts";
-import type { Trace } from "../trace.ts";
-import { createTrace } from "../trace.ts";
+import { createTrace, type Trace } from "../trace.ts";
 import { simulatedMinutes } from "../units.ts";
-import { AGENT_MISTAKES } from "./agent-mistakes.ts";
-import type { AgentMistakeName } from "./agent-mistakes.ts";
+import { AGENT_MISTAKES, type AgentMistakeName } from "./agent-mistakes.ts";
 import type { Disturbed } from "./disk-disturbances.ts";
 import { createDisturbances } from "./disturbances.ts";
-import { createOperator } from "./operators.ts";
-import type { Operator } from "./operators.ts";
-import type { Kind } from "./plan.ts";
-import { drawPlan } from "./plan.ts";
-import type { FleetRobot } from "./robots.ts";
-import { createFleetRobot } from "./robots.ts";
-import { NO_MISTAKE, SERVICE_MISTAKES, serviceMistake } from "./service-mistakes.ts";
-import type { ServiceMistake, ServiceMistakeName } from "./service-mistakes.ts";
+import { createOperator, type Operator } from "./operators.ts";
+import { drawPlan, type Kind } from "./plan.ts";
+import { createFleetRobot, type FleetRobot } from "./robots.ts";
+import {
+  NO_MISTAKE,
+  SERVICE_MISTAKES,
+  serviceMistake,
+  type ServiceMistake,
+  type ServiceMistakeName,
+} from "./service-mistakes.ts";
 import { createCluster } from "./service/cluster.ts";
 import { createDatabase } from "./service/database.ts";
 import { createLedger } from "./service/ledger.ts";
 import { preparedDatabase } from "./service/prepared-database.ts";
-import type { Replica } from "./service/replica.ts";
-import { createReplica } from "./service/replica.ts";
+import { createReplica, type Replica } from "./service/replica.ts";
 import { createServiceDisk } from "./service/service-disk.ts";
 import { createTruth } from "./truth.ts";
 

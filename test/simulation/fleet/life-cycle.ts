@@ -1,7 +1,6 @@
 import type { Dice } from "../dice.ts";
 import type { Kind } from "./plan.ts";
-import { LISTS } from "./requests.ts";
-import type { Belongings, Call, DECISIONS } from "./requests.ts";
+import { type Belongings, type Call, type DECISIONS, LISTS } from "./requests.ts";
 import type { FleetRobot } from "./robots.ts";
 import { REGION } from "./service/prepared-database.ts";
 

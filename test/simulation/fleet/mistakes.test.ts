@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { isLong } from "../../support/run/tier.ts";
-import type { MistakeName } from "./fleet.ts";
-import { MISTAKES, simulateFleet } from "./fleet.ts";
+import { type MistakeName, MISTAKES, simulateFleet } from "./fleet.ts";
 import { shrink } from "./shrink.ts";
 
 /** The first seed that finds each planted mistake, and what it says. None may take more than 200. */

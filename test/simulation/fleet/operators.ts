@@ -2,19 +2,15 @@ import * as z from "zod";
 
 import { READINESS_MODES } from "../../../src/api/fleets.ts";
 import { GENERAL_SCOPES } from "../../../src/api/wire/scopes.ts";
-import { DEFAULT_TIMEOUTS } from "../../../src/client/transport/transport.ts";
-import type { HttpRequest } from "../../../src/client/transport/transport.ts";
+import { DEFAULT_TIMEOUTS, type HttpRequest } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
 import type { Scheduler } from "../scheduler.ts";
-import { createLifeCycle } from "./life-cycle.ts";
-import type { LifeCycle } from "./life-cycle.ts";
+import { createLifeCycle, type LifeCycle } from "./life-cycle.ts";
 import type { Kind } from "./plan.ts";
-import { DECISIONS, LISTS } from "./requests.ts";
-import type { Belongings, Call } from "./requests.ts";
+import { type Belongings, type Call, DECISIONS, LISTS } from "./requests.ts";
 import type { FleetRobot } from "./robots.ts";
 import type { Cluster } from "./service/cluster.ts";
-import type { Organization } from "./service/prepared-database.ts";
-import { MARKS, MODELS, REGION } from "./service/prepared-database.ts";
+import { MARKS, MODELS, type Organization, REGION } from "./service/prepared-database.ts";
 
 /** A person of an organization who works with the whole API, and with what others of theirs have made. */
 export interface Operator {

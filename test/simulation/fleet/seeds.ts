@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
 import { times } from "../../support/run/tier.ts";
 import { FAULTS } from "./faults.ts";
-import type { FleetReport } from "./fleet.ts";
-import { describeFleetFailure, simulateFleet } from "./fleet.ts";
+import { describeFleetFailure, type FleetReport, simulateFleet } from "./fleet.ts";
 
 /** Seeds of the gate; `scripts/simulate.ts --world` runs thousands. */
 const SEEDS = times(80, 400);

@@ -1,5 +1,4 @@
-import type { FleetOptions, FleetReport } from "./fleet.ts";
-import { simulateFleet } from "./fleet.ts";
+import { type FleetOptions, type FleetReport, simulateFleet } from "./fleet.ts";
 
 /** Runs that shrinking may take. */
 const RUNS_MAXIMUM = 150;

@@ -1,5 +1,4 @@
-import type { Agent } from "../../../src/agent/agent.ts";
-import { createAgent } from "../../../src/agent/agent.ts";
+import { type Agent, createAgent } from "../../../src/agent/agent.ts";
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
 import { openConfiguration, openManifest, openState } from "../../../src/agent/configuration/open.ts";
 import { connect } from "../../../src/agent/registration/connect.ts";

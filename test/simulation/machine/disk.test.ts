@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { createDice } from "../dice.ts";
-import type { Disk } from "./disk.ts";
-import { createDisk } from "./disk.ts";
+import { createDisk, type Disk } from "./disk.ts";
 import { bytesOf, put } from "./robot-files.ts";
 
 const SEEDS = Array.from({ length: 200 }, (_, index) => index + 1);

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { times } from "../../support/run/tier.ts";
 import { createRobot, settledRobot } from "../robot.ts";
 import { simulatedMinutes } from "../units.ts";
-import type { Weather } from "../weather.ts";
-import { FAIR } from "../weather.ts";
+import { FAIR, type Weather } from "../weather.ts";
 import { FILES, PLACES, put } from "./robot-files.ts";
 
 const DOWN: Weather = { kind: "unreachable", reason: "dns", code: "ENOTFOUND" };

@@ -1,8 +1,7 @@
 import type { HttpAnswer, HttpRequest, Transport } from "../../../src/client/transport/transport.ts";
 import type { Dice } from "../dice.ts";
 import type { Event, Process, Scheduler } from "../scheduler.ts";
-import type { Weather } from "../weather.ts";
-import { answerFrom, answerOf, lost } from "../weather.ts";
+import { answerFrom, answerOf, lost, type Weather } from "../weather.ts";
 
 /** A request as it left the robot. */
 export interface SentRequest {

@@ -1,10 +1,8 @@
-import type { Files, FileStat, ReadableFile } from "../../../src/platform/files/files.ts";
-import { errorCode } from "../../../src/platform/files/files.ts";
+import { errorCode, type Files, type FileStat, type ReadableFile } from "../../../src/platform/files/files.ts";
 import type { Dice } from "../dice.ts";
 import type { Process, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
-import type { Disk, Inode } from "./disk.ts";
-import { systemError } from "./disk.ts";
+import { type Disk, type Inode, systemError } from "./disk.ts";
 
 /** What is wrong with the disk at the moment. */
 export interface DiskTrouble {

@@ -1,20 +1,15 @@
 /** Computers that boot Debian's systemd, at a site of our own. */
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 
 import { endWithTest } from "../programs/children.ts";
 import type { Executed } from "../programs/execute.ts";
 import { eventually } from "../robot/robot.ts";
-import type { DiskKind } from "./disk.ts";
-import { createDisk } from "./disk.ts";
-import { followJournal, forgetJournal, keepJournal } from "./journal.ts";
-import type { Shell } from "./journal.ts";
-import type { ScriptOptions, Session } from "./session.ts";
-import { openSession, sessionLoop } from "./session.ts";
-import { childrenOf, hasOldControlGroups, joinGroups, SERVICE_HOSTNAME, SITE_ADDRESS } from "./site.ts";
-import type { Site } from "./site.ts";
+import { createDisk, type DiskKind } from "./disk.ts";
+import { followJournal, forgetJournal, keepJournal, type Shell } from "./journal.ts";
+import { openSession, type ScriptOptions, type Session, sessionLoop } from "./session.ts";
+import { childrenOf, hasOldControlGroups, joinGroups, SERVICE_HOSTNAME, type Site, SITE_ADDRESS } from "./site.ts";
 
 export interface ComputerOptions {
   /** Layers of its disk, the topmost first; they are not written to. The lowest is a root of root.ts. */

@@ -1,15 +1,12 @@
 /** A robot computer under Debian's systemd: ours is installed from its package, provisioned, and runs as its unit. */
 import { askDaemon } from "../../../src/agent/control/client.ts";
-import { isStatusDocument } from "../../../src/agent/status.ts";
-import type { StatusDocument } from "../../../src/agent/status.ts";
+import { isStatusDocument, type StatusDocument } from "../../../src/agent/status.ts";
 import type { Executed } from "../programs/execute.ts";
 import { eventually } from "../robot/robot.ts";
 import { PATIENCE_MS } from "../run/patience.ts";
 import type { Shell } from "./journal.ts";
-import type { Computer, ComputerOptions } from "./nspawn.ts";
-import { createComputer } from "./nspawn.ts";
-import type { DebianPackage } from "./package.ts";
-import { PACKAGE } from "./package.ts";
+import { type Computer, type ComputerOptions, createComputer } from "./nspawn.ts";
+import { type DebianPackage, PACKAGE } from "./package.ts";
 import type { SiteService } from "./service.ts";
 import type { ScriptOptions } from "./session.ts";
 import type { Site } from "./site.ts";

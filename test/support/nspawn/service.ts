@@ -10,8 +10,7 @@ import { eventually } from "../eventually.ts";
 import { endWithTest } from "../programs/children.ts";
 import { SERVICE_PROGRAM } from "../programs/programs-built.ts";
 import type { LoggedRequest } from "../service/service.ts";
-import { childrenOf, SERVICE_HOSTNAME, SITE_ADDRESS } from "./site.ts";
-import type { Site } from "./site.ts";
+import { childrenOf, SERVICE_HOSTNAME, type Site, SITE_ADDRESS } from "./site.ts";
 
 /** `robot-policy-service serve` as a process of a site, with TLS by a CA that nobody else knows. */
 export interface SiteService extends AsyncDisposable {

@@ -9,8 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
-import { requireSuccess } from "../programs/execute.ts";
-import type { ExecuteOptions, Executed } from "../programs/execute.ts";
+import { type Executed, type ExecuteOptions, requireSuccess } from "../programs/execute.ts";
 import { PATIENCE_MS } from "../run/patience.ts";
 
 export type ScriptOptions = Omit<ExecuteOptions, "environment">;

@@ -16,8 +16,7 @@ import { endWithTest } from "../programs/children.ts";
 import type { Executed } from "../programs/execute.ts";
 import { hasProgram, isRoot } from "../programs/programs.ts";
 import { findRootObstacle } from "./root.ts";
-import type { ScriptOptions } from "./session.ts";
-import { openSession, sessionLoop } from "./session.ts";
+import { openSession, type ScriptOptions, sessionLoop } from "./session.ts";
 
 export interface Site extends AsyncDisposable {
   /** Process id of its first process. */

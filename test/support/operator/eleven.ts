@@ -4,8 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 
 import { operations } from "../../../src/api/api.ts";
-import type { RunningService, ServiceOptions } from "../service/service.ts";
-import { startService } from "../service/service.ts";
+import { type RunningService, type ServiceOptions, startService } from "../service/service.ts";
 
 export interface ElevenService extends AsyncDisposable {
   /** Where only the eleven operations are. */

@@ -4,8 +4,7 @@ import { createServer } from "node:http";
 
 import * as z from "zod";
 
-import type { FleetView } from "../../../src/api/fleets.ts";
-import { fleetViewSchema } from "../../../src/api/fleets.ts";
+import { type FleetView, fleetViewSchema } from "../../../src/api/fleets.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { QUICK, startReplicas } from "../service/replicas.ts";
 

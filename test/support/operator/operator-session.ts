@@ -4,12 +4,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { endpointListSchema } from "../../../src/api/endpoints.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 import type { Surroundings } from "../programs/in-process.ts";
-import type { OperatorSite } from "./operator.ts";
-import { openOperatorSite } from "./operator.ts";
+import { openOperatorSite, type OperatorSite } from "./operator.ts";
 
 export interface SessionStep {
   readonly words: readonly string[];

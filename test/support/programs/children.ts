@@ -1,6 +1,5 @@
 /** The programs that tests start: none outlives the process of the tests, and what they wrote is shown when a test fails. */
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
 import { showOnFailure } from "../run/outputs.ts";

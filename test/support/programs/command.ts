@@ -1,8 +1,7 @@
 /** A command of the agent as a process that a test can interrupt, or type to. */
 import type { ChildProcess } from "node:child_process";
 
-import type { Robot } from "../robot/robot.ts";
-import { eventually } from "../robot/robot.ts";
+import { eventually, type Robot } from "../robot/robot.ts";
 import { startProgram } from "./children.ts";
 import { AGENT_PROGRAM } from "./programs-built.ts";
 

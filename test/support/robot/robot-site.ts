@@ -1,15 +1,17 @@
 /** What the tests of the robot's lifecycle start from: a site with a service, and robots that came to different points of their life. */
 import type { DiskKind } from "../nspawn/disk.ts";
-import type { DebianPackage } from "../nspawn/package.ts";
-import { debianPackage, NEWER_VERSION } from "../nspawn/package.ts";
-import { CONFIGURATION_FILE, createRobotComputer, installPackage, provision, UNIT } from "../nspawn/robot.ts";
-import type { RobotComputer } from "../nspawn/robot.ts";
-import type { DebianRelease } from "../nspawn/root.ts";
-import { debianRoot } from "../nspawn/root.ts";
-import type { SiteService } from "../nspawn/service.ts";
-import { startSiteService } from "../nspawn/service.ts";
-import type { Site } from "../nspawn/site.ts";
-import { openSite } from "../nspawn/site.ts";
+import { type DebianPackage, debianPackage, NEWER_VERSION } from "../nspawn/package.ts";
+import {
+  CONFIGURATION_FILE,
+  createRobotComputer,
+  installPackage,
+  provision,
+  type RobotComputer,
+  UNIT,
+} from "../nspawn/robot.ts";
+import { type DebianRelease, debianRoot } from "../nspawn/root.ts";
+import { type SiteService, startSiteService } from "../nspawn/service.ts";
+import { openSite, type Site } from "../nspawn/site.ts";
 import { SETTLE_MS } from "./robot.ts";
 
 export interface RobotSite {

@@ -11,8 +11,7 @@ import { runInProcess } from "../programs/in-process.ts";
 import { AGENT_PROGRAM, COMPILE_CACHE } from "../programs/programs-built.ts";
 import { showOnFailure } from "../run/outputs.ts";
 import { PATIENCE_MS } from "../run/patience.ts";
-import type { Daemon, DaemonProcess } from "./daemon.ts";
-import { startDaemon, startDaemonProcess } from "./daemon.ts";
+import { type Daemon, type DaemonProcess, startDaemon, startDaemonProcess } from "./daemon.ts";
 import { digestOfFiles } from "./digest.ts";
 
 export { eventually } from "../eventually.ts";

@@ -6,8 +6,17 @@
  * as far as stat and read need it.
  */
 import { execFileSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readSync, readdirSync, statSync, writeFileSync, writeSync } from "node:fs";
-import type { Stats } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 
 const OPERATION = {

@@ -1,8 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename } from "node:path";
 
-import type { Files, WritableFile } from "../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../src/platform/files/files.ts";
+import { type Files, systemFiles, type WritableFile } from "../../../src/platform/files/files.ts";
 
 /** The real files, and what was done to them that a power cut could undo. */
 export function watchedFiles(steps: string[], files: Files = systemFiles): Files {

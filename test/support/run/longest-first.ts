@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import { relative } from "node:path";
 
-import type { TestSpecification } from "vitest/node";
-import { BaseSequencer } from "vitest/node";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The folders of files that take tens of seconds, those with the longest first. */
 const LONG = ["simulation", "integration/package", "integration/installer", "integration/console", "conformance"].map(

@@ -8,10 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FleetView } from "../../../src/api/fleets.ts";
 import { BUILT_CONSOLE } from "../programs/programs-built.ts";
 import { PATIENCE_MS } from "../run/patience.ts";
-import { startInferenceServers } from "./demo-catalog.ts";
-import type { InferenceServers } from "./demo-catalog.ts";
-import type { RunningService } from "./service.ts";
-import { startService } from "./service.ts";
+import { type InferenceServers, startInferenceServers } from "./demo-catalog.ts";
+import { type RunningService, startService } from "./service.ts";
 
 export interface DemoOptions {
   readonly robots: number;

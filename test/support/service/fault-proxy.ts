@@ -1,8 +1,12 @@
 import { once } from "node:events";
-import { createServer, request as sendRequest } from "node:http";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as sendRequest,
+  type ServerResponse,
+} from "node:http";
+import { connect, type Socket } from "node:net";
 
 /** What happens to a request instead of being forwarded and answered. */
 export type Fault =

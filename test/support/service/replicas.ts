@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { systemClock } from "../../../src/platform/clock.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import type { ReadinessTimes } from "../../../src/service/endpoints/prober.ts";

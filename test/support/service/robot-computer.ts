@@ -1,12 +1,14 @@
-import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
-import type { KeyObject } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 import { expect } from "vitest";
 
-import type { EnrolmentPolled, EnrolmentStarted } from "../../../src/api/enrolments.ts";
-import { enrolmentPolledSchema, enrolmentStartedSchema } from "../../../src/api/enrolments.ts";
-import type { Heartbeat } from "../../../src/api/installations.ts";
-import { renewedSchema } from "../../../src/api/installations.ts";
+import {
+  type EnrolmentPolled,
+  enrolmentPolledSchema,
+  type EnrolmentStarted,
+  enrolmentStartedSchema,
+} from "../../../src/api/enrolments.ts";
+import { type Heartbeat, renewedSchema } from "../../../src/api/installations.ts";
 import { enrolmentText, renewalText } from "../../../src/api/wire/signed-texts.ts";
 
 export const NO_DIGEST = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -1,8 +1,7 @@
 import type { Insertable, Transaction } from "kysely";
 
 import type { Tables } from "../../../src/service/kernel/store/tables.ts";
-import type { Requirements } from "../../../src/service/models/requirements.ts";
-import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
+import { NO_REQUIREMENTS, printRequirements, type Requirements } from "../../../src/service/models/requirements.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 

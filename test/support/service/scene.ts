@@ -9,12 +9,9 @@ import { expect } from "vitest";
 
 import type { StatusDocument } from "../../../src/agent/status.ts";
 import type { Daemon } from "../robot/daemon.ts";
-import type { Robot, RobotOptions } from "../robot/robot.ts";
-import { createRobot, setupBodies } from "../robot/robot.ts";
-import type { FaultProxy } from "./fault-proxy.ts";
-import { startFaultProxy } from "./fault-proxy.ts";
-import type { RunningService, ServiceOptions } from "./service.ts";
-import { startService } from "./service.ts";
+import { createRobot, type Robot, type RobotOptions, setupBodies } from "../robot/robot.ts";
+import { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
+import { type RunningService, type ServiceOptions, startService } from "./service.ts";
 
 export interface Scene extends AsyncDisposable {
   readonly service: RunningService;

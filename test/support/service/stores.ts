@@ -8,8 +8,7 @@ import { openStore } from "../../../src/service/kernel/store/open-store.ts";
 import type { StoreLocation } from "../../../src/service/kernel/store/store.ts";
 import { memoryFolder } from "../memory.ts";
 import { testMachine } from "../robot/machine.ts";
-import type { Cluster } from "./postgres.ts";
-import { databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
+import { type Cluster, databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
 /** Makes a store for one test, in which nothing is: what `startService` takes as `store`. */

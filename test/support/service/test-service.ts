@@ -1,7 +1,6 @@
 import { onTestFinished } from "vitest";
 
-import type { RunningService, ServiceOptions } from "./service.ts";
-import { startService } from "./service.ts";
+import { type RunningService, type ServiceOptions, startService } from "./service.ts";
 
 /** A service for the test that runs, stopped with it. */
 export async function testService(options?: ServiceOptions): Promise<RunningService> {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { findServiceAccount, parseUsers } from "../../../src/access/account.ts";
-import type { Files } from "../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../src/platform/files/files.ts";
+import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 
 const STANDARD = "/var/lib/robot-policy-agent";

@@ -3,8 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 
 import { systemFiles } from "../../../src/platform/files/files.ts";
-import type { RunningRobot } from "./robot-in-process.ts";
-import { openAgent, runningRobot } from "./robot-in-process.ts";
+import { openAgent, type RunningRobot, runningRobot } from "./robot-in-process.ts";
 
 /** Only the next look is waited for. */
 function isAtRest({ clock, pending }: RunningRobot): boolean {

@@ -3,15 +3,13 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { Collection, Collector } from "../../../src/agent/collector.ts";
-import { createCollector } from "../../../src/agent/collector.ts";
+import { type Collection, type Collector, createCollector } from "../../../src/agent/collector.ts";
 import { openConfiguration, openManifest } from "../../../src/agent/configuration/open.ts";
 import type { Unsettled } from "../../../src/fingerprint/waiting.ts";
 import type { FileStat } from "../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
-import type { Interference } from "../fingerprint/machine.ts";
-import { SteppedClock, meddledFiles, temporaryFolder } from "../fingerprint/machine.ts";
+import { type Interference, meddledFiles, SteppedClock, temporaryFolder } from "../fingerprint/machine.ts";
 
 const NEVER = new AbortController().signal;
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Decision, Situation } from "../../../src/agent/decide.ts";
-import { decide } from "../../../src/agent/decide.ts";
+import { decide, type Decision, type Situation } from "../../../src/agent/decide.ts";
 import type { FailureState, Outcome } from "../../../src/agent/outcome.ts";
 import type { Registration } from "../../../src/agent/registration/record.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 
 import { readConfiguration } from "../../../src/agent/configuration/configuration.ts";
-import type { Document, ManifestDocument } from "../../../src/agent/findings.ts";
-import { disputeFindings, fileFindings, rejectionFindings } from "../../../src/agent/findings.ts";
+import {
+  disputeFindings,
+  type Document,
+  fileFindings,
+  type ManifestDocument,
+  rejectionFindings,
+} from "../../../src/agent/findings.ts";
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 

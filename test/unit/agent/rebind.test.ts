@@ -11,8 +11,7 @@ import { saveRegistration } from "../../../src/agent/registration/registration.t
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
-import { EXIT } from "../../../src/platform/terminal.ts";
-import type { Terminal } from "../../../src/platform/terminal.ts";
+import { EXIT, type Terminal } from "../../../src/platform/terminal.ts";
 import { temporaryFolder } from "../fingerprint/machine.ts";
 
 /** A robot that is registered, on which no agent runs, and what `rebind` does to its disk. */

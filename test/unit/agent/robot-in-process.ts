@@ -4,26 +4,25 @@ import { basename, join } from "node:path";
 
 import { onTestFinished } from "vitest";
 
-import type { Agent } from "../../../src/agent/agent.ts";
-import { createAgent } from "../../../src/agent/agent.ts";
-import type { Collector } from "../../../src/agent/collector.ts";
-import { createCollector } from "../../../src/agent/collector.ts";
+import { type Agent, createAgent } from "../../../src/agent/agent.ts";
+import { type Collector, createCollector } from "../../../src/agent/collector.ts";
 import type { AgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import type { DocumentInput } from "../../../src/agent/configuration/document-input.ts";
 import { resolveFolders } from "../../../src/agent/configuration/folders.ts";
 import { openConfiguration, openManifest } from "../../../src/agent/configuration/open.ts";
-import type { ReconcileRequest, Reconciler, ReconcilerOptions } from "../../../src/agent/reconciler.ts";
-import { createReconciler } from "../../../src/agent/reconciler.ts";
-import type { Connection, OwnCredential } from "../../../src/agent/registration/connect.ts";
-import { connect } from "../../../src/agent/registration/connect.ts";
+import {
+  createReconciler,
+  type Reconciler,
+  type ReconcileRequest,
+  type ReconcilerOptions,
+} from "../../../src/agent/reconciler.ts";
+import { connect, type Connection, type OwnCredential } from "../../../src/agent/registration/connect.ts";
 import { trackFiles } from "../../../src/agent/watching/pending-files.ts";
 import type { RobotSetup } from "../../../src/api/robots.ts";
-import type { HttpAnswer, HttpRequest } from "../../../src/client/transport/transport.ts";
-import { TransportError } from "../../../src/client/transport/transport.ts";
+import { type HttpAnswer, type HttpRequest, TransportError } from "../../../src/client/transport/transport.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { DirectoryListener } from "../../../src/platform/files/file-events.ts";
-import type { Files } from "../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../src/platform/files/files.ts";
+import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
 import { SteppedClock, temporaryFolder } from "../fingerprint/machine.ts";
 import type { Step } from "../../../src/agent/step.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { AgentConfiguration } from "../../../src/agent/configuration/configuration.ts";
-import { readConfiguration } from "../../../src/agent/configuration/configuration.ts";
+import { type AgentConfiguration, readConfiguration } from "../../../src/agent/configuration/configuration.ts";
 import {
   buildRobotSetup,
   checkCommonName,
@@ -10,8 +9,7 @@ import {
   robotName,
 } from "../../../src/agent/robot-setup.ts";
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
-import type { RobotManifest } from "../../../src/manifest/manifest.ts";
-import { readManifest } from "../../../src/manifest/manifest.ts";
+import { readManifest, type RobotManifest } from "../../../src/manifest/manifest.ts";
 import { customManifest } from "../../support/robot/custom-manifest.ts";
 
 /** A configuration whose robot has these further members, in YAML. */

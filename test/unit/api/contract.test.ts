@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import type { RobotContract } from "../../../src/api/contract.ts";
-import { otherContractSchema, robotContractSchema } from "../../../src/api/contract.ts";
+import { otherContractSchema, type RobotContract, robotContractSchema } from "../../../src/api/contract.ts";
 import { robotSetupSchema } from "../../../src/api/robots.ts";
 
 const example = new URL("../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);

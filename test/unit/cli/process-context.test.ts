@@ -6,8 +6,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { startWords } from "../../support/programs/command.ts";
-import type { RunningCommand } from "../../support/programs/command.ts";
+import { type RunningCommand, startWords } from "../../support/programs/command.ts";
 
 const modulePath = join(import.meta.dirname, "../../../src/cli/process-context.ts");
 

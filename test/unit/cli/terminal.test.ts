@@ -1,8 +1,7 @@
 /* oxlint-disable no-control-regex -- control characters are what these tests are about */
 import { describe, expect, test } from "vitest";
 
-import { createTerminal } from "../../../src/cli/terminal.ts";
-import type { ProgramTerminal } from "../../../src/cli/terminal.ts";
+import { createTerminal, type ProgramTerminal } from "../../../src/cli/terminal.ts";
 import { textWidth } from "../../../src/platform/text/text-width.ts";
 
 interface Screen {

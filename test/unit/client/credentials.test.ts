@@ -8,8 +8,7 @@ import { beforeEach, expect, test } from "vitest";
 
 import type { Credential, CredentialProblem } from "../../../src/client/credential.ts";
 import { loadCredential } from "../../../src/client/load-credential.ts";
-import type { Files } from "../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../src/platform/files/files.ts";
+import { type Files, systemFiles } from "../../../src/platform/files/files.ts";
 import { testFolder } from "../../support/folder.ts";
 
 const KEY = "sk_rps_CANARYcanary0123456789abcdef";

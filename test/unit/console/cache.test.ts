@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { forgetAll, invalidate, invalidateAll, known, reload, watch } from "../../../src/console/browser/data/cache.ts";
-import type { Page } from "./page.ts";
-import { openPage } from "./page.ts";
+import { openPage, type Page } from "./page.ts";
 
 const ROBOTS = "/v1/robots";
 

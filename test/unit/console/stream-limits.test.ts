@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { OpenStream } from "../../../src/console/server/stream-limits.ts";
-import { streamToClose } from "../../../src/console/server/stream-limits.ts";
+import { type OpenStream, streamToClose } from "../../../src/console/server/stream-limits.ts";
 
 const LIMITS = { credential: 3, organization: 5, all: 8 };
 

@@ -9,8 +9,16 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
 import { PATIENCE_MS } from "../../support/run/patience.ts";
-import type { Interference } from "./machine.ts";
-import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
+import {
+  type Interference,
+  LIMITS,
+  listed,
+  meddledFiles,
+  REAL,
+  snapshotOf,
+  SteppedClock,
+  temporaryFolder,
+} from "./machine.ts";
 
 /** Two files at rest, on a disk where something happens once while they are being hashed. */
 async function interfered(interfere: (paths: readonly string[]) => Interference) {

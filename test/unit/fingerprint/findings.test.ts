@@ -7,8 +7,16 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { digestOfFiles } from "../../support/robot/digest.ts";
-import type { Interference } from "./machine.ts";
-import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
+import {
+  type Interference,
+  LIMITS,
+  listed,
+  meddledFiles,
+  REAL,
+  snapshotOf,
+  SteppedClock,
+  temporaryFolder,
+} from "./machine.ts";
 
 const FAULTS: readonly (readonly [what: string, make: (path: string) => Promise<unknown> | unknown])[] = [
   ["missing", () => {}],

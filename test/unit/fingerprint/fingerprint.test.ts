@@ -4,8 +4,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import type { Fingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { createFingerprinter, type Fingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import type { FileStat } from "../../../src/platform/files/files.ts";
 import { digestByTools, digestOfFiles } from "../../support/robot/digest.ts";
 import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";

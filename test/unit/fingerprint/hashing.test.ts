@@ -6,8 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 
 import { HashThreadLost, startHashThread } from "../../../src/fingerprint/hash-thread.ts";
 import type { HashRequest } from "../../../src/fingerprint/hash-file.ts";
-import type { HashOptions } from "../../../src/fingerprint/hashing.ts";
-import { hashFiles } from "../../../src/fingerprint/hashing.ts";
+import { hashFiles, type HashOptions } from "../../../src/fingerprint/hashing.ts";
 import { systemFiles } from "../../../src/platform/files/files.ts";
 import { meddledFiles, temporaryFolder } from "./machine.ts";
 

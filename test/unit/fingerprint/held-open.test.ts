@@ -1,6 +1,5 @@
 /** Programs that have a file open for writing. These tests are such a program themselves: /proc shows their own open files as those of all. */
-import type { FileHandle } from "node:fs/promises";
-import { appendFile, open, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, type FileHandle, open, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -4,13 +4,10 @@ import { join } from "node:path";
 
 import { onTestFinished } from "vitest";
 
-import type { Collected } from "../../../src/fingerprint/fingerprint.ts";
-import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { type Collected, createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import type { ConfigurationFile, Snapshot } from "../../../src/fingerprint/snapshot.ts";
-import type { Clock } from "../../../src/platform/clock.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
-import type { FileStat, Files } from "../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../src/platform/files/files.ts";
+import { type Clock, systemClock } from "../../../src/platform/clock.ts";
+import { type Files, type FileStat, systemFiles } from "../../../src/platform/files/files.ts";
 
 export const REAL = { files: systemFiles, clock: systemClock };
 

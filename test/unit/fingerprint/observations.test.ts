@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { RACY_MS, createObservations } from "../../../src/fingerprint/observations.ts";
-import type { FileStat } from "../../../src/platform/files/files.ts";
-import { sameStat, systemFiles } from "../../../src/platform/files/files.ts";
+import { type FileStat, sameStat, systemFiles } from "../../../src/platform/files/files.ts";
 import { SteppedClock } from "./machine.ts";
 
 const STAT: FileStat = {

@@ -5,8 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { READY_CATALOG } from "../../../src/manifest/catalog/ids.ts";
 import { FINDING_LIMIT } from "../../../src/manifest/finding-list.ts";
-import type { ManifestReading } from "../../../src/manifest/manifest.ts";
-import { readManifest } from "../../../src/manifest/manifest.ts";
+import { type ManifestReading, readManifest } from "../../../src/manifest/manifest.ts";
 import { times } from "../../support/run/tier.ts";
 
 const YAM = "robot_type_id: yam.bimanual-joint-position.v1\n";

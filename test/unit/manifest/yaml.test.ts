@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import type { Node } from "../../../src/manifest/yaml/tree.ts";
-import { scalarType } from "../../../src/manifest/yaml/tree.ts";
+import { type Node, scalarType } from "../../../src/manifest/yaml/tree.ts";
 import { readYaml, TOKEN_LIMIT } from "../../../src/manifest/yaml/yaml.ts";
 import { execute } from "../../support/programs/execute.ts";
 import { isLong, times } from "../../support/run/tier.ts";

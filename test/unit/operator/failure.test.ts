@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import { isUnknownOperation, showFailure } from "../../../src/operator/failure.ts";
-import type { Failure } from "../../../src/operator/failure.ts";
+import { type Failure, isUnknownOperation, showFailure } from "../../../src/operator/failure.ts";
 import { flagPlaces } from "../../../src/operator/files/places.ts";
 
 function open() {

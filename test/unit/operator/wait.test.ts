@@ -8,8 +8,7 @@ import { groupNeeds, withNeeds } from "../../../src/operator/fleets/needs.ts";
 import { endOfCreation, endOfUpdate } from "../../../src/operator/fleets/wait.ts";
 import { countsAsBar, countsText, withRelativeTimes, reasonOf } from "../../../src/operator/fleets/words.ts";
 import type { Service } from "../../../src/operator/service.ts";
-import type { Look } from "../../../src/operator/wait.ts";
-import { readDuration, waitUntilEnded } from "../../../src/operator/wait.ts";
+import { type Look, readDuration, waitUntilEnded } from "../../../src/operator/wait.ts";
 import { EXIT } from "../../../src/platform/terminal.ts";
 
 function open() {

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { maskWholeKeys } from "../../../src/api/wire/service-key.ts";
-import type { LogOptions } from "../../../src/platform/log/pino-log.ts";
-import { createLog } from "../../../src/platform/log/pino-log.ts";
+import { createLog, type LogOptions } from "../../../src/platform/log/pino-log.ts";
 import { endWithTest } from "../../support/programs/children.ts";
 import { execute } from "../../support/programs/execute.ts";
 

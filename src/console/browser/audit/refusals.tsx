@@ -2,8 +2,7 @@ import type * as z from "zod";
 
 import type { refusalListSchema, RefusalView } from "../../../api/refusals.ts";
 import { refusalInWords } from "../../../api/words/audit.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/use-data.ts";
 import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/table/small-table.tsx";

@@ -1,9 +1,7 @@
 /** The last answers of the service by URL: shown at once when a page opens again, and refreshed in the background. */
 import type { Topic } from "../../topics.ts";
-import { createStore } from "../store.ts";
-import type { Store } from "../store.ts";
-import type { Problem } from "./request.ts";
-import { request } from "./request.ts";
+import { createStore, type Store } from "../store.ts";
+import { type Problem, request } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
 /** The cached answer of a URL. A failure keeps the value from before. */

@@ -1,7 +1,6 @@
 /** Receives the service's events over one connection for all windows of the browser. */
 import { isObject } from "../../../platform/is-object.ts";
-import { TOPICS } from "../../topics.ts";
-import type { Topic } from "../../topics.ts";
+import { type Topic, TOPICS } from "../../topics.ts";
 
 export type ServiceEvent =
   | { readonly kind: "beat" }

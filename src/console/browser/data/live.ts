@@ -1,10 +1,8 @@
 /** Keeps the page up to date: fetches what changed, and notices within five seconds when the service stops answering. */
 import { invalidate, invalidateAll } from "./cache.ts";
-import { STREAM_TIMEOUT_MS, subscribeToEvents } from "./events.ts";
-import type { ServiceEvent } from "./events.ts";
+import { type ServiceEvent, STREAM_TIMEOUT_MS, subscribeToEvents } from "./events.ts";
 import { isUnreachable, lastAnswerMs, liveness } from "./liveness.ts";
-import type { Problem } from "./request.ts";
-import { reached, request, storeTag } from "./request.ts";
+import { type Problem, reached, request, storeTag } from "./request.ts";
 import { serviceNow } from "./service-clock.ts";
 import { readSession, sessionEnded } from "./session.ts";
 

@@ -3,8 +3,7 @@ import type * as z from "zod";
 import type { sessionViewSchema } from "../../../api/logins.ts";
 import type { ApiKeyScope } from "../../../api/wire/scopes.ts";
 import { createStore } from "../store.ts";
-import type { Problem } from "./request.ts";
-import { request } from "./request.ts";
+import { type Problem, request } from "./request.ts";
 
 export type SessionView = z.output<typeof sessionViewSchema>;
 

@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { Topic } from "../../topics.ts";
-import type { Known } from "./cache.ts";
-import { known, reload, watch } from "./cache.ts";
+import { type Known, known, reload, watch } from "./cache.ts";
 import type { Problem } from "./request.ts";
 
 /** The state of an answer. `ready` with a problem: the last refresh failed, and the value is older. */

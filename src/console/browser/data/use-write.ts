@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { useLeaveGuard } from "../router.ts";
-import type { Write as Method, Problem } from "./request.ts";
-import { request } from "./request.ts";
+import { type Problem, request, type Write as Method } from "./request.ts";
 import { sessionEnded } from "./session.ts";
 
 export interface Write<T> {

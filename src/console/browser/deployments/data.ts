@@ -1,8 +1,7 @@
 import type * as z from "zod";
 
 import type { deploymentListSchema, DeploymentView } from "../../../api/deployments.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/use-data.ts";
 
 export function useDeployments(): Data<z.output<typeof deploymentListSchema>> {
   return useData("/v1/me/deployments", ["deployments"]);

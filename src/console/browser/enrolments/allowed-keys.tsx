@@ -2,15 +2,13 @@ import { useMemo, useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { allowedKeyListSchema, AllowedKeyView } from "../../../api/allowed-keys.ts";
-import type { AllowedKeyState } from "../../../api/words/allowed-keys.ts";
-import { allowedKeyState } from "../../../api/words/allowed-keys.ts";
+import { type AllowedKeyState, allowedKeyState } from "../../../api/words/allowed-keys.ts";
 import { useData } from "../data/use-data.ts";
 import { ChangeDialog } from "../parts/form/form-dialog.tsx";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
 import { None } from "../parts/none.tsx";
 import { useNow } from "../parts/relative-time.tsx";
-import type { Column } from "../parts/table/columns.tsx";
-import { badgeColumn, fingerprintColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { badgeColumn, type Column, fingerprintColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { robotPath } from "../robots/data.ts";

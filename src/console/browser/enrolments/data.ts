@@ -4,10 +4,8 @@ import type { enrolmentListSchema, EnrolmentView } from "../../../api/enrolments
 import type { RegistrationView } from "../../../api/registrations.ts";
 import type { IdentifiedRobotView } from "../../../api/robot-views.ts";
 import { request } from "../data/request.ts";
-import type { Answer } from "../data/use-answer.ts";
-import { useAnswer } from "../data/use-answer.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
+import { type Answer, useAnswer } from "../data/use-answer.ts";
+import { type Data, useData } from "../data/use-data.ts";
 
 /** The enrolments that wait, as far as the organization may see them without their codes. */
 export function useEnrolments(): Data<z.output<typeof enrolmentListSchema>> {

@@ -8,8 +8,7 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { robotPath } from "../robots/data.ts";
 import type { PageParameters } from "../router.ts";
 import { useEnrolment } from "./data.ts";
-import type { Decided } from "./decision.tsx";
-import { Decision } from "./decision.tsx";
+import { type Decided, Decision } from "./decision.tsx";
 
 /** `/enrolments/CODE`: who asks, what an approval changes, and the buttons to approve and deny it. */
 export function Enrolment({ name: code }: PageParameters) {

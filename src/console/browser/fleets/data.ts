@@ -2,10 +2,8 @@ import { useMemo } from "preact/hooks";
 
 import type { FleetDetails, FleetNeeds } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
-import type { FleetRow } from "./rows.ts";
-import { fleetRows } from "./rows.ts";
+import { type Data, useData } from "../data/use-data.ts";
+import { type FleetRow, fleetRows } from "./rows.ts";
 
 export interface Fleets {
   readonly fleets: Data<readonly FleetView[]>;

@@ -18,8 +18,7 @@ import { ChangeMembership, RemoveFleet, UpdateModel } from "./changes.tsx";
 import { GenerationTable, MembershipTable, membershipText } from "./history.tsx";
 import { MembersByReason } from "./members.tsx";
 import { FleetBadge, NeedTexts } from "./needs.tsx";
-import type { FleetRow } from "./rows.ts";
-import { estimateText, fleetRow, robotCounts } from "./rows.ts";
+import { estimateText, type FleetRow, fleetRow, robotCounts } from "./rows.ts";
 import { WindowsTimeline } from "./windows-timeline.tsx";
 
 /** `/fleets/ID`: one fleet: why it is not ready, its robots, endpoints, models and operating windows. */

@@ -2,15 +2,13 @@ import { mayDo } from "../data/session.ts";
 import { useSettled } from "../data/use-settled.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
-import type { Column } from "../parts/table/columns.tsx";
-import { countColumn, textColumn } from "../parts/table/columns.tsx";
+import { type Column, countColumn, textColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { number, withSpaces } from "../parts/text.ts";
 import { fleetPath, useFleets } from "./data.ts";
 import { FleetBadge, NeedTexts } from "./needs.tsx";
-import type { FleetRow } from "./rows.ts";
-import { progressOf, robotCounts, severityOf } from "./rows.ts";
+import { type FleetRow, progressOf, robotCounts, severityOf } from "./rows.ts";
 
 const FILTERING: Filtering<FleetRow> = {
   filters: [

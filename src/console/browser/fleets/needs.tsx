@@ -1,12 +1,10 @@
 import type { FleetNeed } from "../../../api/fleet-details.ts";
-import type { Count } from "../parts/count-bar.tsx";
-import { CountBar } from "../parts/count-bar.tsx";
+import { type Count, CountBar } from "../parts/count-bar.tsx";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
 import { counted } from "../parts/text.ts";
 import { fleetPath } from "./data.ts";
-import type { FleetRow, NeedingFleets } from "./rows.ts";
-import { groupByNeeds, stateWord } from "./rows.ts";
+import { type FleetRow, groupByNeeds, type NeedingFleets, stateWord } from "./rows.ts";
 
 interface SummaryProps {
   readonly rows: readonly FleetRow[];

@@ -6,16 +6,22 @@ import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { SubjectField } from "../models/subject-field.tsx";
 import { ChoiceField, TextField } from "../parts/form/fields.tsx";
-import type { FormErrors } from "../parts/form/form-errors.ts";
-import { useFormErrors } from "../parts/form/form-errors.ts";
+import { type FormErrors, useFormErrors } from "../parts/form/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { useWidth, WIDTHS } from "../parts/use-width.ts";
 import { navigate } from "../router.ts";
 import { fleetPath } from "./data.ts";
-import type { FleetDraft, WindowDraft } from "./draft.ts";
-import { bodyOf, EMPTY_DRAFT, FLEET_FIELDS, previewOf, READINESS_MODES } from "./draft.ts";
+import {
+  bodyOf,
+  EMPTY_DRAFT,
+  FLEET_FIELDS,
+  type FleetDraft,
+  previewOf,
+  READINESS_MODES,
+  type WindowDraft,
+} from "./draft.ts";
 import { PreviewList, usePreview } from "./preview.tsx";
 import { SelectionFields } from "./selection-fields.tsx";
 import { WindowsEditor } from "./windows-editor.tsx";

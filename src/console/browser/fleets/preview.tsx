@@ -1,9 +1,7 @@
 import type { FleetPreviewed } from "../../../api/fleet-details.ts";
 import { fitCounts, fitGroups } from "../../../api/words/fit-groups.ts";
-import type { Problem } from "../data/request.ts";
-import { request } from "../data/request.ts";
-import type { Answer } from "../data/use-answer.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { type Problem, request } from "../data/request.ts";
+import { type Answer, useAnswer } from "../data/use-answer.ts";
 import { formErrors } from "../parts/form/form-errors.ts";
 import { counted, number } from "../parts/text.ts";
 import { FitList } from "./fit-list.tsx";

@@ -3,10 +3,8 @@ import { useMemo } from "preact/hooks";
 import { ChoiceField, FieldError, SelectField, TextAreaField } from "../parts/form/fields.tsx";
 import type { FormErrors } from "../parts/form/form-errors.ts";
 import { compareTexts } from "../parts/text.ts";
-import type { RegisteredRobot } from "../robots/data.ts";
-import { useRobots } from "../robots/data.ts";
-import type { FleetDraft } from "./draft.ts";
-import { MEMBERSHIPS } from "./draft.ts";
+import { type RegisteredRobot, useRobots } from "../robots/data.ts";
+import { type FleetDraft, MEMBERSHIPS } from "./draft.ts";
 
 interface SelectionFieldsProps {
   readonly draft: FleetDraft;

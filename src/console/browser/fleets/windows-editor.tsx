@@ -1,8 +1,7 @@
 import { serviceNow } from "../data/service-clock.ts";
 import { FieldError, TextField } from "../parts/form/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
-import type { WindowDraft } from "./draft.ts";
-import { WINDOWS_MAXIMUM } from "./draft.ts";
+import { type WindowDraft, WINDOWS_MAXIMUM } from "./draft.ts";
 import { daysLater } from "./local-days.ts";
 
 interface WindowsEditorProps {

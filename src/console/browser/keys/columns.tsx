@@ -2,11 +2,9 @@ import type { ApiKeyView } from "../../../api/keys.ts";
 import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
 import { mayDo } from "../data/session.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
-import type { Column } from "../parts/table/columns.tsx";
-import { badgeColumn, timeColumn } from "../parts/table/columns.tsx";
+import { badgeColumn, type Column, timeColumn } from "../parts/table/columns.tsx";
 import { momentOf } from "../parts/text.ts";
-import type { KeyState } from "./data.ts";
-import { keyText, labelOf } from "./data.ts";
+import { type KeyState, keyText, labelOf } from "./data.ts";
 
 export interface KeyRow {
   readonly key: ApiKeyView;

@@ -3,8 +3,7 @@ import type * as z from "zod";
 import type { apiKeyListSchema, ApiKeyView } from "../../../api/keys.ts";
 import type { ApiKeyScope, ENROLL_SCOPE } from "../../../api/wire/scopes.ts";
 import { sessionView } from "../data/session.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/use-data.ts";
 
 export function useKeys(): Data<z.output<typeof apiKeyListSchema>> {
   return useData("/v1/me/api-keys", ["keys"]);

@@ -10,12 +10,10 @@ import { FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
 import { ShownOnce } from "../parts/form/shown-once.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import type { Allowance } from "./allowance.tsx";
-import { allowanceNamed, allowancesOf, mayGive, ScopeChoices, scopesOf } from "./allowance.tsx";
+import { type Allowance, allowanceNamed, allowancesOf, mayGive, ScopeChoices, scopesOf } from "./allowance.tsx";
 import { isOwn, ownScopes } from "./data.ts";
 import { Ending } from "./ending.tsx";
-import type { EnrollmentDraft } from "./enrollment.tsx";
-import { EnrollmentFields, enrollmentOf, NO_ENROLLMENT } from "./enrollment.tsx";
+import { type EnrollmentDraft, EnrollmentFields, enrollmentOf, NO_ENROLLMENT } from "./enrollment.tsx";
 import { ENROLLMENT_EXPIRIES, EXPIRIES, expiryOf } from "./expiry.ts";
 
 type CreatedKey = z.output<typeof apiKeyCreatedSchema>;

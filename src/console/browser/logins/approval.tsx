@@ -4,15 +4,13 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import type { LoginDecided } from "../../../api/logins.ts";
 import type { WaitingLogin } from "../../waiting-login.ts";
 import { request } from "../data/request.ts";
-import type { Answer } from "../data/use-answer.ts";
-import { useAnswer } from "../data/use-answer.ts";
+import { type Answer, useAnswer } from "../data/use-answer.ts";
 import { useWrite } from "../data/use-write.ts";
 import { ProblemNotice } from "../parts/notice.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { useLocation } from "../router.ts";
 import { goToProgram } from "./callback.ts";
-import type { Delivery } from "./question.tsx";
-import { Question } from "./question.tsx";
+import { type Delivery, Question } from "./question.tsx";
 
 /** `/login?exchange=ID`: a person approves or denies the sign-in of a command line. */
 export function LoginApproval() {

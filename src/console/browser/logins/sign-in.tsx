@@ -1,7 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
-import type { Problem } from "../data/request.ts";
-import { sentence } from "../data/request.ts";
+import { type Problem, sentence } from "../data/request.ts";
 import { signIn } from "../data/session.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { Notice } from "../parts/notice.tsx";

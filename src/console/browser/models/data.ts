@@ -2,8 +2,7 @@ import type * as z from "zod";
 
 import type { EndpointView } from "../../../api/endpoints.ts";
 import type { checkpointViewSchema, modelListSchema, ModelView } from "../../../api/models.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/use-data.ts";
 
 export type Checkpoint = z.output<typeof checkpointViewSchema>;
 

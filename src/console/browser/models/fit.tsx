@@ -1,7 +1,6 @@
 import type { FleetPreviewed, PreviewedRobot } from "../../../api/fleet-details.ts";
 import { fitCounts, fitGroups } from "../../../api/words/fit-groups.ts";
-import type { Outcome } from "../data/request.ts";
-import { request } from "../data/request.ts";
+import { type Outcome, request } from "../data/request.ts";
 import { useAnswer } from "../data/use-answer.ts";
 import { FitList } from "../fleets/fit-list.tsx";
 import { Loaded } from "../parts/loaded.tsx";

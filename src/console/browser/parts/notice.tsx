@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-import type { Problem } from "../data/request.ts";
-import { sentence } from "../data/request.ts";
+import { type Problem, sentence } from "../data/request.ts";
 import { Icon } from "./icon.tsx";
 import type { Tone } from "./status-badge.tsx";
 

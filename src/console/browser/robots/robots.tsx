@@ -7,13 +7,11 @@ import { Labels } from "../parts/labels.tsx";
 import { PendingValue } from "../parts/none.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import type { Column } from "../parts/table/columns.tsx";
-import { ID_COLUMN, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { type Column, ID_COLUMN, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { capitalized, present, withSpaces } from "../parts/text.ts";
-import type { RegisteredRobot } from "./data.ts";
-import { presenceOf, robotPath, useRobots } from "./data.ts";
+import { presenceOf, type RegisteredRobot, robotPath, useRobots } from "./data.ts";
 
 const FILTERING: Filtering<RegisteredRobot> = {
   filters: [

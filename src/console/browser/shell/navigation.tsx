@@ -1,12 +1,10 @@
 import { useState } from "preact/hooks";
 
 import { SECTIONS } from "../../sections.ts";
-import type { Liveness } from "../data/liveness.ts";
-import { liveness } from "../data/liveness.ts";
+import { type Liveness, liveness } from "../data/liveness.ts";
 import { session, sessionView, signOut } from "../data/session.ts";
 import { Dialog } from "../parts/form/dialog.tsx";
-import type { IconName } from "../parts/icon.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
 import { capitalized } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 import { useLocation } from "../router.ts";

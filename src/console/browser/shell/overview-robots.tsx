@@ -9,8 +9,7 @@ import { Loaded } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
-import type { RegisteredRobot } from "../robots/data.ts";
-import { robotPath } from "../robots/data.ts";
+import { type RegisteredRobot, robotPath } from "../robots/data.ts";
 
 export function RobotCounts({ robots }: { readonly robots: Data<readonly RegisteredRobot[]> }) {
   return (

@@ -1,11 +1,8 @@
 import type { UsageGrouping, UsageSummary } from "../../../api/usage.ts";
-import type { Outcome } from "../data/request.ts";
-import { request } from "../data/request.ts";
+import { type Outcome, request } from "../data/request.ts";
 import { serviceNow } from "../data/service-clock.ts";
-import type { Answer } from "../data/use-answer.ts";
-import { useAnswer } from "../data/use-answer.ts";
-import type { UsageRange } from "./range.ts";
-import { DAY_MS, dayOf, daysOf, lengthOf } from "./range.ts";
+import { type Answer, useAnswer } from "../data/use-answer.ts";
+import { DAY_MS, dayOf, daysOf, lengthOf, type UsageRange } from "./range.ts";
 
 /** What usage is grouped by, besides the day. */
 export type UsageBy = "robot" | "model";

@@ -1,8 +1,7 @@
 import { useMemo } from "preact/hooks";
 
 import { modelPath } from "../models/data.ts";
-import type { Column } from "../parts/table/columns.tsx";
-import { countColumn } from "../parts/table/columns.tsx";
+import { type Column, countColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { FilteredTable } from "../parts/table/filtered-table.tsx";
 import { None } from "../parts/none.tsx";

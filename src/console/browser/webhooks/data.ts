@@ -1,8 +1,7 @@
 import type * as z from "zod";
 
 import type { deliveryListSchema, webhookListSchema, WebhookView } from "../../../api/webhooks.ts";
-import type { Data } from "../data/use-data.ts";
-import { useData } from "../data/use-data.ts";
+import { type Data, useData } from "../data/use-data.ts";
 
 export function useWebhooks(): Data<z.output<typeof webhookListSchema>> {
   return useData("/v1/webhooks", ["webhooks"]);

@@ -2,8 +2,7 @@ import { useState } from "preact/hooks";
 import type * as z from "zod";
 
 import type { webhookCreatedSchema } from "../../../api/webhooks.ts";
-import { EVENT_TYPES } from "../../../api/wire/event-types.ts";
-import type { EventType } from "../../../api/wire/event-types.ts";
+import { EVENT_TYPES, type EventType } from "../../../api/wire/event-types.ts";
 import { receiverOf } from "../../../api/words/webhooks.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";

@@ -1,8 +1,7 @@
 import type { WebhookView } from "../../../api/webhooks.ts";
 import { receiverOf, webhookState } from "../../../api/words/webhooks.ts";
 import { DialogButton } from "../parts/form/dialog-button.tsx";
-import type { Column } from "../parts/table/columns.tsx";
-import { badgeColumn, countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
+import { badgeColumn, type Column, countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
 import type { Filtering } from "../parts/table/filter-bar.tsx";
 import { ListPage } from "../parts/table/list-page.tsx";
 import { useWebhooks, webhookPath } from "./data.ts";

@@ -1,15 +1,12 @@
 import { refusalInWords } from "../../../api/words/audit.ts";
 import { systemClock } from "../../../platform/clock.ts";
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Problem, Terminal } from "../../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../../platform/terminal.ts";
 import { detailsOf } from "../../audit/operations.ts";
-import { readAudit } from "../../audit/queries.ts";
-import type { AuditRow } from "../../audit/queries.ts";
+import { type AuditRow, readAudit } from "../../audit/queries.ts";
 import type { Reader } from "../../kernel/store/store.ts";
 import { viewRefusal } from "../../robots/refusals/operations.ts";
 import { listRefusals } from "../../robots/refusals/queries.ts";
-import { chosenOrganization } from "../chosen-organization.ts";
-import type { OrganizationFlags } from "../chosen-organization.ts";
+import { chosenOrganization, type OrganizationFlags } from "../chosen-organization.ts";
 import type { CommandContext } from "../command-context.ts";
 import { readSince } from "../moment.ts";
 import { withStore } from "../store/with-store.ts";

@@ -1,13 +1,11 @@
 import { makerInWords } from "../../../api/words/key-lineage.ts";
 import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Terminal } from "../../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../../platform/terminal.ts";
 import type { KeyViewRow } from "../../kernel/auth/key-queries.ts";
 import { ALL_ROWS } from "../../kernel/lists/page-range.ts";
 import { listKeys } from "../../keys/queries.ts";
 import { keyView } from "../../keys/rules.ts";
-import { chosenOrganization } from "../chosen-organization.ts";
-import type { OrganizationFlags } from "../chosen-organization.ts";
+import { chosenOrganization, type OrganizationFlags } from "../chosen-organization.ts";
 import type { CommandContext } from "../command-context.ts";
 import { commandLine } from "../command-line.ts";
 import { shownTime } from "../shown-time.ts";

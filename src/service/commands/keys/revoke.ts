@@ -1,6 +1,5 @@
 import { keysInWords } from "../../../api/words/key-lineage.ts";
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode } from "../../../platform/terminal.ts";
+import { EXIT, type ExitCode } from "../../../platform/terminal.ts";
 import { isAnswer } from "../../kernel/http/answers.ts";
 import { commandAuthor } from "../../kernel/store/audit.ts";
 import { countEndingWith, findKeyOrganization } from "../../keys/queries.ts";

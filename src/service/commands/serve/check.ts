@@ -3,12 +3,9 @@ import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 
 import { systemClock } from "../../../platform/clock.ts";
-import { errorCode, systemFiles } from "../../../platform/files/files.ts";
-import type { FileStat } from "../../../platform/files/files.ts";
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Problem, Terminal } from "../../../platform/terminal.ts";
-import { formatListenAddress } from "../../kernel/connections/listen-address.ts";
-import type { ListenAddress } from "../../kernel/connections/listen-address.ts";
+import { errorCode, type FileStat, systemFiles } from "../../../platform/files/files.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../../platform/terminal.ts";
+import { formatListenAddress, type ListenAddress } from "../../kernel/connections/listen-address.ts";
 import { readCertificatePair } from "../../kernel/connections/tls.ts";
 import { showFindings } from "../../kernel/edited-file.ts";
 import { readCatalogFile } from "../../models/apply.ts";

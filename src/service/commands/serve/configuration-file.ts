@@ -1,8 +1,11 @@
 import type { Files } from "../../../platform/files/files.ts";
-import { CONFIGURATION_LIMIT_BYTES, DEFAULTS, readConfiguration } from "../../configuration/configuration.ts";
-import type { Configuration } from "../../configuration/configuration.ts";
-import { readEditedFile } from "../../kernel/edited-file.ts";
-import type { FileFindings } from "../../kernel/edited-file.ts";
+import {
+  type Configuration,
+  CONFIGURATION_LIMIT_BYTES,
+  DEFAULTS,
+  readConfiguration,
+} from "../../configuration/configuration.ts";
+import { type FileFindings, readEditedFile } from "../../kernel/edited-file.ts";
 
 const RULES = {
   subject: "configuration",

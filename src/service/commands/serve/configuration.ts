@@ -5,8 +5,7 @@ import { parseListenAddress } from "../../kernel/connections/listen-address.ts";
 import type { FileFindings } from "../../kernel/edited-file.ts";
 import type { LogLevel } from "../../kernel/log-level.ts";
 import type { ServiceConfiguration } from "../../service.ts";
-import { locateStore } from "../store/locate-store.ts";
-import type { Refused, StoreFlags } from "../store/locate-store.ts";
+import { locateStore, type Refused, type StoreFlags } from "../store/locate-store.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 
 /** Flags of `serve`; each overrides the configuration file. */

@@ -5,21 +5,17 @@ import type { Log } from "../../../platform/log/log.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { createNotify } from "../../../platform/systemd/notify.ts";
 import { feedWatchdog } from "../../../platform/systemd/watchdog.ts";
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Terminal } from "../../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Terminal } from "../../../platform/terminal.ts";
 import { isLoopback } from "../../kernel/connections/listen-address.ts";
-import { showFindings } from "../../kernel/edited-file.ts";
-import type { FileFindings } from "../../kernel/edited-file.ts";
+import { type FileFindings, showFindings } from "../../kernel/edited-file.ts";
 import { createLog } from "../../kernel/log.ts";
 import { describeLocation } from "../../kernel/store/store-problem.ts";
 import type { StoreLocation } from "../../kernel/store/store.ts";
 import { readCatalogFile } from "../../models/apply.ts";
-import { createService } from "../../service.ts";
-import type { Service, ServiceConfiguration } from "../../service.ts";
+import { createService, type Service, type ServiceConfiguration } from "../../service.ts";
 import type { CommandContext } from "../command-context.ts";
 import { check } from "./check.ts";
-import { readServeConfiguration } from "./configuration.ts";
-import type { ServeConfiguration, ServeFlags } from "./configuration.ts";
+import { readServeConfiguration, type ServeConfiguration, type ServeFlags } from "./configuration.ts";
 
 /** With two, a long query does not delay other queries. */
 const READER_THREADS = 2;

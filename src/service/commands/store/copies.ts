@@ -1,5 +1,4 @@
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Problem, Terminal } from "../../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../../platform/terminal.ts";
 import { backUp } from "../../kernel/store/copies/backup.ts";
 import type { CopyOutcome } from "../../kernel/store/copies/copy.ts";
 import { restore as restoreStore } from "../../kernel/store/copies/restore.ts";

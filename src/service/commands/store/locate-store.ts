@@ -1,8 +1,6 @@
 import { readBounded } from "../../../platform/files/durable-file.ts";
-import type { Files } from "../../../platform/files/files.ts";
-import { errorCode } from "../../../platform/files/files.ts";
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Problem } from "../../../platform/terminal.ts";
+import { errorCode, type Files } from "../../../platform/files/files.ts";
+import { EXIT, type ExitCode, type Problem } from "../../../platform/terminal.ts";
 import type { Keep } from "../../configuration/keep.ts";
 import { parseDatabaseUrl } from "../../configuration/readers.ts";
 import type { StoreLocation } from "../../kernel/store/store.ts";

@@ -1,7 +1,5 @@
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode } from "../../../platform/terminal.ts";
-import { listLimitsMet } from "../../kernel/store/limits-met.ts";
-import type { LimitMet } from "../../kernel/store/limits-met.ts";
+import { EXIT, type ExitCode } from "../../../platform/terminal.ts";
+import { type LimitMet, listLimitsMet } from "../../kernel/store/limits-met.ts";
 import { readBelongings } from "../../organizations/queries.ts";
 import type { CommandContext } from "../command-context.ts";
 import { shownTime } from "../shown-time.ts";

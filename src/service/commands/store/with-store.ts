@@ -1,11 +1,9 @@
 import { systemClock } from "../../../platform/clock.ts";
 import { systemFiles } from "../../../platform/files/files.ts";
 import { systemRandom } from "../../../platform/random.ts";
-import { EXIT } from "../../../platform/terminal.ts";
-import type { ExitCode, Problem, Terminal } from "../../../platform/terminal.ts";
+import { EXIT, type ExitCode, type Problem, type Terminal } from "../../../platform/terminal.ts";
 import { showFindings } from "../../kernel/edited-file.ts";
-import { createIds } from "../../kernel/ids.ts";
-import type { NewId } from "../../kernel/ids.ts";
+import { createIds, type NewId } from "../../kernel/ids.ts";
 import { createLog } from "../../kernel/log.ts";
 import type { ServiceMachine } from "../../kernel/machine.ts";
 import { migrateExisting } from "../../kernel/store/migrator.ts";
@@ -14,8 +12,7 @@ import { holdsSqliteStore } from "../../kernel/store/sqlite/store.ts";
 import { noStore, storeProblem } from "../../kernel/store/store-problem.ts";
 import type { Store, StoreLocation } from "../../kernel/store/store.ts";
 import { readConfigurationFile } from "../serve/configuration-file.ts";
-import { locateStore } from "./locate-store.ts";
-import type { StoreFlags } from "./locate-store.ts";
+import { locateStore, type StoreFlags } from "./locate-store.ts";
 
 /** A store that a command opened, and what it changes the store with. */
 export interface OpenedStore {

@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import {
   fleetSelectionViewSchema,
   MEMBERSHIP_CHANGES_SHOWN,
+  type MembershipChange,
   membershipChangeSchema,
 } from "../../../api/fleet-details.ts";
-import type { MembershipChange } from "../../../api/fleet-details.ts";
 import { SELECTION_ROBOTS_COUNT } from "../../../api/fleets.ts";
 import { chunksOf } from "../../kernel/auth/lineage.ts";
 import type { Reader, Transaction } from "../../kernel/store/store.ts";

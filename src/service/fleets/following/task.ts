@@ -1,19 +1,18 @@
 import { bringProbesForward } from "../../endpoints/index.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
-import { auditAll } from "../../kernel/store/audit.ts";
-import type { AuditAction, AuditEntry, Authorship } from "../../kernel/store/audit.ts";
+import { type AuditAction, auditAll, type AuditEntry, type Authorship } from "../../kernel/store/audit.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";
 import { createFailingItems } from "../../kernel/tasks/failing-items.ts";
 import type { Task } from "../../kernel/tasks/task.ts";
-import { requestFleetCheck } from "../../robots/index.ts";
-import type { HistoryBudget } from "../../robots/index.ts";
+import { type HistoryBudget, requestFleetCheck } from "../../robots/index.ts";
 import {
   addMembers,
-  CHECKS_AT_A_TIME,
   checkpointsOf,
+  CHECKS_AT_A_TIME,
   countMembers,
   findDrift,
+  type Following,
   listChecks,
   listFollowing,
   loadCandidates,
@@ -23,9 +22,7 @@ import {
   setLeftOut,
   takeChecks,
 } from "./queries.ts";
-import type { Following } from "./queries.ts";
-import { mismatch, movesOf } from "./rules.ts";
-import type { Candidate, Move } from "./rules.ts";
+import { type Candidate, mismatch, type Move, movesOf } from "./rules.ts";
 
 const NAME = "follow-selectors";
 /** Robots compared in one transaction: each may join or leave as many fleets as an organization has that follow. */

@@ -1,5 +1,4 @@
-import type { EndpointFacts } from "../../endpoints/index.ts";
-import { missingEndpoint } from "../../endpoints/index.ts";
+import { type EndpointFacts, missingEndpoint } from "../../endpoints/index.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
 
 /** Which members of a fleet can run one generation of its model, and the state of the endpoints they need. */

@@ -7,16 +7,15 @@ import type {
 import { shown } from "../../../manifest/shown.ts";
 import { ENDPOINT_STATUS, endpointWait } from "../../endpoints/index.ts";
 import { assessActive } from "./assessment.ts";
-import type { WholeFleetView } from "./derive-fleet.ts";
-import { deriveFleet, positionOf } from "./derive-fleet.ts";
-import { windowsOf } from "./fleet-facts.ts";
-import type {
-  FleetDetailFacts,
-  GenerationFacts,
-  GenerationRow,
-  Member,
-  MemberGroup,
-  WindowPosition,
+import { deriveFleet, positionOf, type WholeFleetView } from "./derive-fleet.ts";
+import {
+  type FleetDetailFacts,
+  type GenerationFacts,
+  type GenerationRow,
+  type Member,
+  type MemberGroup,
+  type WindowPosition,
+  windowsOf,
 } from "./fleet-facts.ts";
 import { deriveNeeds } from "./needs.ts";
 

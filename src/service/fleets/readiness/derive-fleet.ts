@@ -1,11 +1,15 @@
 import type { FleetNeed, WaitingCounts } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
 import { preparationRange } from "../../endpoints/index.ts";
-import type { Assessment } from "./assessment.ts";
-import { assessActive, assessUpdate } from "./assessment.ts";
+import { assessActive, type Assessment, assessUpdate } from "./assessment.ts";
 import { allMembersBlocked, allWindowsPast, needInWords, someMembersBlocked } from "./blocker.ts";
-import { positionIn } from "./fleet-facts.ts";
-import type { FleetFacts, GenerationFacts, MemberGroup, WindowPosition } from "./fleet-facts.ts";
+import {
+  type FleetFacts,
+  type GenerationFacts,
+  type MemberGroup,
+  positionIn,
+  type WindowPosition,
+} from "./fleet-facts.ts";
 
 /** A fleet view with every member present, null if there is no value. */
 export type WholeFleetView = Required<FleetView> & {

@@ -1,9 +1,7 @@
 import type { FleetNeed, FleetNeeds } from "../../../api/fleet-details.ts";
 import { shown } from "../../../manifest/shown.ts";
-import type { EndpointFacts } from "../../endpoints/index.ts";
-import { unhealthySince } from "../../endpoints/index.ts";
-import type { Assessment } from "./assessment.ts";
-import { assessActive, assessUpdate, neededEndpoints } from "./assessment.ts";
+import { type EndpointFacts, unhealthySince } from "../../endpoints/index.ts";
+import { assessActive, type Assessment, assessUpdate, neededEndpoints } from "./assessment.ts";
 import { moreThanMaximum, someMembersBlocked } from "./blocker.ts";
 import { blockerOf, countWaiting, isCapacityExpected, positionOf, robotsIn, updateBlocker } from "./derive-fleet.ts";
 import type { FleetFacts, GenerationFacts, WindowPosition } from "./fleet-facts.ts";

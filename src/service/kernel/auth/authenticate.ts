@@ -1,5 +1,4 @@
-import { API_KEY_SCOPES, ROBOT_SCOPE } from "../../../api/wire/scopes.ts";
-import type { ApiKeyScope, Scope } from "../../../api/wire/scopes.ts";
+import { API_KEY_SCOPES, type ApiKeyScope, ROBOT_SCOPE, type Scope } from "../../../api/wire/scopes.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
 import {
@@ -11,13 +10,16 @@ import {
   ROBOT_TOKEN_PREFIX,
   SESSION_TOKEN_PREFIX,
 } from "./token.ts";
-import { consoleIdleUntil, findSession } from "./session-queries.ts";
+import { consoleIdleUntil, findSession, type SessionRow } from "./session-queries.ts";
 import { findKey } from "./key-queries.ts";
-import { ANY_ROBOTS, readRobotNames } from "./key-robots.ts";
-import type { KeyRobots } from "./key-robots.ts";
-import type { SessionRow } from "./session-queries.ts";
-import { credentialRefusal, CREDENTIAL_UNKNOWN, findRobotCredential } from "./robot-credential.ts";
-import type { CredentialRefusal, RobotCredentialRow } from "./robot-credential.ts";
+import { ANY_ROBOTS, type KeyRobots, readRobotNames } from "./key-robots.ts";
+import {
+  CREDENTIAL_UNKNOWN,
+  credentialRefusal,
+  type CredentialRefusal,
+  findRobotCredential,
+  type RobotCredentialRow,
+} from "./robot-credential.ts";
 
 /** The owner of a credential, also of a refused one. */
 export type Owner = Pick<Principal, "organizationId" | "credentialId">;

@@ -2,8 +2,7 @@ import type { ServiceMachine } from "../machine.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Principal } from "./authenticate.ts";
-import { noteUse } from "./credentials.ts";
-import type { CredentialTable } from "./credentials.ts";
+import { type CredentialTable, noteUse } from "./credentials.ts";
 
 /** Records the last use of keys and sessions, without a write for each request. */
 export interface LastUsed {

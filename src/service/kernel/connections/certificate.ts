@@ -3,8 +3,7 @@ import type { ServiceMachine } from "../machine.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Listener } from "./listener.ts";
-import { readCertificatePair } from "./tls.ts";
-import type { CertificatePair, TlsFiles } from "./tls.ts";
+import { type CertificatePair, readCertificatePair, type TlsFiles } from "./tls.ts";
 
 /** Certificates are usually renewed weeks ahead; with less time left, renewal has probably failed. */
 const WARN_BEFORE_MS = 14 * 24 * 3_600_000;

@@ -1,7 +1,5 @@
-import type { RequestListener, Server, ServerResponse } from "node:http";
-import { createServer } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { Server as TlsServer } from "node:https";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 
 import { refuseUnreadable } from "../http/answers.ts";
 import { connectionAccepted } from "../traffic/event-loop.ts";
@@ -9,8 +7,7 @@ import type { LimitsMet } from "../traffic/limits-met.ts";
 import type { HttpLimits } from "../traffic/limits.ts";
 import { paceClosing, paceConnections } from "./pace-connections.ts";
 import { shareConnections } from "./share-connections.ts";
-import { TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
-import type { CertificatePair } from "./tls.ts";
+import { type CertificatePair, TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
 
 const FIRST_BYTES = 16 * 1024;
 

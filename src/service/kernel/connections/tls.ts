@@ -1,10 +1,8 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { KeyObject } from "node:crypto";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 
 import { readBounded } from "../../../platform/files/durable-file.ts";
-import type { Files } from "../../../platform/files/files.ts";
-import { errorCode } from "../../../platform/files/files.ts";
+import { errorCode, type Files } from "../../../platform/files/files.ts";
 import type { Problem } from "../../../platform/terminal.ts";
 
 /** The certificate, with its chain, and its key: paths of PEM files. */

@@ -2,8 +2,7 @@ import { isIP } from "node:net";
 
 import type { FastifyRequest } from "fastify";
 
-import { bearerToken } from "../auth/authenticate.ts";
-import type { Credential } from "../auth/authenticate.ts";
+import { bearerToken, type Credential } from "../auth/authenticate.ts";
 import { readConsoleCookie } from "./console-cookie.ts";
 
 /** What the headers of a request say about its client. */

@@ -1,8 +1,6 @@
 import { decodeJson } from "../json/decode-json.ts";
-import type { Json } from "../json/parse-json.ts";
-import { parseJson } from "../json/parse-json.ts";
-import type { Finding } from "../validation/finding.ts";
-import { MISSING } from "../validation/finding.ts";
+import { type Json, parseJson } from "../json/parse-json.ts";
+import { type Finding, MISSING } from "../validation/finding.ts";
 
 /**
  * Values of all kinds in one body: the parsed form takes up to fifty times the bytes of `{}`. The largest contract, two

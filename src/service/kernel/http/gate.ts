@@ -1,21 +1,22 @@
 import type { Operation } from "../../../api/wire/operation.ts";
-import { ROBOT_SCOPE } from "../../../api/wire/scopes.ts";
-import type { Scope } from "../../../api/wire/scopes.ts";
-import { authenticate, isAllowed, isForOnePurpose } from "../auth/authenticate.ts";
-import type { Authentication, Owner, Principal } from "../auth/authenticate.ts";
+import { ROBOT_SCOPE, type Scope } from "../../../api/wire/scopes.ts";
+import {
+  authenticate,
+  type Authentication,
+  isAllowed,
+  isForOnePurpose,
+  type Owner,
+  type Principal,
+} from "../auth/authenticate.ts";
 import { workingCredentials } from "../auth/credentials.ts";
-import { FROZEN } from "../auth/robot-credential.ts";
-import type { RobotCredentialRow } from "../auth/robot-credential.ts";
+import { FROZEN, type RobotCredentialRow } from "../auth/robot-credential.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operation.ts";
 import { createShared } from "../shared.ts";
 import type { LimitsMet } from "../traffic/limits-met.ts";
-import { identifyClient } from "../traffic/parties.ts";
-import type { Client } from "../traffic/parties.ts";
-import { BUCKETS_MAXIMUM } from "../traffic/rate-limiter.ts";
-import type { RateLimiter, Verdict } from "../traffic/rate-limiter.ts";
-import type { Answer } from "./answers.ts";
-import { refuse } from "./answers.ts";
+import { type Client, identifyClient } from "../traffic/parties.ts";
+import { BUCKETS_MAXIMUM, type RateLimiter, type Verdict } from "../traffic/rate-limiter.ts";
+import { type Answer, refuse } from "./answers.ts";
 import type { Arrival } from "./arrival.ts";
 
 type Headers = Readonly<Record<string, string>>;

@@ -4,18 +4,15 @@ import type * as z from "zod";
 
 import type { Operation, WithBody, WithoutBody } from "../../../api/wire/operation.ts";
 import { bearerToken } from "../auth/authenticate.ts";
-import { writeAs } from "../auth/credentials.ts";
-import type { PrincipalWrite } from "../auth/credentials.ts";
+import { type PrincipalWrite, writeAs } from "../auth/credentials.ts";
 import type { JsonObject } from "../json/parse-json.ts";
 import type { Actor, Handler, OpenHandler, PublicHandler } from "../operation.ts";
 import type { Passage } from "../traffic/traffic.ts";
 import { validate } from "../validation/validation.ts";
-import type { Answer } from "./answers.ts";
-import { refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
+import { type Answer, refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { clientAddress } from "./arrival.ts";
-import { route } from "./route.ts";
-import type { Admitted, MountContext, OnRefused } from "./route.ts";
+import { type Admitted, type MountContext, type OnRefused, route } from "./route.ts";
 
 /** Serves an operation that takes a body: credential, scope, body, contract, then the handler. */
 export function mountWithBody<S extends z.ZodType>(

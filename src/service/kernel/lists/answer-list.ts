@@ -1,6 +1,5 @@
 import type { PageQuery } from "../../../api/wire/pages.ts";
-import type { Answer, LongAnswer } from "../http/answers.ts";
-import { answerJson } from "../http/answers.ts";
+import { type Answer, answerJson, type LongAnswer } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { Call, Handler, OperationContext } from "../operation.ts";
 import type { Reader } from "../store/store.ts";

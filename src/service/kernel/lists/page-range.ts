@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import type { SelectQueryBuilder, StringReference } from "kysely";
+import { type SelectQueryBuilder, sql, type StringReference } from "kysely";
 
 /**
  * The part of a list that a request asks for, by ids. Ids sort by creation time, so rows added later do not shift a page.

@@ -1,6 +1,5 @@
 import type { PageQuery } from "../../../api/wire/pages.ts";
-import type { Answer } from "../http/answers.ts";
-import { refuseInvalid } from "../http/answers.ts";
+import { type Answer, refuseInvalid } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import { ruleBroken } from "../validation/finding.ts";
 

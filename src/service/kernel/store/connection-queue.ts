@@ -1,5 +1,4 @@
-import type { FairQueue } from "../traffic/fair-queue.ts";
-import { createFairQueue } from "../traffic/fair-queue.ts";
+import { createFairQueue, type FairQueue } from "../traffic/fair-queue.ts";
 import { currentRequester } from "../traffic/requester.ts";
 import { StoreBusyError } from "./unavailable.ts";
 

@@ -1,8 +1,6 @@
-import { sql } from "kysely";
-import type { CreateTableBuilder, Kysely } from "kysely";
+import { type CreateTableBuilder, type Kysely, sql } from "kysely";
 
-import { TABLES } from "./tables.ts";
-import type { Column } from "./tables.ts";
+import { type Column, TABLES } from "./tables.ts";
 
 /** Usage periods longer than a day are rare, and have an index of their own. */
 export const USUAL_PERIOD_S = 86_400;

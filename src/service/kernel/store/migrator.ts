@@ -1,8 +1,6 @@
-import { sql } from "kysely";
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 
-import { MIGRATIONS } from "./migrations.ts";
-import type { Migrations } from "./migrations.ts";
+import { MIGRATIONS, type Migrations } from "./migrations.ts";
 import type { Tables } from "./tables.ts";
 
 /** The table with the migrations that a store has run. */

@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import type { Compilable, CompiledQuery, DialectAdapter, Kysely, RawBuilder } from "kysely";
+import { type Compilable, type CompiledQuery, type DialectAdapter, type Kysely, type RawBuilder, sql } from "kysely";
 
 import type { Tables } from "./tables.ts";
 

@@ -1,7 +1,6 @@
 import type { ServiceMachine } from "../machine.ts";
 import type { Metrics } from "../metrics.ts";
-import { boundLimitsMet, noteLimitMet } from "../store/limits-met.ts";
-import type { LimitMetRow } from "../store/limits-met.ts";
+import { boundLimitsMet, type LimitMetRow, noteLimitMet } from "../store/limits-met.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Limit } from "./limits.ts";

@@ -1,10 +1,8 @@
 import type { Clock } from "../../../platform/clock.ts";
-import type { Answer } from "../http/answers.ts";
-import { refuse } from "../http/answers.ts";
+import { type Answer, refuse } from "../http/answers.ts";
 import type { Client } from "./parties.ts";
 import type { RateLimit, RateLimits } from "./limits.ts";
-import type { Taken } from "./token-buckets.ts";
-import { TokenBuckets } from "./token-buckets.ts";
+import { type Taken, TokenBuckets } from "./token-buckets.ts";
 
 /** Buckets kept of each kind, about 100 bytes each. */
 export const BUCKETS_MAXIMUM = 20_000;

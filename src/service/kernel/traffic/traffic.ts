@@ -2,15 +2,12 @@ import type { ServerResponse } from "node:http";
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Owner } from "../auth/authenticate.ts";
-import type { Answer } from "../http/answers.ts";
-import { refuse } from "../http/answers.ts";
+import { type Answer, refuse } from "../http/answers.ts";
 import { createTimeSlices } from "./event-loop.ts";
 import type { HttpLimits, Limit } from "./limits.ts";
 import type { LimitsMet } from "./limits-met.ts";
-import type { Client, Party } from "./parties.ts";
-import { createTally, identifyClient } from "./parties.ts";
-import { createFairQueue } from "./fair-queue.ts";
-import type { FairQueue } from "./fair-queue.ts";
+import { type Client, createTally, identifyClient, type Party } from "./parties.ts";
+import { createFairQueue, type FairQueue } from "./fair-queue.ts";
 import { measureWork, runForRequester } from "./requester.ts";
 import { createWorkBudget } from "./work-budget.ts";
 

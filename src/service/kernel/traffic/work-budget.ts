@@ -1,6 +1,5 @@
 import type { Clock } from "../../../platform/clock.ts";
-import type { Answer } from "../http/answers.ts";
-import { refuse } from "../http/answers.ts";
+import { type Answer, refuse } from "../http/answers.ts";
 import type { RateLimit } from "./limits.ts";
 import type { BeginWork } from "./requester.ts";
 import { TokenBuckets } from "./token-buckets.ts";

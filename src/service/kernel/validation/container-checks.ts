@@ -1,8 +1,7 @@
 import * as z from "zod";
 
 import type { Json } from "../json/parse-json.ts";
-import type { Check } from "./check.ts";
-import { bound, emptyRecord, isObject } from "./check.ts";
+import { bound, type Check, emptyRecord, isObject } from "./check.ts";
 import * as faults from "./finding.ts";
 import { plainCheck } from "./scalar-checks.ts";
 

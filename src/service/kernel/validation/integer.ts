@@ -1,6 +1,5 @@
 import type { Json } from "../json/parse-json.ts";
-import type { Fault } from "./finding.ts";
-import { fault, NOT_FINITE } from "./finding.ts";
+import { type Fault, fault, NOT_FINITE } from "./finding.ts";
 
 /** The value, or why it is invalid. */
 export type Read<T> = { readonly value: T } | { readonly fault: Fault };

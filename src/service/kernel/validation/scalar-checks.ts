@@ -2,8 +2,7 @@ import * as z from "zod";
 
 import { codePoints } from "../../../api/wire/text.ts";
 import type { Json } from "../json/parse-json.ts";
-import type { Check } from "./check.ts";
-import { bound, emptyRecord, isObject } from "./check.ts";
+import { bound, type Check, emptyRecord, isObject } from "./check.ts";
 import { readDateTime } from "./date-time.ts";
 import * as faults from "./finding.ts";
 import { readInteger } from "./integer.ts";

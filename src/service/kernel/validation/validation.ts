@@ -10,11 +10,9 @@
 import * as z from "zod";
 
 import type { Json } from "../json/parse-json.ts";
-import type { Check } from "./check.ts";
-import { inputAt, Place } from "./check.ts";
+import { type Check, inputAt, Place } from "./check.ts";
 import { arrayCheck, objectCheck, recordCheck, tupleCheck, unionCheck } from "./container-checks.ts";
-import type { Finding, Location } from "./finding.ts";
-import { ruleBroken } from "./finding.ts";
+import { type Finding, type Location, ruleBroken } from "./finding.ts";
 import { choiceCheck, dateTimeCheck, integerCheck, numberCheck, plainCheck, stringCheck } from "./scalar-checks.ts";
 
 export type Validated<T> =

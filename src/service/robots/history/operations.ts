@@ -1,11 +1,9 @@
-import { HISTORY_SHOWN } from "../../../api/registrations.ts";
-import type { RegistrationSummary } from "../../../api/registrations.ts";
+import { HISTORY_SHOWN, type RegistrationSummary } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { PageQuery } from "../../../api/wire/pages.ts";
 import { answerJson, answerValue } from "../../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../../kernel/lists/answer-list.ts";
-import { inRange } from "../../kernel/lists/page-range.ts";
-import type { PageRange } from "../../kernel/lists/page-range.ts";
+import { inRange, type PageRange } from "../../kernel/lists/page-range.ts";
 import type { Handler, OperationContext } from "../../kernel/operation.ts";
 import type { Reader } from "../../kernel/store/store.ts";
 import type { Tables } from "../../kernel/store/tables.ts";

@@ -3,8 +3,7 @@ import { hash } from "node:crypto";
 import { sql } from "kysely";
 import * as z from "zod";
 
-import { REGISTRATION_MEMBERS } from "../../../api/registrations.ts";
-import type { RegistrationRecord } from "../../../api/registrations.ts";
+import { REGISTRATION_MEMBERS, type RegistrationRecord } from "../../../api/registrations.ts";
 import { eachOf, ROBOT_TEXT_NAMES } from "../../../api/robot-texts.ts";
 import type { Reader } from "../../kernel/store/store.ts";
 import type { Registration } from "../queries.ts";

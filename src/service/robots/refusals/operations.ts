@@ -1,8 +1,7 @@
 import type { RefusalQuery, RefusalView } from "../../../api/refusals.ts";
 import { answerValue } from "../../kernel/http/answers.ts";
 import type { Handler, OperationContext } from "../../kernel/operation.ts";
-import { listRefusals, UNKNOWN_ROBOT } from "./queries.ts";
-import type { LabelledRefusal } from "./queries.ts";
+import { type LabelledRefusal, listRefusals, UNKNOWN_ROBOT } from "./queries.ts";
 
 /** `GET /v1/me/refusals`: registrations that were refused, newest first, of all robots or of one. */
 export function listOrganizationRefusals({ store }: OperationContext): Handler<null, RefusalQuery> {

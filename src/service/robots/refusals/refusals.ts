@@ -13,8 +13,7 @@ import { redact } from "../../kernel/redact.ts";
 import type { Store } from "../../kernel/store/store.ts";
 import type { Task } from "../../kernel/tasks/task.ts";
 import { isObject } from "../../kernel/validation/check.ts";
-import { boundRefusals, noteRefusal, UNKNOWN_ROBOT } from "./queries.ts";
-import type { RefusalRow } from "./queries.ts";
+import { boundRefusals, noteRefusal, type RefusalRow, UNKNOWN_ROBOT } from "./queries.ts";
 
 /** A refused registration. */
 export type Refusal = Pick<

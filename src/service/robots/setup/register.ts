@@ -1,24 +1,17 @@
 /** The transaction of a setup: the robot's row, its audit entry, and what follows for fleets and webhooks. */
 import type { PresenceContext } from "../../installations/index.ts";
 import type { Principal } from "../../kernel/auth/authenticate.ts";
-import type { Answer } from "../../kernel/http/answers.ts";
-import { isAnswer, refuse } from "../../kernel/http/answers.ts";
+import { type Answer, isAnswer, refuse } from "../../kernel/http/answers.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
-import { audit } from "../../kernel/store/audit.ts";
-import type { Authorship } from "../../kernel/store/audit.ts";
+import { audit, type Authorship } from "../../kernel/store/audit.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
 import { announce } from "../../webhooks/index.ts";
 import { requestFleetCheck } from "../selection.ts";
-import { writeChange } from "../history/contest.ts";
-import type { Contest } from "../history/contest.ts";
-import type { registrationDetails } from "../history/queries.ts";
-import { changedSince, registrationHash } from "../history/queries.ts";
-import { findIdentifiedRobot } from "../identified-robots.ts";
-import type { IdentifiedRow } from "../identified-robots.ts";
-import { findContractBytes, upsertRobot } from "../queries.ts";
-import type { Registered, Registration } from "../queries.ts";
-import { hasAddedAll } from "../room.ts";
-import type { Full } from "../room.ts";
+import { type Contest, writeChange } from "../history/contest.ts";
+import { changedSince, type registrationDetails, registrationHash } from "../history/queries.ts";
+import { findIdentifiedRobot, type IdentifiedRow } from "../identified-robots.ts";
+import { findContractBytes, type Registered, type Registration, upsertRobot } from "../queries.ts";
+import { type Full, hasAddedAll } from "../room.ts";
 import { takeOver } from "./take-over.ts";
 
 export type RegisterContext = PresenceContext & Pick<OperationContext, "newId">;

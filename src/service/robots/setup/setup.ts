@@ -1,20 +1,15 @@
 import type { RobotSetupRequest } from "../../../api/robots.ts";
 import { presenceAt } from "../../installations/index.ts";
 import type { PrincipalWrite } from "../../kernel/auth/credentials.ts";
-import type { Answer } from "../../kernel/http/answers.ts";
-import { answerValue, isAnswer, refuse } from "../../kernel/http/answers.ts";
-import { authorship, logChange } from "../../kernel/operation.ts";
-import type { Handler, OperationContext } from "../../kernel/operation.ts";
+import { type Answer, answerValue, isAnswer, refuse } from "../../kernel/http/answers.ts";
+import { authorship, type Handler, logChange, type OperationContext } from "../../kernel/operation.ts";
 import type { StoredBytes } from "../../organizations/index.ts";
 import type { HistoryBudget, HistoryLeft } from "../history/budget.ts";
 import { registrationDetails } from "../history/queries.ts";
 import { identifiedRobotView } from "../identified-robots.ts";
-import { registrationOf } from "../queries.ts";
-import type { Registered } from "../queries.ts";
-import { findFullLimit } from "../room.ts";
-import type { Full, Room } from "../room.ts";
-import { refuseName, register } from "./register.ts";
-import type { Entered, RegisterContext, Wish } from "./register.ts";
+import { type Registered, registrationOf } from "../queries.ts";
+import { findFullLimit, type Full, type Room } from "../room.ts";
+import { type Entered, refuseName, register, type RegisterContext, type Wish } from "./register.ts";
 
 interface SetupContext extends RegisterContext, Pick<OperationContext, "machine" | "nudge" | "limitsMet"> {
   readonly storedBytes: Pick<StoredBytes, "add">;

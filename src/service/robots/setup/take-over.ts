@@ -1,9 +1,6 @@
-import { isRobotOnline, presenceAt, revokeInstallationOf } from "../../installations/index.ts";
-import type { PresenceContext } from "../../installations/index.ts";
-import { isAllowed } from "../../kernel/auth/authenticate.ts";
-import type { Principal } from "../../kernel/auth/authenticate.ts";
-import type { Answer } from "../../kernel/http/answers.ts";
-import { refuse } from "../../kernel/http/answers.ts";
+import { isRobotOnline, presenceAt, type PresenceContext, revokeInstallationOf } from "../../installations/index.ts";
+import { isAllowed, type Principal } from "../../kernel/auth/authenticate.ts";
+import { type Answer, refuse } from "../../kernel/http/answers.ts";
 import type { Transaction } from "../../kernel/store/store.ts";
 import { lockRobotNamed } from "../enrolled-robot.ts";
 

@@ -14,12 +14,16 @@ import { agentWords, startCommand, startWords } from "../../../support/programs/
 import { AGENT_PROGRAM } from "../../../support/programs/programs-built.ts";
 import { asNobody, canBecomeNobody, hasProgram } from "../../../support/programs/programs.ts";
 import { stateOfNewerAgent } from "../../../support/robot/newer-state.ts";
-import type { CommandResult, Robot } from "../../../support/robot/robot.ts";
-import { runAgent, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
+import { type CommandResult, type Robot, runAgent, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
 import { test } from "../../../support/service/scene-test.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene, sentDigests, storedRobots, createSceneWithRegions } from "../../../support/service/scene.ts";
+import {
+  createScene,
+  createSceneWithRegions,
+  type Scene,
+  sentDigests,
+  storedRobots,
+} from "../../../support/service/scene.ts";
 import { forgetRobots } from "../../../support/service/service.ts";
 
 /** What a person sees, without what differs from run to run. */

@@ -7,8 +7,7 @@ import { contractText } from "../../../../src/manifest/custom/contract-text.ts";
 import type { Contract } from "../../../../src/manifest/custom/contract.ts";
 import { customManifest } from "../../../support/robot/custom-manifest.ts";
 import { replaceIn } from "../../../support/robot/robot.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene } from "../../../support/service/scene.ts";
+import { createScene, type Scene } from "../../../support/service/scene.ts";
 
 const GOLDEN = join(import.meta.dirname, "../../../golden/robot-manifest/examples");
 

@@ -13,8 +13,7 @@ import { systemFiles } from "../../../../src/platform/files/files.ts";
 import { customManifest } from "../../../support/robot/custom-manifest.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { replaceIn, writeAtOnce } from "../../../support/robot/robot.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene, savedRegistration } from "../../../support/service/scene.ts";
+import { createScene, savedRegistration, type Scene } from "../../../support/service/scene.ts";
 
 /** A scene whose robot has a custom manifest. */
 async function createCustomScene(): Promise<Scene> {

@@ -15,14 +15,12 @@ import {
   withOwnMounts,
 } from "../../../support/programs/programs.ts";
 import { CHECK_IDS } from "../../../../src/agent/doctor/check.ts";
-import type { Robot, RobotOptions } from "../../../support/robot/robot.ts";
-import { createRobot, replaceIn, setupBodies } from "../../../support/robot/robot.ts";
+import { createRobot, replaceIn, type Robot, type RobotOptions, setupBodies } from "../../../support/robot/robot.ts";
 import type { Fault } from "../../../support/service/fault-proxy.ts";
 import { test } from "../../../support/service/scene-test.ts";
 import { createScene, createSceneWithRegions } from "../../../support/service/scene.ts";
 import { forgetRobots } from "../../../support/service/service.ts";
-import type { Authority, Validity } from "../../client/authority.ts";
-import { createAuthority } from "../../client/authority.ts";
+import { type Authority, createAuthority, type Validity } from "../../client/authority.ts";
 import { serveDropped, serveHttp, serveHttps, serveProxy, serveRaw } from "../../client/servers.ts";
 
 const KEY = "sk_test_canary0123456789canary";

@@ -4,8 +4,7 @@ import { chmod, rm, stat } from "node:fs/promises";
 import { describe, expect } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
-import { replaceIn, writeAtOnce } from "../../../support/robot/robot.ts";
-import type { Robot } from "../../../support/robot/robot.ts";
+import { replaceIn, type Robot, writeAtOnce } from "../../../support/robot/robot.ts";
 import type { Fault } from "../../../support/service/fault-proxy.ts";
 import { test } from "../../../support/service/scene-test.ts";
 import { createScene, expectOneRobot } from "../../../support/service/scene.ts";

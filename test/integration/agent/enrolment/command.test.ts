@@ -10,8 +10,7 @@ import { agentWords, startWords } from "../../../support/programs/command.ts";
 import { hasProgram } from "../../../support/programs/programs.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene } from "../../../support/service/scene.ts";
+import { createScene, type Scene } from "../../../support/service/scene.ts";
 import { approve, ENROLLED, enrol, ServiceClock, installation, inTime, kept, shownCode } from "./scene.ts";
 
 test("enroll: without the agent: shows code and key, and goes on where it was interrupted", async () => {

@@ -1,11 +1,9 @@
 /** The identity of a robot computer alone, without the agent around it, on a disk that a test can make fail. */
-import { createIdentityPart } from "../../../../src/agent/identity/part.ts";
-import type { IdentityPart } from "../../../../src/agent/identity/part.ts";
+import { createIdentityPart, type IdentityPart } from "../../../../src/agent/identity/part.ts";
 import { readConfigurationNow } from "../../../../src/agent/configuration/open.ts";
 import { resolveFolders } from "../../../../src/agent/configuration/folders.ts";
 import { connect } from "../../../../src/agent/registration/connect.ts";
-import type { Files } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { systemMachine } from "../../../../src/platform/machine.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Scene } from "../../../support/service/scene.ts";

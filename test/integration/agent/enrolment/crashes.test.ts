@@ -2,10 +2,8 @@
 import { expect, test } from "vitest";
 
 import { systemFiles } from "../../../../src/platform/files/files.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene } from "../../../support/service/scene.ts";
-import type { Computer } from "./computer.ts";
-import { boot, dyingFiles, watchedFiles } from "./computer.ts";
+import { createScene, type Scene } from "../../../support/service/scene.ts";
+import { boot, type Computer, dyingFiles, watchedFiles } from "./computer.ts";
 import { approve, ENROLLED, installation } from "./scene.ts";
 
 /** Approves each code that is shown, once, until the computer is as wanted. @param approved the codes so far. */

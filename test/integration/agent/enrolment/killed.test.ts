@@ -7,8 +7,7 @@ import { describe, expect, test } from "vitest";
 import { canTrace } from "../../../support/programs/programs.ts";
 import type { DaemonProcess } from "../../../support/robot/daemon.ts";
 import { isLong } from "../../../support/run/tier.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene } from "../../../support/service/scene.ts";
+import { createScene, type Scene } from "../../../support/service/scene.ts";
 import { approve, installation, kept, ServiceClock, shownCode } from "./scene.ts";
 
 /** The first heartbeat, which tells a robot to renew, comes within a tenth of this. */

@@ -4,8 +4,7 @@ import { appendFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 
 import { PushedClock } from "../../../support/pushed-clock.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene, expectOneRobot, savedRegistration } from "../../../support/service/scene.ts";
+import { createScene, expectOneRobot, savedRegistration, type Scene } from "../../../support/service/scene.ts";
 import { approve, enrol, enrolAndStop, ENROLLED, inTime, kept } from "./scene.ts";
 
 async function rename({ service }: Scene, from: string, to: string): Promise<void> {

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 
 import type { StatusDocument } from "../../../../src/agent/status.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import type { PushedClock } from "../../../support/pushed-clock.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import type { Scene } from "../../../support/service/scene.ts";

@@ -19,17 +19,16 @@ import {
   withOwnMounts,
 } from "../../../support/programs/programs.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
-import type { Robot } from "../../../support/robot/robot.ts";
-import { replaceIn } from "../../../support/robot/robot.ts";
+import { replaceIn, type Robot } from "../../../support/robot/robot.ts";
 import { test } from "../../../support/service/scene-test.ts";
 import {
   createScene,
   expectOneRobot,
   savedRegistration,
-  storedRobots,
+  type Scene,
   sentDigests,
+  storedRobots,
 } from "../../../support/service/scene.ts";
-import type { Scene } from "../../../support/service/scene.ts";
 
 const run = promisify(execFile);
 

@@ -9,11 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NOBODY_ID, asNobody, canBecomeNobody, hasProgram, isRoot } from "../../../support/programs/programs.ts";
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { digestByTools } from "../../../support/robot/digest.ts";
-import type { Robot } from "../../../support/robot/robot.ts";
-import { manifestOf, writeAtOnce } from "../../../support/robot/robot.ts";
+import { manifestOf, type Robot, writeAtOnce } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
+import { createScene, expectOneRobot, type Scene } from "../../../support/service/scene.ts";
 
 const run = promisify(execFile);
 const LIMIT_BYTES = 1_000_000;

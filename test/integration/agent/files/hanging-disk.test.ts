@@ -1,6 +1,5 @@
 /** A network drive whose server is gone: it answers nothing, not even an error. FUSE with a server that does not answer does the same. */
-import type { ChildProcess } from "node:child_process";
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import { mkdir, readFile, readdir, stat } from "node:fs/promises";
@@ -12,10 +11,8 @@ import type { StatusDocument } from "../../../../src/agent/status.ts";
 import { endWithTest } from "../../../support/programs/children.ts";
 import { agentWords, startWords } from "../../../support/programs/command.ts";
 import { canMount, withOwnMounts } from "../../../support/programs/programs.ts";
-import type { Robot } from "../../../support/robot/robot.ts";
-import { eventually, writeAtOnce } from "../../../support/robot/robot.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene, expectOneRobot } from "../../../support/service/scene.ts";
+import { eventually, type Robot, writeAtOnce } from "../../../support/robot/robot.ts";
+import { createScene, expectOneRobot, type Scene } from "../../../support/service/scene.ts";
 
 /** A drive that hangs would hold it up for ever; what the program itself waits is a part of this on any machine. */
 const PROMPTLY_MS = 30_000;

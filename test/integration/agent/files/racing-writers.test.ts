@@ -10,8 +10,7 @@ import { digestOfContents } from "../../../support/robot/digest.ts";
 import { eventually, replaceIn } from "../../../support/robot/robot.ts";
 import { isLong, times } from "../../../support/run/tier.ts";
 import type { FaultProxy } from "../../../support/service/fault-proxy.ts";
-import type { Scene } from "../../../support/service/scene.ts";
-import { createScene, expectOneRobot, sentDigests } from "../../../support/service/scene.ts";
+import { createScene, expectOneRobot, type Scene, sentDigests } from "../../../support/service/scene.ts";
 
 const SETTLE_MS = 150;
 /** What a loaded machine may have kept the first request back. */

@@ -1,6 +1,5 @@
 /** Where the kernel does not tell of changes: limits that are used up, filesystems that are silent, writes that nobody reports. */
-import type { ChildProcess } from "node:child_process";
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { watch } from "node:fs";
 import { mkdir, rm, unlink } from "node:fs/promises";

@@ -10,12 +10,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Daemon } from "../../../support/robot/daemon.ts";
 import { digestOfFiles } from "../../../support/robot/digest.ts";
-import type { Robot } from "../../../support/robot/robot.ts";
-import { SETTLE_MS, createRobot, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
-import type { FaultProxy } from "../../../support/service/fault-proxy.ts";
-import { startFaultProxy } from "../../../support/service/fault-proxy.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
+import { createRobot, type Robot, SETTLE_MS, setupBodies, writeAtOnce } from "../../../support/robot/robot.ts";
+import { type FaultProxy, startFaultProxy } from "../../../support/service/fault-proxy.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
 
 const run = promisify(execFile);
 

@@ -2,11 +2,16 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { FleetView } from "../../../../src/api/fleets.ts";
-import { borrowWindow, describeConsole, openLastingWindow, signIn, tellOnFailure } from "../../../support/browser.ts";
-import type { Window } from "../../../support/browser.ts";
+import {
+  borrowWindow,
+  describeConsole,
+  openLastingWindow,
+  signIn,
+  tellOnFailure,
+  type Window,
+} from "../../../support/browser.ts";
 import { isLong, times } from "../../../support/run/tier.ts";
-import { startDemo } from "../../../support/service/demo-service.ts";
-import type { DemoService } from "../../../support/service/demo-service.ts";
+import { type DemoService, startDemo } from "../../../support/service/demo-service.ts";
 import { violations } from "./axe.ts";
 
 const DESK = { viewport: { width: 1280, height: 800 }, colorScheme: "light" } as const;

@@ -7,10 +7,9 @@ import {
   openWindow,
   signIn,
   untilLive,
+  type Window,
 } from "../../../support/browser.ts";
-import type { Window } from "../../../support/browser.ts";
-import { startDemo } from "../../../support/service/demo-service.ts";
-import type { DemoService } from "../../../support/service/demo-service.ts";
+import { type DemoService, startDemo } from "../../../support/service/demo-service.ts";
 import { createKey } from "../../../support/service/service.ts";
 
 /** Most bytes transferred for the page, with headers: HTML, script, style sheet and icon. */

@@ -8,8 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { beginWriting } from "../../../support/service/service.ts";
+import { beginWriting, type RunningService } from "../../../support/service/service.ts";
 import { violations } from "./axe.ts";
 
 const HOUR_S = 3600;

@@ -8,13 +8,13 @@ import { apiKeyListSchema } from "../../../../src/api/keys.ts";
 import { loginStartedSchema } from "../../../../src/api/logins.ts";
 import {
   BROWSER_NEEDED,
+  openWindow,
   signIn,
   signInByForm,
-  openWindow,
   startConsole,
+  type Window,
   WITHOUT_BROWSER,
 } from "../../../support/browser.ts";
-import type { Window } from "../../../support/browser.ts";
 import type { RunningService, ServiceOptions } from "../../../support/service/service.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, () => {

@@ -1,6 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { request } from "node:http";
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { request } from "node:http";
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 
 import { Client } from "pg";
@@ -9,8 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { createChangeFeed, FULL_REFRESH_MS } from "../../../../src/console/server/change-feed.ts";
 import { TOPICS } from "../../../../src/console/topics.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";

@@ -1,6 +1,5 @@
 import { cp, readdir, readFile, rm } from "node:fs/promises";
-import { request } from "node:http";
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -31,8 +30,7 @@ import { makeKey } from "../../../../src/service/keys/rules.ts";
 import { CONSOLE_LIFETIME_MS, CONSOLE_SESSIONS_MAXIMUM, signIn } from "../../../../src/service/logins/open-session.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 

@@ -1,8 +1,7 @@
 import { sql } from "kysely";
 import { expect, it, onTestFinished } from "vitest";
 
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { readAudit } from "../../../../src/service/audit/queries.ts";
 import { createAuditPruning, NEWEST_KEPT } from "../../../../src/service/audit/tasks.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
@@ -11,8 +10,7 @@ import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse("2026-01-01T00:00:00Z");

@@ -1,19 +1,16 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import type { DeploymentView } from "../../../../src/api/deployments.ts";
-import { deploymentListSchema, deploymentViewSchema } from "../../../../src/api/deployments.ts";
+import { deploymentListSchema, type DeploymentView, deploymentViewSchema } from "../../../../src/api/deployments.ts";
 import { usageListSchema } from "../../../../src/api/usage.ts";
 import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
-import type { InferenceServer } from "../../../conformance/api/inference.ts";
-import { startInferenceServer } from "../../../conformance/api/inference.ts";
+import { type InferenceServer, startInferenceServer } from "../../../conformance/api/inference.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { times } from "../../../support/run/tier.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { WITHOUT_POSTGRES } from "../../../support/service/postgres.ts";
 import { startReplicas } from "../../../support/service/replicas.ts";
-import { usePostgres } from "../../../support/service/stores.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, usePostgres } from "../../../support/service/stores.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 20 } as const;
 const ARM = "arm.v1";

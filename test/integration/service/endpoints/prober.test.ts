@@ -13,21 +13,17 @@ import {
   PREPARATIONS_MAXIMUM,
 } from "../../../../src/service/endpoints/preparations.ts";
 import { createHealthProbe } from "../../../../src/service/endpoints/probe.ts";
-import { createProber, PROBES_MAXIMUM } from "../../../../src/service/endpoints/prober.ts";
-import type { ReadinessTimes } from "../../../../src/service/endpoints/prober.ts";
-import { claimEndpoint, recordProbe, releaseEndpoint } from "../../../../src/service/endpoints/queries.ts";
-import type { Claim } from "../../../../src/service/endpoints/queries.ts";
+import { createProber, PROBES_MAXIMUM, type ReadinessTimes } from "../../../../src/service/endpoints/prober.ts";
+import { type Claim, claimEndpoint, recordProbe, releaseEndpoint } from "../../../../src/service/endpoints/queries.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store, StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
-import { walkFleet } from "../../../support/operator/fleet-walk.ts";
-import type { WalkStep } from "../../../support/operator/fleet-walk.ts";
+import { walkFleet, type WalkStep } from "../../../support/operator/fleet-walk.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { QUICK } from "../../../support/service/replicas.ts";
 import { endpointRow, fleetRow, insertModel } from "../../../support/service/rows.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 /** Where a probe that a busy machine is late with would be one too many. */

@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
 import { allowedKeyListSchema } from "../../../../src/api/allowed-keys.ts";
-import { addAllowed } from "../../../../src/service/enrolments/allowed-keys.ts";
-import type { AllowedKeyRow } from "../../../../src/service/enrolments/allowed-keys.ts";
+import { addAllowed, type AllowedKeyRow } from "../../../../src/service/enrolments/allowed-keys.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 
-import type { EnrolmentStarted } from "../../../../src/api/enrolments.ts";
-import { enrolmentListSchema } from "../../../../src/api/enrolments.ts";
+import { enrolmentListSchema, type EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { createUserCode, GUESSES_PER_MINUTE } from "../../../../src/service/enrolments/codes.ts";
 import { WAITING_MAXIMUM } from "../../../../src/service/enrolments/queries.ts";
 import { UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
@@ -10,8 +9,7 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { times } from "../../../support/run/tier.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
-import { openScene, requestStart, toldOf } from "./scene.ts";
-import type { Scene } from "./scene.ts";
+import { openScene, requestStart, type Scene, toldOf } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 /** What is not looked up costs a request each: the gate sends enough of them to see it. */

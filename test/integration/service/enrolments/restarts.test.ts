@@ -4,8 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 
 import type { EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import { startService } from "../../../support/service/service.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
 import { newSqliteFolder } from "../../../support/service/sqlite-folder.ts";
 
 it("an enrolment goes on after a restart of the service at every step, and costs one more poll at most", async () => {

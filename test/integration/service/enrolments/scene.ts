@@ -8,8 +8,7 @@ import type { StoreLocation } from "../../../../src/service/kernel/store/store.t
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { NO_DIGEST, RobotComputer } from "../../../support/service/robot-computer.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
 
 /**
  * A service without limits on requests, so that only those of enrolments are met, and a clock that tests turn. What comes back with time,

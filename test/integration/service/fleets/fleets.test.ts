@@ -2,10 +2,8 @@
 
 import { expect, it } from "vitest";
 
-import { fleetDetailsSchema } from "../../../../src/api/fleet-details.ts";
-import type { FleetDetails } from "../../../../src/api/fleet-details.ts";
-import type { FleetView } from "../../../../src/api/fleets.ts";
-import { fleetCreateSchema } from "../../../../src/api/fleets.ts";
+import { type FleetDetails, fleetDetailsSchema } from "../../../../src/api/fleet-details.ts";
+import { fleetCreateSchema, type FleetView } from "../../../../src/api/fleets.ts";
 import { PREPARATION_MAXIMUM_S } from "../../../../src/service/endpoints/preparations.ts";
 import { FLEETS_MAXIMUM } from "../../../../src/service/fleets/changes.ts";
 import { getFleetDetails } from "../../../../src/service/fleets/details.ts";
@@ -26,8 +24,7 @@ import { createUsageClock } from "../../../../src/service/usage/clock.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { times } from "../../../support/run/tier.ts";
 import { endpointRow, fleetRow, insertModel } from "../../../support/service/rows.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 const LATER_MS = NOW_MS + 42_000;

@@ -14,8 +14,7 @@ import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import { requestFleetCheck } from "../../../../src/service/robots/index.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { endpointRow, fleetRow, insertModel, robotRow } from "../../../support/service/rows.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const NOW = "2026-06-01T12:00:00.000Z";
 const ORGANIZATION = "org_1";

@@ -14,14 +14,18 @@ import {
   repeat,
 } from "../../../../src/service/installations/credential-queries.ts";
 import {
+  type Draft,
   draftCredential,
   install,
   reissue,
   revokeInstallationOf,
 } from "../../../../src/service/installations/issue.ts";
-import type { Draft } from "../../../../src/service/installations/issue.ts";
-import { findLiveByKey, lockInstallation, updateInstallation } from "../../../../src/service/installations/queries.ts";
-import type { InstallationRow } from "../../../../src/service/installations/queries.ts";
+import {
+  findLiveByKey,
+  type InstallationRow,
+  lockInstallation,
+  updateInstallation,
+} from "../../../../src/service/installations/queries.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";

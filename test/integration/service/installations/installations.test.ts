@@ -1,8 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 
 import { heartbeatAcceptedSchema } from "../../../../src/api/installations.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import type { IdentitySettings } from "../../../../src/service/installations/rules.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";

@@ -5,8 +5,7 @@ import { draftCredential, install } from "../../../../src/service/installations/
 import { createLiveness } from "../../../../src/service/installations/liveness.ts";
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const READY: Heartbeat = { readiness: "ready" };
 

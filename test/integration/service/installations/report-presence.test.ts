@@ -5,8 +5,7 @@ import { createReportPresence } from "../../../../src/service/installations/pres
 import { IDENTITY_SETTINGS } from "../../../../src/service/installations/rules.ts";
 import { installationRow, robotRow } from "../../../support/service/rows.ts";
 import { openServiceParts } from "../../../support/service/service-parts.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const GAP_MS = 60_000;
 

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 import { expect, it, onTestFinished } from "vitest";
 

@@ -7,8 +7,7 @@ import { createLimitsMet, NOTED_MAXIMUM, WRITTEN_MAXIMUM } from "../../../../src
 import { testMachine } from "../../../support/robot/machine.ts";
 import { runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
 import { startService } from "../../../support/service/service.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
 const DAY_MS = 24 * 3_600_000;

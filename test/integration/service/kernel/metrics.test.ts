@@ -3,12 +3,10 @@ import { DatabaseSync } from "node:sqlite";
 
 import { describe, expect, it } from "vitest";
 
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { FIGURES_FRESH_MS, ROBOTS_FRESH_MS } from "../../../../src/service/kernel/store/store-figures.ts";
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { beginWriting } from "../../../support/service/service.ts";
+import { beginWriting, type RunningService } from "../../../support/service/service.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
 const setup = {

@@ -6,8 +6,7 @@ import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { startSlowRequest } from "../../../support/service/slow-request.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
 const KEYS = "/v1/me/api-keys";

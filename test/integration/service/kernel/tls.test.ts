@@ -4,16 +4,14 @@ import { get } from "node:https";
 import { connect as connectPlain } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
-import { connect } from "node:tls";
-import type { SecureVersion } from "node:tls";
+import { connect, type SecureVersion } from "node:tls";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { testFolder } from "../../../support/folder.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import type { RunningService } from "../../../support/service/service.ts";
-import type { Certified, Validity } from "../../client/authority.ts";
-import { createAuthority } from "../../client/authority.ts";
+import { type Certified, createAuthority, type Validity } from "../../client/authority.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
 /** A folder with `cert.pem` and `key.pem`, and an authority that issues others. */

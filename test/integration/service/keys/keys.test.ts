@@ -1,11 +1,9 @@
 import { expect, it } from "vitest";
 
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../../src/api/keys.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { testFolder } from "../../../support/folder.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
 import { startSlowRequest } from "../../../support/service/slow-request.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";

@@ -7,8 +7,7 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../../../../src/service/kernel/auth/lineage.ts";
 import { makeKey } from "../../../../src/service/keys/rules.ts";
 import { openBackstage } from "../../../support/service/organizations.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
 const KEYS = "/v1/me/api-keys";

@@ -6,8 +6,7 @@ import { expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
 import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../../src/api/logins.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 import { startSlowRequest } from "../../../support/service/slow-request.ts";

@@ -12,10 +12,8 @@ import { testFolder } from "../../../support/folder.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { endWithTest } from "../../../support/programs/children.ts";
 import { SERVICE_PROGRAM } from "../../../support/programs/programs-built.ts";
-import { listening, runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
-import type { Ran } from "../../../support/service/service-command.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { listening, type Ran, runServiceCommand, storeFlags } from "../../../support/service/service-command.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const auditSchema = z.object({
   items: z.array(z.object({ actor: z.string(), action: z.string(), subject_id: z.string() })),

@@ -6,8 +6,7 @@ import { createRoom } from "../../../../src/service/robots/room.ts";
 import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
-import { openServiceParts } from "../../../support/service/service-parts.ts";
-import type { ServiceParts } from "../../../support/service/service-parts.ts";
+import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;

@@ -1,11 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
 
 import { identifiedRobotListSchema } from "../../../../src/api/robot-views.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import { startService } from "../../../support/service/service.ts";
-import type { RunningService } from "../../../support/service/service.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 describeOnEachStore("the status of robots", (newStore) => {

@@ -1,11 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../../src/api/keys.ts";
-import { refusalListSchema, REFUSALS_SHOWN } from "../../../../src/api/refusals.ts";
-import type { RefusalView } from "../../../../src/api/refusals.ts";
+import { refusalListSchema, REFUSALS_SHOWN, type RefusalView } from "../../../../src/api/refusals.ts";
 import { BODY_BYTES } from "../../../../src/api/wire/body-bytes.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
@@ -16,14 +14,11 @@ import {
   pruneRefusals,
   REFUSALS_OF_ROBOT_MAXIMUM,
 } from "../../../../src/service/robots/refusals/queries.ts";
-import { createRefusals, NOTED_MAXIMUM } from "../../../../src/service/robots/refusals/refusals.ts";
-import type { Refusal } from "../../../../src/service/robots/refusals/refusals.ts";
+import { createRefusals, NOTED_MAXIMUM, type Refusal } from "../../../../src/service/robots/refusals/refusals.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
-import { startService } from "../../../support/service/service.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { describeOnEachStore } from "../../../support/service/stores.ts";
-import type { NewStore } from "../../../support/service/stores.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
+import { describeOnEachStore, type NewStore } from "../../../support/service/stores.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
 const iso = (timeMs: number) => new Date(timeMs).toISOString();

@@ -4,8 +4,11 @@ import * as fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 
 import type { RobotContract } from "../../../../src/api/contract.ts";
-import { identifiedSetupAnswerSchema, identifiedRobotViewSchema } from "../../../../src/api/robot-views.ts";
-import type { IdentifiedRobotView } from "../../../../src/api/robot-views.ts";
+import {
+  type IdentifiedRobotView,
+  identifiedRobotViewSchema,
+  identifiedSetupAnswerSchema,
+} from "../../../../src/api/robot-views.ts";
 import type { RobotSetup } from "../../../../src/api/robots.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
@@ -24,11 +27,9 @@ import { anyCharacter } from "../../../support/any-character.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
 import { eventually } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
-import { openBackstage } from "../../../support/service/organizations.ts";
-import type { Backstage } from "../../../support/service/organizations.ts";
+import { type Backstage, openBackstage } from "../../../support/service/organizations.ts";
 import { PRINCIPAL } from "../../../support/service/service-parts.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { startService } from "../../../support/service/service.ts";
+import { type RunningService, startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 

@@ -6,8 +6,7 @@ import { makeFleet } from "../../../../src/service/fleets/changes.ts";
 import { selectRobotIds } from "../../../../src/service/fleets/member-queries.ts";
 import { findFleetFacts } from "../../../../src/service/fleets/queries.ts";
 import { robotRow } from "../../../support/service/rows.ts";
-import type { ServiceParts } from "../../../support/service/service-parts.ts";
-import { openServiceParts } from "../../../support/service/service-parts.ts";
+import { openServiceParts, type ServiceParts } from "../../../support/service/service-parts.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 type Selector = NonNullable<FleetCreate["selection"]["selector"]>;

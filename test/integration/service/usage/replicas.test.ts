@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { systemClock } from "../../../../src/platform/clock.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { catalogText, FAILING_AT_FIRST, STEADY } from "../../../conformance/api/catalog.ts";
 import { createClient } from "../../../conformance/api/client.ts";
 import { untilDeployment } from "../../../conformance/api/deployments.ts";

@@ -9,8 +9,7 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { WAITING_SUMMARIES_MAXIMUM } from "../../../../src/service/usage/summary.ts";
-import type { RunningService } from "../../../support/service/service.ts";
-import { beginWriting } from "../../../support/service/service.ts";
+import { beginWriting, type RunningService } from "../../../support/service/service.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,14 +1,18 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { Webhook } from "standardwebhooks";
 import { expect, onTestFinished } from "vitest";
 import * as z from "zod";
 
-import { deliveryListSchema, webhookCreatedSchema, webhookListSchema } from "../../../../src/api/webhooks.ts";
-import type { DeliveryView, WebhookView } from "../../../../src/api/webhooks.ts";
+import {
+  deliveryListSchema,
+  type DeliveryView,
+  webhookCreatedSchema,
+  webhookListSchema,
+  type WebhookView,
+} from "../../../../src/api/webhooks.ts";
 import type { RunningService } from "../../../support/service/service.ts";
 
 /** One request as it arrived. */

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { CompiledQuery, Kysely } from "kysely";
-import type { Dialect } from "kysely";
+import { CompiledQuery, type Dialect, Kysely } from "kysely";
 
 import { migrate } from "../../../../src/service/kernel/store/migrator.ts";
 import { sqliteRunner } from "../../../../src/service/kernel/store/sqlite/batch.ts";
@@ -12,12 +11,10 @@ import { openDatabase } from "../../../../src/service/kernel/store/sqlite/open.t
 import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
 import { recordingDialect } from "../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../src/service/kernel/store/tables.ts";
-import { createWriter } from "../../../../src/service/kernel/store/writer.ts";
-import type { PendingWrite, WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
+import { createWriter, type PendingWrite, type WriteRunner } from "../../../../src/service/kernel/store/writer.ts";
 import type { Process } from "../../scheduler.ts";
 import type { Connections, ServiceDisk } from "./service-disk.ts";
-import { slowDialect } from "./slow-dialect.ts";
-import type { Connection, ConnectionOptions } from "./slow-dialect.ts";
+import { type Connection, type ConnectionOptions, slowDialect } from "./slow-dialect.ts";
 
 /**
  * The database behind all replicas: the store of the service as it is, over one file. Between queries time passes, and whoever is killed

@@ -12,8 +12,7 @@ import { StoreUnavailableError, unavailable } from "../../../../src/service/kern
 import { RATE_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
 import { SERVICE_LIMITS } from "../../../../src/service/limits.ts";
 import type { Dice } from "../../dice.ts";
-import type { WallClock } from "../../machine/wall-clock.ts";
-import { processClock } from "../../machine/wall-clock.ts";
+import { processClock, type WallClock } from "../../machine/wall-clock.ts";
 import type { Process, Scheduler } from "../../scheduler.ts";
 import type { Trace } from "../../trace.ts";
 import type { ServiceMistake } from "../service-mistakes.ts";

@@ -6,8 +6,7 @@ import { describe, expect, it } from "vitest";
 import { SQLITE_FILE } from "../../../../src/service/kernel/store/sqlite/store.ts";
 import { createDice } from "../../dice.ts";
 import { preparedDatabase } from "./prepared-database.ts";
-import type { ServiceDisk } from "./service-disk.ts";
-import { createServiceDisk } from "./service-disk.ts";
+import { createServiceDisk, type ServiceDisk } from "./service-disk.ts";
 
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 const ids = "select id from organizations where id like 'test%' order by id";

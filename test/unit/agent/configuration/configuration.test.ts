@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 
-import type { AgentConfiguration } from "../../../../src/agent/configuration/configuration.ts";
 import type { SettingsReading } from "../../../../src/manifest/settings.ts";
 import {
+  type AgentConfiguration,
   configurationSchema,
   expandName,
   readConfiguration,

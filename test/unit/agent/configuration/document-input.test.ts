@@ -3,10 +3,8 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import type { DocumentInput } from "../../../../src/agent/configuration/document-input.ts";
-import { createDocumentInput } from "../../../../src/agent/configuration/document-input.ts";
-import type { FileStat } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { createDocumentInput, type DocumentInput } from "../../../../src/agent/configuration/document-input.ts";
+import { type FileStat, systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
 
 const SETTLE_MS = 500;

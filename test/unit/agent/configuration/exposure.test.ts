@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { findExposure } from "../../../../src/agent/configuration/open.ts";
-import type { FileStat } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { type FileStat, systemFiles } from "../../../../src/platform/files/files.ts";
 
 const ROOT = 0;
 const AGENT = 990;

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { checkClock, judgeKey } from "../../../../src/agent/doctor/answering.ts";
-import type { Verdict } from "../../../../src/agent/doctor/check.ts";
-import { CHECK_IDS, fail, ok, startExamination } from "../../../../src/agent/doctor/check.ts";
+import { CHECK_IDS, fail, ok, startExamination, type Verdict } from "../../../../src/agent/doctor/check.ts";
 import { readTimeService } from "../../../../src/agent/doctor/time-service.ts";
 import type { Registration } from "../../../../src/agent/registration/record.ts";
-import type { Clock } from "../../../../src/platform/clock.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RELEASED_AT_MS } from "../../../../src/platform/release.ts";
 import { HeldClock } from "../robot-in-process.ts";
 

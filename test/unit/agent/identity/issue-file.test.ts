@@ -5,8 +5,7 @@ import { expect, test } from "vitest";
 
 import { issueNotice } from "../../../../src/agent/identity/issue-file.ts";
 import type { IdentityStatus } from "../../../../src/agent/status.ts";
-import type { Files } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { temporaryFolder } from "../../fingerprint/machine.ts";
 
 /** The disk of a robot whose root directory is `root`. */

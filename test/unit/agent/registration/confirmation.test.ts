@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Verdict } from "../../../../src/agent/registration/confirmation.ts";
-import { createConfirmations, judgeHeld } from "../../../../src/agent/registration/confirmation.ts";
+import { createConfirmations, judgeHeld, type Verdict } from "../../../../src/agent/registration/confirmation.ts";
 import type { Registration } from "../../../../src/agent/registration/record.ts";
 import type { CallResult } from "../../../../src/client/call-result.ts";
 import type { HeldRegistration } from "../../../../src/client/robot-answers.ts";

@@ -5,8 +5,7 @@ import { expect, test } from "vitest";
 
 import { createCredentialVersions } from "../../../../src/agent/registration/credential-version.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
-import type { FileStat } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { type FileStat, systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
 
 const SECOND_NS = 1_000_000_000n;

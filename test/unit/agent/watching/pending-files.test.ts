@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 
 import { trackFiles } from "../../../../src/agent/watching/pending-files.ts";
-import type { FileStat, Files, ReadableFile, WritableFile } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import {
+  type Files,
+  type FileStat,
+  type ReadableFile,
+  systemFiles,
+  type WritableFile,
+} from "../../../../src/platform/files/files.ts";
 import { SteppedClock } from "../../fingerprint/machine.ts";
 
 /** Open files that never answer. */

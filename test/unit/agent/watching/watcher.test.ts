@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { PlannedDirectory, WatchPlan } from "../../../../src/agent/watching/watch-plan.ts";
-import { EMPTY_PLAN } from "../../../../src/agent/watching/watch-plan.ts";
+import { EMPTY_PLAN, type PlannedDirectory, type WatchPlan } from "../../../../src/agent/watching/watch-plan.ts";
 import { createWatcher } from "../../../../src/agent/watching/watcher.ts";
 import type { DirectoryListener, FileEvents } from "../../../../src/platform/files/file-events.ts";
 

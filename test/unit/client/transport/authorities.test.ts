@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { createAuthorities } from "../../../../src/client/transport/trusted-connection.ts";
-import type { Files } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
-import type { Authority } from "../../../integration/client/authority.ts";
-import { createAuthority } from "../../../integration/client/authority.ts";
+import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
+import { type Authority, createAuthority } from "../../../integration/client/authority.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { temporaryFolder } from "../../fingerprint/machine.ts";
 

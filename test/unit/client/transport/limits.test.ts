@@ -2,8 +2,7 @@ import { getEventListeners } from "node:events";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { Limits } from "../../../../src/client/transport/limits.ts";
-import { startLimits } from "../../../../src/client/transport/limits.ts";
+import { type Limits, startLimits } from "../../../../src/client/transport/limits.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 
 const TIMEOUTS = { connectMs: 10_000, headersMs: 15_000, totalMs: 30_000 };

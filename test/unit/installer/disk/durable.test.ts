@@ -4,12 +4,10 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { Site } from "../../../../src/installer/apply/apply.ts";
-import { applySteps, RestartFailed } from "../../../../src/installer/apply/apply.ts";
+import { applySteps, RestartFailed, type Site } from "../../../../src/installer/apply/apply.ts";
 import { applyRemoval } from "../../../../src/installer/apply/removal.ts";
 import { openSystem, ProgramFailed } from "../../../../src/installer/apply/system.ts";
-import { measure } from "../../../../src/installer/disk/content.ts";
-import type { Content } from "../../../../src/installer/disk/content.ts";
+import { type Content, measure } from "../../../../src/installer/disk/content.ts";
 import type { Disk } from "../../../../src/installer/disk/disk.ts";
 import { replaceFile, replaceLink } from "../../../../src/installer/disk/durable.ts";
 import { openRootedDisk } from "../../../../src/installer/disk/rooted-disk.ts";

@@ -1,14 +1,24 @@
 import { renameSync, symlinkSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, open, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import {
+  chmod,
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { Disk } from "../../../../src/installer/disk/disk.ts";
-import { DiskError } from "../../../../src/installer/disk/disk.ts";
+import { type Disk, DiskError } from "../../../../src/installer/disk/disk.ts";
 import { openRootedDisk } from "../../../../src/installer/disk/rooted-disk.ts";
 
 const access = { mode: 0o640, userId: process.getuid?.() ?? 0, groupId: process.getgid?.() ?? 0 };

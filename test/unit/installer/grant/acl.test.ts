@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 
-import type { AccessList } from "../../../../src/installer/grant/acl.ts";
-import { defaultEntries, grantEntries, listEntries, parseLists } from "../../../../src/installer/grant/acl.ts";
+import {
+  type AccessList,
+  defaultEntries,
+  grantEntries,
+  listEntries,
+  parseLists,
+} from "../../../../src/installer/grant/acl.ts";
 
 function listOf(...lines: readonly string[]): AccessList {
   const lists = parseLists(`${lines.join("\n")}\n`);

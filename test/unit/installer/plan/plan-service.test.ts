@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { ServiceQuestion } from "../../../../src/installer/plan/plan-service.ts";
-import { planStart, planUnits } from "../../../../src/installer/plan/plan-service.ts";
+import { planStart, planUnits, type ServiceQuestion } from "../../../../src/installer/plan/plan-service.ts";
 import { describeStep } from "../../../../src/installer/plan/step.ts";
 
 const absent = { loadState: "not-found", activeState: "inactive", unitFileState: "" };

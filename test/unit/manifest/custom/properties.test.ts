@@ -6,8 +6,7 @@ import { READY_CATALOG } from "../../../../src/manifest/catalog/ids.ts";
 import { contractText } from "../../../../src/manifest/custom/contract-text.ts";
 import { diffContracts } from "../../../../src/manifest/custom/diff.ts";
 import { readManifest } from "../../../../src/manifest/manifest.ts";
-import { robotManifest, shuffleKeys, withDefaults } from "../../../support/robot/robot-manifests.ts";
-import type { ManifestData } from "../../../support/robot/robot-manifests.ts";
+import { type ManifestData, robotManifest, shuffleKeys, withDefaults } from "../../../support/robot/robot-manifests.ts";
 import { times } from "../../../support/run/tier.ts";
 
 const RUNS = times(100, 10_000);

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { readBounded, replaceDurably } from "../../../../src/platform/files/durable-file.ts";
-import type { Files } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { type Files, systemFiles } from "../../../../src/platform/files/files.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { watchedFiles } from "../../../support/robot/watched-files.ts";
 

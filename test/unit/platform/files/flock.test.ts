@@ -1,5 +1,4 @@
-import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Clock } from "../../../../src/platform/clock.ts";
-import type { FileStat, Files } from "../../../../src/platform/files/files.ts";
-import { systemFiles } from "../../../../src/platform/files/files.ts";
+import { type Files, type FileStat, systemFiles } from "../../../../src/platform/files/files.ts";
 import { findOpenWriters } from "../../../../src/platform/files/open-writers.ts";
 
 const STAT: FileStat = {

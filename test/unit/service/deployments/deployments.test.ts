@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 
 import { deploymentViewSchema } from "../../../../src/api/deployments.ts";
-import { judge } from "../../../../src/service/deployments/transition.ts";
-import type { Situation, Verdict } from "../../../../src/service/deployments/transition.ts";
+import { judge, type Situation, type Verdict } from "../../../../src/service/deployments/transition.ts";
 import { createDeployment, retireDeployment } from "../../../../src/service/deployments/operations.ts";
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
-import { bodyOf, changedBeforeWrites, openServiceParts } from "../../../support/service/service-parts.ts";
-import type { ServiceParts } from "../../../support/service/service-parts.ts";
+import {
+  bodyOf,
+  changedBeforeWrites,
+  openServiceParts,
+  type ServiceParts,
+} from "../../../support/service/service-parts.ts";
 
 const CREATED = "2026-03-01T12:00:00.000Z";
 const CREATED_MS = Date.parse(CREATED);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { expectationOf } from "../../../../src/service/endpoints/expectation.ts";
-import type { Demand } from "../../../../src/service/endpoints/expectation.ts";
+import { type Demand, expectationOf } from "../../../../src/service/endpoints/expectation.ts";
 import { believe } from "../../../../src/service/endpoints/health.ts";
 import { parseWindows, positionIn, printWindows } from "../../../../src/service/fleets/readiness/fleet-facts.ts";
 import type { EndpointHealth } from "../../../../src/service/kernel/store/tables.ts";

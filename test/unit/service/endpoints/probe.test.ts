@@ -1,10 +1,8 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
-import type { RequestListener } from "node:http";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { createServer as createTcpServer } from "node:net";
-import type { AddressInfo, Server } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { promisify } from "node:util";
 
 import { describe, expect, it } from "vitest";

@@ -2,10 +2,18 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { createUserCode, readUserCode, showUserCode } from "../../../../src/service/enrolments/codes.ts";
-import { decide, isFoundBy, regionOf, shownOf, stateAt, UNDECIDED } from "../../../../src/service/enrolments/rules.ts";
+import {
+  decide,
+  type EnrolmentRow,
+  type EnrolmentState,
+  isFoundBy,
+  regionOf,
+  shownOf,
+  stateAt,
+  UNDECIDED,
+} from "../../../../src/service/enrolments/rules.ts";
 import { IDENTITY_SETTINGS, presenceAt } from "../../../../src/service/installations/index.ts";
 import { robotNameOf } from "../../../../src/service/robots/index.ts";
-import type { EnrolmentRow, EnrolmentState } from "../../../../src/service/enrolments/rules.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 
 const START = "2026-03-01T12:00:00.000Z";

@@ -18,8 +18,8 @@ import {
   changedAfterFirstQuery,
   changedBeforeWrites,
   openServiceParts,
+  type ServiceParts,
 } from "../../../support/service/service-parts.ts";
-import type { ServiceParts } from "../../../support/service/service-parts.ts";
 
 const HOUR_MS = 3_600_000;
 

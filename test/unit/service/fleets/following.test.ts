@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { mismatch, movesOf } from "../../../../src/service/fleets/following/rules.ts";
-import type { Candidate, Selector } from "../../../../src/service/fleets/following/rules.ts";
+import { type Candidate, mismatch, movesOf, type Selector } from "../../../../src/service/fleets/following/rules.ts";
 
 const ANY: Selector = { site: null, region: null, robot_type_id: null, labels: {} };
 

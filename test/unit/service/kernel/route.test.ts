@@ -1,20 +1,16 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 import fastify from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../../src/platform/clock.ts";
-import { answerJson } from "../../../../src/service/kernel/http/answers.ts";
-import type { AnyAnswer } from "../../../../src/service/kernel/http/answers.ts";
+import { answerJson, type AnyAnswer } from "../../../../src/service/kernel/http/answers.ts";
 import type { Gate } from "../../../../src/service/kernel/http/gate.ts";
 import { route } from "../../../../src/service/kernel/http/route.ts";
 import { StoreBusyError, StoreUnavailableError } from "../../../../src/service/kernel/store/unavailable.ts";
-import type { HttpLimits, Limit } from "../../../../src/service/kernel/traffic/limits.ts";
-import { HTTP_LIMITS } from "../../../../src/service/kernel/traffic/limits.ts";
-import { identifyClient } from "../../../../src/service/kernel/traffic/parties.ts";
-import type { Party } from "../../../../src/service/kernel/traffic/parties.ts";
+import { HTTP_LIMITS, type HttpLimits, type Limit } from "../../../../src/service/kernel/traffic/limits.ts";
+import { identifyClient, type Party } from "../../../../src/service/kernel/traffic/parties.ts";
 import { createTraffic } from "../../../../src/service/kernel/traffic/traffic.ts";
 
 const client = identifyClient("sk_rps_a", "192.0.2.1");

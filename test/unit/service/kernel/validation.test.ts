@@ -10,8 +10,7 @@ import { validationErrorBodySchema } from "../../../../src/api/wire/errors.ts";
 import type { Operation } from "../../../../src/api/wire/operation.ts";
 import { pageQuerySchema } from "../../../../src/api/wire/pages.ts";
 import { text } from "../../../../src/api/wire/text.ts";
-import type { Json } from "../../../../src/service/kernel/json/parse-json.ts";
-import { parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
+import { type Json, parseJson } from "../../../../src/service/kernel/json/parse-json.ts";
 import {
   ANSWER_CUT_BYTES,
   ANSWER_WHOLE_BYTES,

@@ -19,8 +19,7 @@ import {
 import { addKey, createdView, makeKey } from "../../../../src/service/keys/rules.ts";
 import { testFolder } from "../../../support/folder.ts";
 import { testMachine } from "../../../support/robot/machine.ts";
-import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
-import type { ServiceParts } from "../../../support/service/service-parts.ts";
+import { openServiceParts, PRINCIPAL, type ServiceParts } from "../../../support/service/service-parts.ts";
 
 const NOW = "2026-03-01T12:00:00.000Z";
 

@@ -14,10 +14,14 @@ import {
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
-import type { LoginRow } from "../../../../src/service/logins/queries.ts";
-import { findLogin, insertLogin, LOGINS_MAXIMUM } from "../../../../src/service/logins/queries.ts";
-import type { LoginState } from "../../../../src/service/logins/rules.ts";
-import { LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, userCode } from "../../../../src/service/logins/rules.ts";
+import { findLogin, insertLogin, type LoginRow, LOGINS_MAXIMUM } from "../../../../src/service/logins/queries.ts";
+import {
+  LOGIN_LIFETIME_MS,
+  type LoginState,
+  loginState,
+  POLL_INTERVAL_S,
+  userCode,
+} from "../../../../src/service/logins/rules.ts";
 import { createPruneLogins } from "../../../../src/service/logins/tasks.ts";
 import { testFolder } from "../../../support/folder.ts";
 

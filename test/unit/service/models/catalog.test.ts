@@ -6,8 +6,7 @@ import { describe, expect, it } from "vitest";
 import { renderFindings } from "../../../../src/manifest/excerpt.ts";
 import { FINDING_LIMIT } from "../../../../src/manifest/finding-list.ts";
 import type { SettingsReading } from "../../../../src/manifest/settings.ts";
-import type { Catalog } from "../../../../src/service/models/catalog.ts";
-import { readCatalog } from "../../../../src/service/models/catalog.ts";
+import { type Catalog, readCatalog } from "../../../../src/service/models/catalog.ts";
 import { isCheckpointId, isSlug } from "../../../../src/service/models/names.ts";
 import { parseRequirements, printRequirements } from "../../../../src/service/models/requirements.ts";
 

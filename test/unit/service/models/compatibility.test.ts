@@ -7,10 +7,13 @@ import { summarize } from "../../../../src/manifest/catalog/axes.ts";
 import { CATALOG_ROWS } from "../../../../src/manifest/catalog/rows.ts";
 import { readCatalog } from "../../../../src/service/models/catalog.ts";
 import { incompatibility } from "../../../../src/service/models/obstacles.ts";
-import type { Requirements } from "../../../../src/service/models/requirements.ts";
-import { NO_REQUIREMENTS } from "../../../../src/service/models/requirements.ts";
-import { catalogEquipment, contractEquipment, parseEquipment } from "../../../../src/service/robots/equipment.ts";
-import type { Equipment } from "../../../../src/service/robots/equipment.ts";
+import { NO_REQUIREMENTS, type Requirements } from "../../../../src/service/models/requirements.ts";
+import {
+  catalogEquipment,
+  contractEquipment,
+  type Equipment,
+  parseEquipment,
+} from "../../../../src/service/robots/equipment.ts";
 
 const EXAMPLES = new URL("../../../golden/robot-manifest/examples/", import.meta.url);
 

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { Catalog } from "../../../../src/service/models/catalog.ts";
-import { readCatalog } from "../../../../src/service/models/catalog.ts";
-import type { CatalogPlan, StoredCatalog } from "../../../../src/service/models/plan.ts";
-import { planCatalog } from "../../../../src/service/models/plan.ts";
+import { type Catalog, readCatalog } from "../../../../src/service/models/catalog.ts";
+import { type CatalogPlan, planCatalog, type StoredCatalog } from "../../../../src/service/models/plan.ts";
 
 const NOW = "2026-03-01T00:00:00.000Z";
 const LATER = "2026-03-02T00:00:00.000Z";

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 
 import {
+  type Change,
   CHANGES_KEPT,
   CONTEST_WINDOW_MS,
   currentContest,
   noteChange,
+  type RecentChanges,
   sourcesSince,
 } from "../../../../src/service/robots/history/contest.ts";
-import type { Change, RecentChanges } from "../../../../src/service/robots/history/contest.ts";
 
 const START_MS = Date.parse("2026-03-01T00:00:00.000Z");
 const HOUR_MS = 3_600_000;

@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { RobotSetup } from "../../../../src/api/robots.ts";
 import { createHistoryBudget } from "../../../../src/service/robots/history/budget.ts";
 import { setupRobot } from "../../../../src/service/robots/setup/setup.ts";
-import { openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
-import type { ServiceParts } from "../../../support/service/service-parts.ts";
+import { openServiceParts, PRINCIPAL, type ServiceParts } from "../../../support/service/service-parts.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 

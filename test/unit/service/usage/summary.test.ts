@@ -6,8 +6,13 @@ import { systemRandom } from "../../../../src/platform/random.ts";
 import { createDeployment } from "../../../../src/service/deployments/operations.ts";
 import { createIds } from "../../../../src/service/kernel/ids.ts";
 import { summarizeUsage } from "../../../../src/service/usage/summary.ts";
-import { BEGIN_MS, bodyOf, openServiceParts, PRINCIPAL } from "../../../support/service/service-parts.ts";
-import type { ServiceParts } from "../../../support/service/service-parts.ts";
+import {
+  BEGIN_MS,
+  bodyOf,
+  openServiceParts,
+  PRINCIPAL,
+  type ServiceParts,
+} from "../../../support/service/service-parts.ts";
 
 const MINUTE_S = 60;
 const HOUR_S = 3600;

@@ -11,15 +11,18 @@ import { deploy, retire } from "../../../../src/service/deployments/changes.ts";
 import { createMeterUsage } from "../../../../src/service/deployments/meter-usage.ts";
 import { lockCurrentDeployment } from "../../../../src/service/deployments/queries.ts";
 import { createReconcileDeployments } from "../../../../src/service/deployments/tasks.ts";
-import type { NewId } from "../../../../src/service/kernel/ids.ts";
-import { createIds } from "../../../../src/service/kernel/ids.ts";
+import { createIds, type NewId } from "../../../../src/service/kernel/ids.ts";
 import { ALL_ROWS } from "../../../../src/service/kernel/lists/page-range.ts";
 import { createLog } from "../../../../src/service/kernel/log.ts";
 import { openStore } from "../../../../src/service/kernel/store/open-store.ts";
 import type { Store } from "../../../../src/service/kernel/store/store.ts";
 import { registrationOf, upsertRobot } from "../../../../src/service/robots/queries.ts";
-import type { UsageClock } from "../../../../src/service/usage/clock.ts";
-import { CORRECTION_MAXIMUM_MS, createUsageClock, STEADY_MS } from "../../../../src/service/usage/clock.ts";
+import {
+  CORRECTION_MAXIMUM_MS,
+  createUsageClock,
+  STEADY_MS,
+  type UsageClock,
+} from "../../../../src/service/usage/clock.ts";
 import {
   latestBelieved,
   periodEnd,
@@ -27,8 +30,7 @@ import {
   periodStart,
   wholeHour,
 } from "../../../../src/service/usage/period.ts";
-import type { UsagePeriod } from "../../../../src/service/usage/queries.ts";
-import { lastPeriodEnd, listUsage } from "../../../../src/service/usage/queries.ts";
+import { lastPeriodEnd, listUsage, type UsagePeriod } from "../../../../src/service/usage/queries.ts";
 import { memoryFolder } from "../../../support/memory.ts";
 import { times } from "../../../support/run/tier.ts";
 import { endpointRow, insertModel } from "../../../support/service/rows.ts";

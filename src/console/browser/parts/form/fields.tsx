@@ -1,5 +1,4 @@
-import type { ComponentChildren, TargetedInputEvent } from "preact";
-import { h } from "preact";
+import { type ComponentChildren, h, type TargetedInputEvent } from "preact";
 import { useId } from "preact/hooks";
 
 import { Icon } from "../icon.tsx";

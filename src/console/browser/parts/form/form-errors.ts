@@ -1,8 +1,7 @@
 import { useRef } from "preact/hooks";
 
 import type { ValidationError } from "../../../../api/wire/errors.ts";
-import type { Problem } from "../../data/request.ts";
-import { sentence } from "../../data/request.ts";
+import { type Problem, sentence } from "../../data/request.ts";
 
 /** Errors of a refused form: by field, and the rest. */
 export interface FormErrors {

@@ -1,9 +1,7 @@
 import type { ComponentChildren } from "preact";
 
-import type { Filtering } from "./filter-bar.tsx";
-import { FilterBar, useFiltered } from "./filter-bar.tsx";
-import type { TableProps } from "./table.tsx";
-import { Table } from "./table.tsx";
+import { FilterBar, type Filtering, useFiltered } from "./filter-bar.tsx";
+import { Table, type TableProps } from "./table.tsx";
 
 export interface FilteredTableProps<Row> extends TableProps<Row> {
   readonly filtering: Filtering<Row>;

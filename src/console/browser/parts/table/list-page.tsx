@@ -8,8 +8,7 @@ import { ProblemNotice, StaleNotice } from "../notice.tsx";
 import { Page } from "../page.tsx";
 import { capitalized, number } from "../text.ts";
 import { useFiltered } from "./filter-bar.tsx";
-import type { FilteredTableProps } from "./filtered-table.tsx";
-import { EmptyState, FilteredTable } from "./filtered-table.tsx";
+import { EmptyState, FilteredTable, type FilteredTableProps } from "./filtered-table.tsx";
 
 /** Historical rows: rarely needed, but in time the majority. */
 export interface Archive<Row> {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 
-import { sql } from "kysely";
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 
 import type { TableShape } from "../table-shapes.ts";
 import type { Tables } from "../tables.ts";

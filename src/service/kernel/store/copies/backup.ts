@@ -1,20 +1,17 @@
 import { dirname } from "node:path";
 
-import { sql } from "kysely";
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 
 import { removeIfPresent } from "../../../../platform/files/durable-file.ts";
 import { lastStep, migrateWithin } from "../migrator.ts";
 import { holdsSqliteStore, openSqliteFile, openSqliteReader } from "../sqlite/store.ts";
 import { noStore } from "../store-problem.ts";
-import { readSnapshot } from "../store.ts";
-import type { StoreLocation } from "../store.ts";
+import { readSnapshot, type StoreLocation } from "../store.ts";
 import { tableShapes } from "../table-shapes.ts";
 import type { Tables } from "../tables.ts";
 import { sealBackup } from "./backup-seal.ts";
 import { claimProblem, copyProblem } from "./copy-problem.ts";
-import type { CopyMachine, CopyOptions, CopyOutcome } from "./copy.ts";
-import { copyTables } from "./copy.ts";
+import { type CopyMachine, type CopyOptions, type CopyOutcome, copyTables } from "./copy.ts";
 
 const BACKUP_MODE = 0o600;
 

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { sql } from "kysely";
-import type { RawBuilder, Transaction } from "kysely";
+import { type RawBuilder, sql, type Transaction } from "kysely";
 
 import type { Problem } from "../../../../platform/terminal.ts";
 import type { ServiceMachine } from "../../machine.ts";

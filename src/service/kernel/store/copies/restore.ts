@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 
 import { errorCode } from "../../../../platform/files/files.ts";
 import type { Problem } from "../../../../platform/terminal.ts";
@@ -8,13 +7,11 @@ import { lockDirectory } from "../sqlite/lock.ts";
 import { openSqliteFile, openSqliteWriter } from "../sqlite/store.ts";
 import { alreadyInUse, describeLocation } from "../store-problem.ts";
 import type { StoreLocation } from "../store.ts";
-import { hasSchemaOf, tableShapes } from "../table-shapes.ts";
-import type { TableShape } from "../table-shapes.ts";
+import { hasSchemaOf, type TableShape, tableShapes } from "../table-shapes.ts";
 import type { Tables } from "../tables.ts";
 import { isSealIntact, SEAL_TABLE } from "./backup-seal.ts";
 import { backupUnreadable, copyProblem, notABackup, notEmpty } from "./copy-problem.ts";
-import { copyTables } from "./copy.ts";
-import type { CopyMachine, CopyOptions, CopyOutcome, RowCounts } from "./copy.ts";
+import { type CopyMachine, type CopyOptions, type CopyOutcome, copyTables, type RowCounts } from "./copy.ts";
 
 /**
  * Copies a backup into a new store in one transaction, and migrates it. A missing data directory is created; a database must exist. The

@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 
 import type { Clock } from "../../../../platform/clock.ts";
 import { createBackoff } from "../../../../platform/retry.ts";
@@ -7,8 +6,7 @@ import type { ServiceMachine } from "../../machine.ts";
 import { createTimeSlices } from "../../traffic/event-loop.ts";
 import type { Tables } from "../tables.ts";
 import { isConflict, isLockTimeout, isOverLimit, StoreUnavailableError, unavailable } from "../unavailable.ts";
-import { commitAll } from "../writer.ts";
-import type { PendingWrite, WriteRunner } from "../writer.ts";
+import { commitAll, type PendingWrite, type WriteRunner } from "../writer.ts";
 
 /** How long a write in a shared commit may wait for a locked row. */
 export const BATCH_LOCK_TIMEOUT_MS = 100;

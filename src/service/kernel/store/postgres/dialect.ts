@@ -1,5 +1,15 @@
-import { CompiledQuery, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
-import type { DataTypeNode, Dialect, Driver, Kysely, QueryResult } from "kysely";
+import {
+  CompiledQuery,
+  type DataTypeNode,
+  type Dialect,
+  type Driver,
+  type Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  sql,
+} from "kysely";
 import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../../../platform/clock.ts";

@@ -1,6 +1,5 @@
 import { CompiledQuery, Kysely } from "kysely";
-import { Pool, types } from "pg";
-import type { PoolClient, PoolConfig } from "pg";
+import { Pool, type PoolClient, type PoolConfig, types } from "pg";
 
 import type { Clock } from "../../../../platform/clock.ts";
 import type { migrate } from "../migrator.ts";

@@ -1,12 +1,10 @@
-import { CompiledQuery } from "kysely";
-import type { Kysely, Transaction } from "kysely";
+import { CompiledQuery, type Kysely, type Transaction } from "kysely";
 
 import type { Clock } from "../../../../platform/clock.ts";
 import { createTimeSlices } from "../../traffic/event-loop.ts";
 import type { Tables } from "../tables.ts";
 import { StoreUnavailableError, unavailable } from "../unavailable.ts";
-import { commitAll } from "../writer.ts";
-import type { PendingWrite, WriteRunner } from "../writer.ts";
+import { commitAll, type PendingWrite, type WriteRunner } from "../writer.ts";
 
 /** Runs one commit at a time. A write that fails does not fail the others of its commit. */
 export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monotonicMs">): WriteRunner {

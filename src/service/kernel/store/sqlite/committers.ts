@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-import { createReplay, EMPTY_TRANSACTION, snapshotTooOld } from "./replay.ts";
-import type { Committer } from "./replay.ts";
+import { type Committer, createReplay, EMPTY_TRANSACTION, snapshotTooOld } from "./replay.ts";
 import { SqliteThread } from "./thread.ts";
 
 /** Commits in a separate thread, so that only that thread waits for the disk. */

@@ -1,20 +1,21 @@
 import type { DatabaseSync } from "node:sqlite";
 
-import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, ValueNode } from "kysely";
-import type {
-  CompiledQuery,
-  DatabaseConnection,
-  Dialect,
-  Driver,
-  LimitNode,
-  QueryResult,
-  SelectModifierNode,
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type LimitNode,
+  type QueryResult,
+  type SelectModifierNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  ValueNode,
 } from "kysely";
 
-import { retryWhileLocked } from "./lock.ts";
-import type { WaitingClock } from "./lock.ts";
-import { SqliteSession } from "./session.ts";
-import type { StatementRequest, StatementResult } from "./session.ts";
+import { retryWhileLocked, type WaitingClock } from "./lock.ts";
+import { SqliteSession, type StatementRequest, type StatementResult } from "./session.ts";
 
 const ROW_LOCKS: ReadonlySet<string> = new Set([
   "ForUpdate",

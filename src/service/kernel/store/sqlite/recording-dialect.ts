@@ -5,8 +5,7 @@ import type { Dialect, Driver } from "kysely";
 import type { Committer } from "./replay.ts";
 import { nodeSqliteDriver, sessionConnection, sqliteDialect } from "./dialect.ts";
 import type { WaitingClock } from "./lock.ts";
-import { SqliteSession } from "./session.ts";
-import type { StatementRequest } from "./session.ts";
+import { SqliteSession, type StatementRequest } from "./session.ts";
 
 /** Changed pages of a transaction that stay in memory. Only bodies of many megabytes change more; then SQLite writes some to its log early. */
 const CACHED_PAGES = 4000;

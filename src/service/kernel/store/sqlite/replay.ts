@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-import { SqliteSession } from "./session.ts";
-import type { StatementRequest } from "./session.ts";
+import { SqliteSession, type StatementRequest } from "./session.ts";
 
 /** A transaction that ran and was rolled back, for the connection that commits to replay. */
 export interface RecordedTransaction {

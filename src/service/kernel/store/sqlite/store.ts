@@ -3,8 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 
 import { CompiledQuery, Kysely, sql } from "kysely";
 
-import { errorCode } from "../../../../platform/files/files.ts";
-import type { Files } from "../../../../platform/files/files.ts";
+import { errorCode, type Files } from "../../../../platform/files/files.ts";
 import type { migrate } from "../migrator.ts";
 import type { Store, StoreLocation, StoreMachine } from "../store.ts";
 import type { Tables } from "../tables.ts";

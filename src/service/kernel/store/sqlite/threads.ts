@@ -1,5 +1,4 @@
-import { CompiledQuery } from "kysely";
-import type { DatabaseConnection, Dialect, Driver, QueryResult } from "kysely";
+import { CompiledQuery, type DatabaseConnection, type Dialect, type Driver, type QueryResult } from "kysely";
 
 import { ConnectionQueue } from "../connection-queue.ts";
 import { queryResult, sqliteDialect, TransactionalSqliteAdapter } from "./dialect.ts";

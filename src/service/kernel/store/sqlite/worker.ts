@@ -5,8 +5,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { createReplay } from "./replay.ts";
 import { BUSY_TIMEOUT_MS } from "./lock.ts";
 import { openDatabase } from "./open.ts";
-import { SqliteSession } from "./session.ts";
-import type { StatementResult } from "./session.ts";
+import { SqliteSession, type StatementResult } from "./session.ts";
 import type { ThreadAnswer, ThreadRequest, ThreadSetup } from "./thread.ts";
 
 const { path, role }: ThreadSetup = workerData;

@@ -19,8 +19,7 @@ import { testMachine } from "../../../../support/robot/machine.ts";
 import { PATIENCE_MS } from "../../../../support/run/patience.ts";
 import { sharedPostgres, WITHOUT_POSTGRES } from "../../../../support/service/postgres.ts";
 import { runServiceCommand, storeFlags } from "../../../../support/service/service-command.ts";
-import { startService } from "../../../../support/service/service.ts";
-import type { RunningService } from "../../../../support/service/service.ts";
+import { type RunningService, startService } from "../../../../support/service/service.ts";
 import { newSqliteFolder } from "../../../../support/service/sqlite-folder.ts";
 import { usePostgres } from "../../../../support/service/stores.ts";
 

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 
-import { MIGRATIONS } from "../../../../../src/service/kernel/store/migrations.ts";
-import type { Migrations } from "../../../../../src/service/kernel/store/migrations.ts";
+import { MIGRATIONS, type Migrations } from "../../../../../src/service/kernel/store/migrations.ts";
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
 import { storeProblem } from "../../../../../src/service/kernel/store/store-problem.ts";

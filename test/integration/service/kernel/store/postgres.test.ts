@@ -1,9 +1,7 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 
-import { sql } from "kysely";
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
@@ -18,8 +16,7 @@ import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 import { eventually } from "../../../../support/robot/robot.ts";
 import { times } from "../../../../support/run/tier.ts";
-import type { Postgres } from "../../../../support/service/postgres.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../../../../support/service/postgres.ts";
+import { type Postgres, startPostgres, WITHOUT_POSTGRES } from "../../../../support/service/postgres.ts";
 import { startService } from "../../../../support/service/service.ts";
 import { createDatabaseWithSchema } from "../../../../support/service/stores.ts";
 import { acknowledges, lostBy, startStorm } from "../../../../support/service/storm.ts";

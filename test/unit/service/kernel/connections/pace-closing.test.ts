@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { connect } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 
 import { expect, it, onTestFinished } from "vitest";
 

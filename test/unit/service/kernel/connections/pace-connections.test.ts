@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { connect, createServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 

@@ -1,6 +1,5 @@
 import { EventEmitter } from "node:events";
-import { createServer, connect } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 
 import { afterEach, describe, expect, it } from "vitest";

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 
-import { Kysely } from "kysely";
-import type { Transaction } from "kysely";
+import { Kysely, type Transaction } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { migrate } from "../../../../../src/service/kernel/store/migrator.ts";
@@ -17,8 +16,7 @@ import { openDatabase } from "../../../../../src/service/kernel/store/sqlite/ope
 import { recordingDialect } from "../../../../../src/service/kernel/store/sqlite/recording-dialect.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError } from "../../../../../src/service/kernel/store/unavailable.ts";
-import { createWriter } from "../../../../../src/service/kernel/store/writer.ts";
-import type { Writer } from "../../../../../src/service/kernel/store/writer.ts";
+import { createWriter, type Writer } from "../../../../../src/service/kernel/store/writer.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";
 

@@ -7,9 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
 import { ConnectionQueue, WAITING_MAXIMUM } from "../../../../../src/service/kernel/store/connection-queue.ts";
 import { openStore } from "../../../../../src/service/kernel/store/open-store.ts";
-import { readSnapshot } from "../../../../../src/service/kernel/store/store.ts";
+import { readSnapshot, type Store } from "../../../../../src/service/kernel/store/store.ts";
 import { sqliteThreadsDialect } from "../../../../../src/service/kernel/store/sqlite/threads.ts";
-import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import {
   StoreBusyError,

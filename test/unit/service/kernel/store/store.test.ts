@@ -17,8 +17,7 @@ import { lockDirectory } from "../../../../../src/service/kernel/store/sqlite/lo
 import type { Store } from "../../../../../src/service/kernel/store/store.ts";
 import type { Tables } from "../../../../../src/service/kernel/store/tables.ts";
 import { StoreUnavailableError, unavailable } from "../../../../../src/service/kernel/store/unavailable.ts";
-import { BATCH_MAXIMUM, createWriter } from "../../../../../src/service/kernel/store/writer.ts";
-import type { WriteRunner } from "../../../../../src/service/kernel/store/writer.ts";
+import { BATCH_MAXIMUM, createWriter, type WriteRunner } from "../../../../../src/service/kernel/store/writer.ts";
 import { runForRequester } from "../../../../../src/service/kernel/traffic/requester.ts";
 import { testFolder } from "../../../../support/folder.ts";
 import { testMachine } from "../../../../support/robot/machine.ts";

@@ -2,8 +2,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { describe, expect, it } from "vitest";
 
-import type { FairQueueLimits } from "../../../../../src/service/kernel/traffic/fair-queue.ts";
-import { createFairQueue } from "../../../../../src/service/kernel/traffic/fair-queue.ts";
+import { createFairQueue, type FairQueueLimits } from "../../../../../src/service/kernel/traffic/fair-queue.ts";
 
 /** Jobs that end when the test says so, and the names of those that have begun. */
 function scene(limits: FairQueueLimits) {

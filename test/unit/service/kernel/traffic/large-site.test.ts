@@ -1,8 +1,7 @@
 /** The power comes back at a site: ten thousand robots behind one address, with one key, register within the same second. */
 import { EventEmitter } from "node:events";
 import { IncomingMessage, ServerResponse } from "node:http";
-import type { Server } from "node:net";
-import { Socket } from "node:net";
+import { type Server, Socket } from "node:net";
 
 import { describe, expect, it } from "vitest";
 

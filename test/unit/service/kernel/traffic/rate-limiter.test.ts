@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Clock } from "../../../../../src/platform/clock.ts";
 import { identifyClient } from "../../../../../src/service/kernel/traffic/parties.ts";
-import { createRateLimiter } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
-import type { Verdict } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
+import { createRateLimiter, type Verdict } from "../../../../../src/service/kernel/traffic/rate-limiter.ts";
 import { RATE_LIMITS } from "../../../../../src/service/kernel/traffic/limits.ts";
 import { TokenBuckets } from "../../../../../src/service/kernel/traffic/token-buckets.ts";
 
