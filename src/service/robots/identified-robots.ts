@@ -20,7 +20,8 @@ export function listIdentifiedRobots(
   if (wanted === null) return inRange(robots, "robots.id", range).execute();
   const possible = robots.where(({ eb, or }) =>
     wanted.status === "online"
-      ? eb("installations.state", "=", "active")
+      ? // Not `=`, with which PostgreSQL joins and sorts all robots for each part instead of following the order of their ids.
+        eb("installations.state", "is not distinct from", "active")
       : or([
           eb("installations.state", "is distinct from", "active"),
           eb("installations.last_seen_at", "is", null),
