@@ -122,6 +122,15 @@ export function tellOnFailure({ page, consoleLines }: Window): void {
   });
 }
 
+/**
+ * With `content-visibility: auto`, Chromium lays a row out a moment after it is there, and its text is empty until then. Not a style element,
+ * which the page's policy refuses.
+ */
+const SHOW_EVERYTHING = `
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("* { content-visibility: visible !important }");
+  document.adoptedStyleSheets.push(sheet);`;
+
 /** A window for several tests; whoever opens it closes it. */
 export async function openLastingWindow(options: BrowserContextOptions = {}): Promise<Window> {
   const browser = await browserOfWorker();
@@ -136,6 +145,7 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
     ...options,
   });
   context.setDefaultTimeout(PATIENCE_MS / 2);
+  await context.addInitScript(SHOW_EVERYTHING);
   const page = await context.newPage();
   const complaints: string[] = [];
   const consoleLines: string[] = [];
