@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { setFlagsFromString } from "node:v8";
 
 import { Client } from "undici";
 
@@ -104,7 +105,7 @@ export function clientOn(socket: Socket, origin: URL): Client {
           return;
         }
         used = true;
-        callback(null, socket);
+        keepingParserSmall(() => callback(null, socket));
       });
     },
     allowH2: false,
@@ -112,6 +113,26 @@ export function clientOn(socket: Socket, origin: URL): Client {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+}
+
+/** V8's default for `--wasm-tiering-budget`: about the bytes that a WebAssembly function executes before V8 optimizes it. */
+const WASM_BUDGET_BYTES = 13_000_000;
+let isParserLoaded = false;
+
+/**
+ * undici parses answers by WebAssembly and loads it at its first connection. V8 would optimize the parser at the second answer, which takes 7 MB
+ * for as long as the process lives, for nothing: heartbeats are 30 s apart. The budget is set back at once, because V8 accepts no cached code
+ * that was made under other flags.
+ */
+function keepingParserSmall(connected: () => void): void {
+  if (isParserLoaded) return connected();
+  isParserLoaded = true;
+  setFlagsFromString(`--wasm-tiering-budget=${2 ** 31 - 1}`);
+  try {
+    connected();
+  } finally {
+    setFlagsFromString(`--wasm-tiering-budget=${WASM_BUDGET_BYTES}`);
+  }
 }
 
 /**
