@@ -149,16 +149,10 @@ function describeConfirmation(
   return confirmedAt === null ? `${when}; next check ${nextAt}` : when;
 }
 
-function describeIdentity({
-  state,
-  user_code: code,
-  key_fingerprint: fingerprint,
-  ...identity
-}: IdentityStatus): string {
-  if (code !== null) return `waits for approval of the code ${code}, key ${fingerprint ?? "unknown"}`;
-  const { last_heartbeat_at: seenAt, problem } = identity;
-  const seen = state === "enrolled" ? `; last heartbeat ${seenAt ?? "not since the agent started"}` : "";
-  return `${state.replaceAll("-", " ")}${seen}${problem === null ? "" : `; ${problem}`}`;
+/** Without the cause of another state than `enrolled`, which the summary tells. */
+function describeIdentity({ state, last_heartbeat_at: seenAt, problem }: IdentityStatus): string {
+  if (state !== "enrolled") return state.replaceAll("-", " ");
+  return `enrolled; last heartbeat ${seenAt ?? "not since the agent started"}${problem === null ? "" : `; ${problem}`}`;
 }
 
 function describeDisk(document: StatusDocument, terminal: Terminal): string {
