@@ -5,6 +5,7 @@
  * without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync period. All access to the
  * operating system goes through `Machine`, so the same code runs under test/simulation.
  */
+import { isoNow } from "../platform/clock.ts";
 import type { Log } from "../platform/log/log.ts";
 import { createAlarm } from "./alarm.ts";
 import { type CollectorOptions, createCollector } from "./collector.ts";
@@ -61,7 +62,7 @@ export function createAgent(options: AgentOptions) {
   const { signal, unlessStopped } = stopping;
   const alarm = createAlarm(clock);
   const requests = createRequests();
-  const startedAt = new Date(clock.wallMs()).toISOString();
+  const startedAt = isoNow(clock);
   const counts = { attempts: 0, registrations: 0, runs: 0 };
 
   let state: AgentState = "starting";

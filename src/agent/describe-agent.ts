@@ -1,5 +1,5 @@
 import type { Snapshot } from "../fingerprint/snapshot.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, isoTime } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Reconciler } from "./reconciler.ts";
@@ -103,5 +103,5 @@ function describeConfirmation({ confirmedAt, problem, dueMs }: Confirmation, clo
 /** Converts a monotonic time to the current wall clock; times in the past become now. */
 function toWallTime(momentMs: number, clock: Clock): string {
   const inMs = Math.max(0, momentMs - clock.monotonicMs());
-  return new Date(clock.wallMs() + inMs).toISOString();
+  return isoTime(clock.wallMs() + inMs);
 }

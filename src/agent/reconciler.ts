@@ -1,6 +1,7 @@
 import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { Snapshot } from "../fingerprint/snapshot.ts";
+import { isoNow } from "../platform/clock.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import type { Collector } from "./collector.ts";
@@ -110,7 +111,7 @@ export function createReconciler(options: ReconcilerOptions) {
       in_doubt: false,
       files: hashed,
       robot: attempt.robot,
-      registered_at: new Date(clock.wallMs()).toISOString(),
+      registered_at: isoNow(clock),
     };
     confirmations.registered();
     await kept.accept(registration);

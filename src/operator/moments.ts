@@ -1,3 +1,4 @@
+import { isoTime } from "../platform/clock.ts";
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 /** Keeps dates within the range of JavaScript's Date. */
 const LONGEST_MS = 100 * 365 * UNITS_MS.d;
@@ -21,7 +22,7 @@ export function readMoment(text: string, direction: "ahead" | "back", nowMs: num
   if (direction === "ahead" && timeMs <= nowMs) {
     return { kind: "no-moment", what: `'${text}' is in the past`, fix: "give a time in the future" };
   }
-  return { kind: "moment", iso: new Date(timeMs).toISOString(), timeMs };
+  return { kind: "moment", iso: isoTime(timeMs), timeMs };
 }
 
 function addDistance([, count, unit]: RegExpExecArray, direction: "ahead" | "back", nowMs: number): number | null {

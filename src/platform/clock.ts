@@ -36,3 +36,12 @@ export const systemClock: Clock = {
     });
   },
 };
+
+/** @param epochMs milliseconds since the Unix epoch. @returns UTC as in RFC 3339, with milliseconds. */
+export function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+export function isoNow(clock: Pick<Clock, "wallMs">): string {
+  return isoTime(clock.wallMs());
+}

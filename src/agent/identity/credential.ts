@@ -1,4 +1,5 @@
 import { Secret } from "../../client/secret.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Log } from "../../platform/log/log.ts";
 import type { Machine } from "../../platform/machine.ts";
@@ -102,7 +103,7 @@ export function createHeldCredential(options: {
         installation_token: issued.installation_token.reveal(),
         credential_expires_at: issued.credential_expires_at,
         renew_after_s: issued.renew_after_s,
-        issued_at: new Date(clock.wallMs()).toISOString(),
+        issued_at: isoNow(clock),
       };
       unsaved = record;
       unsavedRenewal = renewalTime(timesOf(record), clock);

@@ -1,6 +1,7 @@
 import type { EnrolmentPoll } from "../../api/enrolments.ts";
 import type { Renewal } from "../../api/installations.ts";
 import { enrolmentText, renewalText } from "../../api/wire/signed-texts.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { SEED_BYTES, signingKey } from "../../platform/ed25519.ts";
 import type { Random } from "../../platform/random.ts";
 import type { EnrolmentRecord, KeyRecord } from "./records.ts";
@@ -15,7 +16,7 @@ export function createKey(random: Random, serviceUrl: string, machine: string | 
     machine,
     public_key: signingKey(seed).publicKey,
     seed: Buffer.from(seed).toString("base64url"),
-    made_at: new Date(wallMs).toISOString(),
+    made_at: isoTime(wallMs),
   };
 }
 

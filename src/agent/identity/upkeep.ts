@@ -1,4 +1,5 @@
 import { isPathParameter } from "../../client/address.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { judgeName, judgeRenewal, type Refused } from "./answers.ts";
 import type { Course, IdentityOptions } from "./course.ts";
 import type { HeldCredential } from "./credential.ts";
@@ -83,7 +84,7 @@ export function createUpkeep(
           options.onReturn();
         }
         failedHeartbeats = 0;
-        lastHeartbeatAt = new Date(clock.wallMs()).toISOString();
+        lastHeartbeatAt = isoNow(clock);
         held.correct(verdict.terms.renew_after_s);
         if (isNameDoubted) await askName(signal);
         return;

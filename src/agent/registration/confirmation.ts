@@ -12,6 +12,7 @@ import { isPathParameter } from "../../client/address.ts";
 import { type CallResult, isPassing, refusalText } from "../../client/call-result.ts";
 import type { ServiceClient } from "../../client/client.ts";
 import type { HeldRegistration } from "../../client/robot-answers.ts";
+import { isoNow } from "../../platform/clock.ts";
 import type { Machine } from "../../platform/machine.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import type { Registration } from "./record.ts";
@@ -125,7 +126,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
   /** The service accepted a registration. */
   function confirmed(): void {
     backoff.reset();
-    const confirmedAt = new Date(clock.wallMs()).toISOString();
+    const confirmedAt = isoNow(clock);
     current = { ...current, confirmedAt, problem: null, dueMs: nextDayMs() };
   }
 

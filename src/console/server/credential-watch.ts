@@ -1,3 +1,4 @@
+import { isoNow } from "../../platform/clock.ts";
 import {
   type Principal,
   type ServiceMachine,
@@ -29,7 +30,7 @@ export function createCredentialWatch<T extends Watched>(
 
   async function compare(): Promise<void> {
     const now = await version();
-    const at = new Date(clock.wallMs()).toISOString();
+    const at = isoNow(clock);
     const isSame = now === seen && [...watched].every((stream) => known.has(stream) && !hasExpired(stream, at));
     if (isSame) return;
     const current = new Set(watched);

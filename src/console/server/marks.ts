@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import {
   type AuditedChange,
   countChangesSince,
@@ -58,7 +59,7 @@ export async function readMarks(
   let nextEdgeMs = Number.POSITIVE_INFINITY;
   for (const organizationId of organizationIds) {
     const fleets = await fleetsMark(reader, organizationId, nowMs);
-    const presence = await presenceMark(reader, organizationId, new Date(nowMs - onlineWindowMs).toISOString());
+    const presence = await presenceMark(reader, organizationId, isoTime(nowMs - onlineWindowMs));
     nextEdgeMs = Math.min(nextEdgeMs, fleets.nextEdgeMs);
     const { firstSeenAt } = presence;
     if (firstSeenAt !== null) nextEdgeMs = Math.min(nextEdgeMs, Date.parse(firstSeenAt) + onlineWindowMs + 1);

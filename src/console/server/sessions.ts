@@ -3,6 +3,7 @@ import * as z from "zod";
 
 import { BODY_BYTES } from "../../api/wire/body-bytes.ts";
 import { text } from "../../api/wire/text.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
 import {
   type Answer,
   answerJson,
@@ -60,7 +61,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     }
     if (isForOnePurpose(principal)) return refuse("Forbidden", "A key for enrolments cannot sign in to the console");
     const nowMs = machine.clock.wallMs();
-    const author = authorship({ principal, requestId: request.id }, newId, new Date(nowMs).toISOString());
+    const author = authorship({ principal, requestId: request.id }, newId, isoTime(nowMs));
     const sessionToken = createToken(CONSOLE_TOKEN_PREFIX, machine.random);
     const session = { id: newId("ses"), token_sha256: hashSecret(sessionToken) };
     const expiresAt = await store.write((transaction) => signIn(transaction, principal, session, author));
@@ -78,7 +79,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
       if (authentication.state === "authenticated") {
         const { principal } = authentication;
         const { organizationId, credentialId: id } = principal;
-        const at = new Date(machine.clock.wallMs()).toISOString();
+        const at = isoNow(machine.clock);
         const author = authorship({ principal, requestId: request.id }, newId, at);
         await store.write(async (transaction) => {
           if (!(await endSession(transaction, organizationId, id, at))) return;

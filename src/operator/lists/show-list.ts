@@ -1,4 +1,5 @@
 import type { CallResult } from "../../client/call-result.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
 import { type Failure, failureText, type Sent } from "../failure.ts";
@@ -127,7 +128,7 @@ function createView<Item>(view: ListView<Item>, { flags, terminal, ...service }:
       if (rows.size === 0) terminal.note(view.empty);
       else terminal.table(view.headers, cells, view.prose, view.spare);
     } else {
-      printChanges(before ?? new Map(), rows, new Date(nowMs).toISOString(), flags.json === true, terminal);
+      printChanges(before ?? new Map(), rows, isoTime(nowMs), flags.json === true, terminal);
     }
     before = rows;
   };

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 
 import { beyondSpec } from "../../api/api.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { EXIT, type ExitCode, type Problem, type Terminal } from "../../platform/terminal.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
 import type { Failure } from "../failure.ts";
@@ -130,7 +131,7 @@ function failed(failure: Failure, service: Service): ExitCode {
 
 /** Organization and expiry of the new login, where the service shows them. The login is valid without them. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
-  const signedInAt = new Date(context.machine.clock.wallMs()).toISOString();
+  const signedInAt = isoNow(context.machine.clock);
   await using service = openService(withCredential(target, token), {}, context);
   const result = await service.call(beyondSpec.getSession, {});
   if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };

@@ -1,6 +1,7 @@
 import { beyondSpec, operations } from "../../api/api.ts";
 import { USAGE_SUMMARY_DAYS, type UsageRecord, type UsageSummary } from "../../api/usage.ts";
 import type { CallResult } from "../../client/call-result.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { shortDuration } from "../../platform/text/relative-time.ts";
 import { type Failure, isUnknownOperation } from "../failure.ts";
 import { itemsIn } from "../lists/listed.ts";
@@ -164,12 +165,12 @@ async function fromLedger(
   const from = startOf(period, nowMs);
   // An open end stays open: the service's clock may be ahead of this machine's.
   const records = itemsIn(result.value).filter((record) => isWithin(record, { since: from, until }));
-  const end = until ?? new Date(nowMs).toISOString();
+  const end = until ?? isoTime(nowMs);
   return { ...result, value: { since: from, until: end, sums: sumUsage(records, by) } };
 }
 
 /** The beginning of a period; by default 30 days before its end, as in the service. */
 export function startOf({ since, until }: Period, nowMs: number): string {
   const endMs = until === null ? nowMs : Date.parse(until);
-  return since ?? new Date(endMs - USAGE_SUMMARY_DAYS.standard * DAY_MS).toISOString();
+  return since ?? isoTime(endMs - USAGE_SUMMARY_DAYS.standard * DAY_MS);
 }

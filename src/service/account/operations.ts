@@ -1,5 +1,6 @@
 /** The account: a summary of an organization, from the lists of other resources. */
 import { ACCOUNT_ITEMS_MAXIMUM } from "../../api/account.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { deploymentView, listCurrentDeployments } from "../deployments/index.ts";
 import { isAllowed } from "../kernel/auth/authenticate.ts";
 import { answerValue } from "../kernel/http/answers.ts";
@@ -12,7 +13,7 @@ export function getAccount({ store, machine }: OperationContext): Handler<null> 
   return async ({ principal }) => {
     const { organizationId } = principal;
     const { reader } = store;
-    const now = new Date(machine.clock.wallMs()).toISOString();
+    const now = isoNow(machine.clock);
     const organization = await organizationOf(reader, organizationId);
     const counts = await countBelongings(reader, organizationId, now);
     const deployments = isAllowed(principal, "deployments:read")

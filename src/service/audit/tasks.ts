@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Store } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
@@ -28,7 +29,7 @@ export function createAuditPruning(
     const newest = await auditedBeforeNewest(store.reader, NEWEST_KEPT);
     if (newest === null) return;
     const nowMs = Math.min(clock.wallMs(), Date.parse(newest));
-    const before = new Date(nowMs - retentionDays * DAY_MS).toISOString();
+    const before = isoTime(nowMs - retentionDays * DAY_MS);
     let pruned = 0;
     let count = BATCH;
     while (count === BATCH && !signal.aborted) {

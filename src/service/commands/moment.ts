@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import { readDateTime } from "../kernel/validation/date-time.ts";
 
 const UNITS_MS = { d: 24 * 60 * 60 * 1000, h: 60 * 60 * 1000, m: 60 * 1000 } as const;
@@ -18,13 +19,13 @@ export function readExpiry(text: string, nowMs: number): Expiry {
   if (expiresMs === null) return { state: "refused", what: "This is not a time." };
   if (expiresMs <= nowMs) return { state: "refused", what: "This time is not in the future." };
   if (expiresMs > nowMs + LATEST_MS) return { state: "refused", what: "This is more than 100 years away." };
-  return { state: "read", at: new Date(expiresMs).toISOString() };
+  return { state: "read", at: isoTime(expiresMs) };
 }
 
 /** The value of `--since`, as ISO 8601: like that of `--expires`, with durations before now. Null for anything else. */
 export function readSince(text: string, nowMs: number): string | null {
   const sinceMs = readMoment(text, nowMs, "before");
-  return sinceMs === null ? null : new Date(sinceMs).toISOString();
+  return sinceMs === null ? null : isoTime(sinceMs);
 }
 
 function readMoment(text: string, nowMs: number, direction: "before" | "after"): number | null {

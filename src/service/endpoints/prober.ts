@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { type Expectation, expectationOf, loadDemands } from "./expectation.ts";
@@ -41,11 +42,11 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
   function newClaim(): Claim {
     const nowMs = clock.wallMs();
     return {
-      now: isoOf(nowMs),
-      probedBefore: isoOf(nowMs - times.repeatMs * (1 - JITTER)),
-      horizon: isoOf(nowMs + times.idleMs * (1 + 2 * JITTER)),
+      now: isoTime(nowMs),
+      probedBefore: isoTime(nowMs - times.repeatMs * (1 - JITTER)),
+      horizon: isoTime(nowMs + times.idleMs * (1 + 2 * JITTER)),
       probeId: Buffer.from(random.bytes(12)).toString("hex"),
-      expiresAt: isoOf(nowMs + times.probeTimeoutMs + CLAIM_SLACK_MS),
+      expiresAt: isoTime(nowMs + times.probeTimeoutMs + CLAIM_SLACK_MS),
     };
   }
 
@@ -94,8 +95,8 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
       ...belief,
       isChanged,
       last_error: lastError,
-      probedAt: isoOf(nowMs),
-      next_probe_at: isoOf(nowMs + waitMs),
+      probedAt: isoTime(nowMs),
+      next_probe_at: isoTime(nowMs + waitMs),
     };
     const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, probeId, outcome));
     if (!isRecorded) return;
@@ -110,11 +111,11 @@ export function createProber(context: ProberContext, times: ReadinessTimes, heal
   /** Schedules earlier probes for endpoints whose capacity is expected since their next probe was scheduled. */
   async function bringExpectedForward(): Promise<void> {
     const nowMs = clock.wallMs();
-    const laterThan = isoOf(nowMs + times.expectedMs * (1 + JITTER));
+    const laterThan = isoTime(nowMs + times.expectedMs * (1 + JITTER));
     const expectations = await loadExpectations(await checkpointsDueLaterThan(store.reader, laterThan), nowMs);
     for (const [checkpointId, { state }] of expectations) {
       if (state !== "now") continue;
-      await store.write((transaction) => bringProbesForward(transaction, checkpointId, isoOf(nowMs), laterThan));
+      await store.write((transaction) => bringProbesForward(transaction, checkpointId, isoTime(nowMs), laterThan));
     }
   }
 
@@ -158,10 +159,6 @@ function waitOf(expectation: Expectation, nowMs: number, { expectedMs, idleMs }:
     case "never":
       return idleMs;
   }
-}
-
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }
 
 /** Probe intervals and timeout. */

@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
 import type { EndpointHealth, Tables } from "../kernel/store/tables.ts";
 
@@ -97,7 +98,7 @@ function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }:
 const CLOCK_DIFFERENCE_MS = 60_000;
 
 function latest(time: string): string {
-  return new Date(Date.parse(time) + CLOCK_DIFFERENCE_MS).toISOString();
+  return isoTime(Date.parse(time) + CLOCK_DIFFERENCE_MS);
 }
 
 /** The result of a probe. */

@@ -4,6 +4,7 @@ import {
   type AllowedKeysCreate,
   type AllowedKeyView,
 } from "../../api/allowed-keys.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { readPublicKey } from "../kernel/auth/ed25519.ts";
@@ -40,9 +41,9 @@ export function allowRobotKeys({ newId, machine }: OperationContext): Handler<Al
         wrong.map((index) => Object.assign({ loc: ["body", "keys", index], input: keys[index] ?? null }, fault)),
       );
     const nowMs = machine.clock.wallMs();
-    const at = new Date(nowMs).toISOString();
+    const at = isoTime(nowMs);
     const until = new Date(expiresAt).toISOString();
-    if (until <= at || until > new Date(nowMs + ALLOWED_KEY_DAYS.maximum * DAY_MS).toISOString()) {
+    if (until <= at || until > isoTime(nowMs + ALLOWED_KEY_DAYS.maximum * DAY_MS)) {
       const rule = ruleBroken(`keys are allowed until a time in the next ${ALLOWED_KEY_DAYS.maximum} days`);
       return refuseInvalid([{ ...rule, loc: ["body", "expires_at"], input: expiresAt }]);
     }
@@ -81,7 +82,7 @@ export function removeAllowedRobotKey({ newId, machine }: OperationContext): Han
     const { organizationId } = call.principal;
     if (isBound(call.principal)) return NOT_OF_KEY;
     const id = call.path["allowed_key_id"] ?? "";
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const author = authorship(call, newId, at);
     const removed = await call.write(async (transaction) => {
       const row = await removeAllowed(transaction, organizationId, id);

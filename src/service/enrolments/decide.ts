@@ -1,4 +1,5 @@
 import type { EnrolmentApproval, EnrolmentDenial } from "../../api/enrolments.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { isRobotOnline, presenceAt } from "../installations/index.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { type Answer, answerValue, isAnswer, refuse } from "../kernel/http/answers.ts";
@@ -34,7 +35,7 @@ export function approveEnrolment(
     const { name, region } = decision;
     if (principal.robots.names !== null && !principal.robots.names.includes(name)) return NOT_OF_KEY;
     const full = await findFullLimit(room, principal);
-    const now = new Date(machine.clock.wallMs()).toISOString();
+    const now = isoNow(machine.clock);
     const author = authorship(call, newId, now);
     const confirmed = body.confirm_replace === true;
     const approved = await call.write(async (transaction): Promise<Approved | Answer> => {
@@ -93,7 +94,7 @@ export function denyEnrolment(context: EnrolmentsContext, guesses: GuessLimit): 
     const { principal, body } = call;
     const found = await lookUp(context, guesses, principal, body.user_code);
     if (isAnswer(found)) return found;
-    const now = new Date(machine.clock.wallMs()).toISOString();
+    const now = isoNow(machine.clock);
     const author = authorship(call, newId, now);
     const isDenied = await call.write(async (transaction) => {
       const row = await lockFound(transaction, found.id, principal, now);
@@ -130,7 +131,7 @@ export async function lookUp(
   typedCode: string,
 ): Promise<EnrolmentRow | Answer> {
   const looked = await guesses.look(principal, async () => {
-    const now = new Date(machine.clock.wallMs()).toISOString();
+    const now = isoNow(machine.clock);
     const row = await findByCode(store.lookup, readUserCode(typedCode), now);
     return row !== undefined && isFoundBy(row, principal.organizationId) ? row : null;
   });

@@ -1,5 +1,6 @@
 import type { EnrolmentEnd, EnrolmentPoll } from "../../api/enrolments.ts";
 import { enrolmentText } from "../../api/wire/signed-texts.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
 import { draftCredential, presenceAt, reissue, termsOf } from "../installations/index.ts";
 import { isSignedBy } from "../kernel/auth/ed25519.ts";
 import { hashSecret, isSameHash } from "../kernel/auth/token.ts";
@@ -22,7 +23,7 @@ export function pollEnrolment(context: EnrolmentsContext): PublicHandler<Enrolme
   return async ({ body, requestId }) => {
     const row = await findEnrolment(store.lookup, body.approval_id);
     if (row === undefined || !isProof(row, body)) return UNKNOWN_ENROLMENT;
-    const state = stateAt(row, new Date(machine.clock.wallMs()).toISOString());
+    const state = stateAt(row, isoNow(machine.clock));
     // Most polls end here, without a write.
     if (state !== "approved" && state !== "installed") return answerState(state);
     return pollApproved(context, row, requestId);
@@ -38,7 +39,7 @@ function isProof(row: EnrolmentRow, { poll_token: token, signature }: EnrolmentP
 async function pollApproved(context: EnrolmentsContext, row: EnrolmentRow, requestId: string): Promise<Answer> {
   const { store, newId, machine, identity, nudge } = context;
   const nowMs = machine.clock.wallMs();
-  const now = new Date(nowMs).toISOString();
+  const now = isoTime(nowMs);
   const draft = draftCredential(machine, identity);
   const ids = { robot: newId("rob"), installation: newId("rinst"), audit: newId("aud") };
   const installing: Installing = { enrolmentId: row.id, ids, draft, now, requestId };

@@ -1,4 +1,5 @@
 import type { EnrolmentStart } from "../../api/enrolments.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { findLiveByKey, type PresenceContext } from "../installations/index.ts";
 import { createToken, hashSecret } from "../kernel/auth/token.ts";
 import { type Answer, answerValue, isAnswer } from "../kernel/http/answers.ts";
@@ -54,8 +55,8 @@ export function startEnrolment(context: EnrolmentsContext, room: Room): OpenHand
       poll_token_sha256: hashSecret(pollToken),
       client_address: call.address,
       client_site: site,
-      created_at: new Date(nowMs).toISOString(),
-      expires_at: new Date(nowMs + identity.codeTtlMs).toISOString(),
+      created_at: isoTime(nowMs),
+      expires_at: isoTime(nowMs + identity.codeTtlMs),
     };
     const started = await (call.actor === null
       ? start(context, room, row, call.requestId)

@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import { type Presence, presenceAt } from "../installations/index.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { answerValue, isAnswer } from "../kernel/http/answers.ts";
@@ -17,7 +18,7 @@ export function listEnrolments(context: EnrolmentsContext): Handler<null> {
   const { reader } = context.store;
   return async ({ principal: { organizationId } }) => {
     const nowMs = machine.clock.wallMs();
-    const now = new Date(nowMs).toISOString();
+    const now = isoTime(nowMs);
     const isOnly = await isOnlyOrganization(reader);
     const rows = await listWaiting(reader, organizationId, isOnly, now);
     const names = rows.flatMap(({ requested_name: requestedName }) => robotNameOf(requestedName) ?? []);

@@ -4,6 +4,7 @@
  */
 import type { FleetChange, FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
 import { type Answer, answerValue, isAnswer, refuseInvalid } from "../kernel/http/answers.ts";
 import { answerList, ITEMS, type List } from "../kernel/lists/answer-list.ts";
 import type { PageRange } from "../kernel/lists/page-range.ts";
@@ -30,7 +31,7 @@ export function createFleet({ newId, machine, nudge }: OperationContext): Handle
     const findings = fleetFindings(body, nowMs);
     if (findings.length > 0) return refuseInvalid(findings);
     const ids = { fleetId: newId("fleet"), generationId: newId("gen") };
-    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const author = authorship(call, newId, isoTime(nowMs));
     const made = await call.write((transaction) => makeFleet(transaction, principal.organizationId, body, ids, author));
     if (isAnswer(made)) return made;
     logChange(machine, "fleet_created", author, { fleet_id: ids.fleetId });
@@ -144,7 +145,7 @@ async function changeWith(
   const id = fleetId(call.path);
   if (id === null) return UNKNOWN_FLEET;
   const nowMs = machine.clock.wallMs();
-  const author = authorship(call, newId, new Date(nowMs).toISOString());
+  const author = authorship(call, newId, isoTime(nowMs));
   const key = { id, organization_id: call.principal.organizationId };
   const changed = await call.write((transaction) => change(transaction, key, author));
   if (isAnswer(changed)) return changed;
@@ -160,7 +161,7 @@ export function removeFleet({ newId, machine, nudge }: OperationContext): Handle
   return async (call) => {
     const id = fleetId(call.path);
     if (id === null) return UNKNOWN_FLEET;
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const author = authorship(call, newId, at);
     const key = { id, organization_id: call.principal.organizationId };
     if (!(await call.write((transaction) => removeFleetFrom(transaction, key, author)))) return UNKNOWN_FLEET;

@@ -1,4 +1,5 @@
 import type { EventType } from "../../api/wire/event-types.ts";
+import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Task } from "../kernel/tasks/task.ts";
 import { forgetReports, type Listening, listListening, report } from "../webhooks/index.ts";
@@ -34,7 +35,7 @@ export function createReportFleets({
     const type = before === null && facts.created_at < since ? undefined : EVENTS.get(status);
     const change = { subject_id: id, organization_id: organizationId, kind: "fleet", state: status, before } as const;
     const data = () => ({ fleet_id: id, name, subject, status, status_before: before, blocker: blocker ?? null });
-    await report({ store, newId }, change, new Date(nowMs).toISOString(), type === undefined ? null : { type, data });
+    await report({ store, newId }, change, isoTime(nowMs), type === undefined ? null : { type, data });
   }
 
   return {

@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import { addPreparations, PREPARATION_MAXIMUM_S } from "../endpoints/index.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -66,7 +67,7 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Reconcil
       if (locked === undefined) return { step: "none" };
       const next = nextFleetStep(locked, nowMs);
       if (next.step === "none") return next;
-      const now = new Date(nowMs).toISOString();
+      const now = isoTime(nowMs);
       if (next.step === "activate") await activateGeneration(transaction, next.generation.id, now);
       else await promoteUpdate(transaction, key.id, { from: locked.active.id, to: next.generation.id }, now);
       await addPreparations(transaction, preparationsOf(locked, next.generation, ids, nowMs));
@@ -124,7 +125,7 @@ function preparationsOf(
         checkpoint_id: generation.checkpoint_id,
         region,
         seconds,
-        observed_at: new Date(nowMs).toISOString(),
+        observed_at: isoTime(nowMs),
       },
     ];
   });

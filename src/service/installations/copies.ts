@@ -1,3 +1,4 @@
+import { isoNow } from "../../platform/clock.ts";
 import type { RobotCredentials } from "../kernel/http/gate.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { audit, type Authorship } from "../kernel/store/audit.ts";
@@ -20,13 +21,13 @@ export function createRobotCredentials(context: InstallationContext): RobotCrede
   const { store, newId, machine, identity } = context;
   return {
     async firstUsed({ token_sha256: tokenSha256, installation_id: id }) {
-      const at = new Date(machine.clock.wallMs()).toISOString();
+      const at = isoNow(machine.clock);
       await store.write(async (transaction) => {
         if (await markUsed(transaction, tokenSha256, id, at)) await context.consumeEnrolment(transaction, id);
       });
     },
     async copyReported({ organizationId, credentialId: id }, address) {
-      const at = new Date(machine.clock.wallMs()).toISOString();
+      const at = isoNow(machine.clock);
       const author = { auditId: newId("aud"), at, organizationId, actor: id, requestId: null };
       const copied = await store.write(async (transaction) => {
         const installation = await lockInstallation(transaction, organizationId, id);

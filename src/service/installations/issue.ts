@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import { createToken, hashSecret, ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import type { Transaction } from "../kernel/store/store.ts";
@@ -26,9 +27,9 @@ export function draftCredential(
   return {
     token,
     token_sha256: hashSecret(token),
-    issued_at: new Date(nowMs).toISOString(),
-    expires_at: new Date(nowMs + credentialTtlMs).toISOString(),
-    renew_at: new Date(nowMs + Math.round(renewMs)).toISOString(),
+    issued_at: isoTime(nowMs),
+    expires_at: isoTime(nowMs + credentialTtlMs),
+    renew_at: isoTime(nowMs + Math.round(renewMs)),
   };
 }
 
@@ -127,7 +128,7 @@ export async function reissue(
 
 /** Until when a credential that expires at `expiresAt` (ISO 8601) can be renewed. */
 export function recoveryEnd(expiresAt: string, { recoveryWindowMs }: IdentitySettings): string {
-  return new Date(Date.parse(expiresAt) + recoveryWindowMs).toISOString();
+  return isoTime(Date.parse(expiresAt) + recoveryWindowMs);
 }
 
 /** Revokes the live installation of a robot at `at` (ISO 8601). @returns its id, or null if the robot has none. */

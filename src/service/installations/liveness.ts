@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 
 import type { Heartbeat } from "../../api/installations.ts";
+import { isoNow } from "../../platform/clock.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { Reader, Store } from "../kernel/store/store.ts";
 import type { Task } from "../kernel/tasks/task.ts";
@@ -86,7 +87,7 @@ export function createLiveness(
       const before = robots.get(id);
       const notedMs = clock.monotonicMs();
       const noted: Noted = {
-        at: new Date(clock.wallMs()).toISOString(),
+        at: isoNow(clock),
         readiness,
         reason: reason ?? null,
         runtimeVersion: version ?? before?.runtimeVersion ?? null,

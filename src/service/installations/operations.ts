@@ -1,4 +1,5 @@
 import type { Heartbeat, InstallationChange, InstallationView } from "../../api/installations.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { keyFingerprint } from "../../platform/ed25519.ts";
 import { ROBOT_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import { answerValue, refuse } from "../kernel/http/answers.ts";
@@ -27,7 +28,7 @@ export function heartbeat({ machine, liveness }: InstallationContext): Handler<H
     const nowMs = machine.clock.wallMs();
     const { generation } = robot.credential;
     const terms = termsOf(robot.credential, { robotId: robot.id, installationId, generation }, nowMs);
-    return answerValue({ robot_id: robot.id, accepted_at: new Date(nowMs).toISOString(), ...terms });
+    return answerValue({ robot_id: robot.id, accepted_at: isoTime(nowMs), ...terms });
   };
 }
 
@@ -56,7 +57,7 @@ export function changeInstallation(context: InstallationContext): Handler<Instal
     const { organizationId } = call.principal;
     const { frozen, recoveries_remaining: recoveries } = call.body;
     const nowMs = machine.clock.wallMs();
-    const at = new Date(nowMs).toISOString();
+    const at = isoTime(nowMs);
     const author = authorship(call, newId, at);
     const thawed = { ...author, auditId: newId("aud") };
     return call.write(async (transaction) => {
@@ -73,7 +74,7 @@ export function changeInstallation(context: InstallationContext): Handler<Instal
         ...(typeof recoveries === "number"
           ? {
               recoveries_remaining: recoveries,
-              recovery_until: new Date(nowMs + identity.recoveryWindowMs).toISOString(),
+              recovery_until: isoTime(nowMs + identity.recoveryWindowMs),
             }
           : {}),
       };

@@ -1,4 +1,5 @@
 import type { IdentifiedRobotView } from "../../api/robot-views.ts";
+import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader } from "../kernel/store/store.ts";
 import type { Tables } from "../kernel/store/tables.ts";
@@ -28,7 +29,7 @@ export interface PresenceContext {
 export function presenceAt(nowMs: number, { liveness, identity }: PresenceContext): Presence {
   return {
     seen: (installationId) => liveness.seen(installationId),
-    onlineSince: new Date(nowMs - identity.onlineWindowMs).toISOString(),
+    onlineSince: isoTime(nowMs - identity.onlineWindowMs),
   };
 }
 
@@ -76,7 +77,7 @@ export function createReportPresence(
     const change = { subject_id: robotId, organization_id: organizationId, kind: "robot", state, before } as const;
     const data = () => ({ robot_id: robotId, name, installation_id: installationId });
     const event = before === null ? null : ({ type: `robot.${state}`, data } as const);
-    await report(context, change, new Date(nowMs).toISOString(), event);
+    await report(context, change, isoTime(nowMs), event);
   }
 
   return {
@@ -89,7 +90,7 @@ export function createReportPresence(
       for (const organization of listening) {
         for (let after = ""; !signal.aborted;) {
           const nowMs = machine.clock.wallMs();
-          const rows = await listUntold(store.reader, organization, after, new Date(nowMs - GAP_MS).toISOString());
+          const rows = await listUntold(store.reader, organization, after, isoTime(nowMs - GAP_MS));
           await Promise.all(rows.map((row) => reportRobot(row, organization, nowMs)));
           const last = rows.at(-1);
           if (last === undefined || rows.length < ROWS) break;

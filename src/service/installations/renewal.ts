@@ -1,6 +1,6 @@
 import type { Renewal } from "../../api/installations.ts";
 import { renewalText } from "../../api/wire/signed-texts.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, isoTime } from "../../platform/clock.ts";
 import { isSignedBy, readPublicKey } from "../kernel/auth/ed25519.ts";
 import { FROZEN } from "../kernel/auth/robot-credential.ts";
 import { hashSecret } from "../kernel/auth/token.ts";
@@ -153,13 +153,13 @@ async function renew(
     if (remindsOfRefusal) await enter("installation.recovery_refused", { why: recovery.state });
     return refused(CANNOT_RECOVER[recovery.state]);
   }
-  const hourAgo = new Date(Date.parse(at) - HOUR_MS).toISOString();
+  const hourAgo = isoTime(Date.parse(at) - HOUR_MS);
   if ((await countNoncesSince(transaction, id, hourAgo)) >= RENEWALS_PER_HOUR) return refused(TOO_OFTEN);
 
   const nonce = { installation_id: id, nonce_sha256: nonceSha256, used_at: at };
   await transaction.insertInto("renewal_nonces").values(nonce).execute();
   const rotation = judged === "freeze" ? "displace" : judged;
-  const graceUntil = new Date(Date.parse(at) + identity.graceMs).toISOString();
+  const graceUntil = isoTime(Date.parse(at) + identity.graceMs);
   const generation = await ROTATE[rotation](transaction, { installation, presentedSha256, draft }, graceUntil);
   await updateInstallation(transaction, id, {
     generation,

@@ -1,3 +1,4 @@
+import { isoNow } from "../../platform/clock.ts";
 import { readBounded, replaceDurably } from "../../platform/files/durable-file.ts";
 import { errorCode } from "../../platform/files/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
@@ -43,7 +44,7 @@ export async function bootstrapKey(
     if (known.revoked_at !== null) machine.log.warn("bootstrap_key_revoked", { path, key_id: known.id });
     return null;
   }
-  const createdAt = new Date(machine.clock.wallMs()).toISOString();
+  const createdAt = isoNow(machine.clock);
   const [id, organizationId] = [newId("key"), newId("org")];
   await store.write(async (transaction) => {
     const first = { id: organizationId, name: FIRST_ORGANIZATION_NAME, created_at: createdAt };

@@ -1,5 +1,6 @@
 import { type ApiKeyCreate, ENROLLMENT_DAYS } from "../../api/keys.ts";
 import type { ApiKeyScope } from "../../api/wire/scopes.ts";
+import { isoNow, isoTime } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import type { KeyEnrolment } from "../kernel/auth/key-enrolment.ts";
 import { lockKeyShared } from "../kernel/auth/key-queries.ts";
@@ -17,7 +18,7 @@ import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "./rul
 export function createOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyCreate> {
   return async (call) => {
     const { principal, body } = call;
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const refused = refuseNewKey(principal, body, at);
     if (refused !== null) return refused;
     const { organizationId, keyId: createdBy } = principal;
@@ -60,7 +61,7 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
   return async (call) => {
     const { organizationId, scopes } = call.principal;
     const id = call.path["key_id"] ?? "";
-    const author = authorship(call, newId, new Date(machine.clock.wallMs()).toISOString());
+    const author = authorship(call, newId, isoNow(machine.clock));
     const revoked = await call.write((transaction) => revokeKey(transaction, organizationId, id, scopes, author));
     if (isAnswer(revoked)) return revoked;
     const { key, changed, keysEnded, isLockedOut } = revoked;
@@ -86,7 +87,7 @@ function refuseEnrollmentExpiry(
   now: string,
 ): Answer | null {
   if (enrollment === null || enrollment === undefined) return null;
-  const latest = new Date(Date.parse(now) + ENROLLMENT_DAYS.maximum * DAY_MS).toISOString();
+  const latest = isoTime(Date.parse(now) + ENROLLMENT_DAYS.maximum * DAY_MS);
   if (expiresAt !== null && expiresAt <= latest) return null;
   const fault = ruleBroken(`a key for enrolments expires within ${ENROLLMENT_DAYS.maximum} days`);
   return refuseInvalid([{ ...fault, loc: ["body", "expires_at"], input: expiresAt }]);

@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { lockKey } from "../kernel/auth/key-queries.ts";
 import { deleteOldConsoleSessions, insertSession } from "../kernel/auth/session-queries.ts";
@@ -32,7 +33,7 @@ export async function openSession(
   const { at } = author;
   const key = await lockKey(transaction, organizationId, keyId);
   if (key === undefined || key.revoked_at !== null || (key.expires_at ?? at) < at) return null;
-  const latest = new Date(Date.parse(at) + lifetimeMs).toISOString();
+  const latest = isoTime(Date.parse(at) + lifetimeMs);
   const expiresAt = key.expires_at !== null && key.expires_at < latest ? key.expires_at : latest;
   await insertSession(transaction, {
     ...session,

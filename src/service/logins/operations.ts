@@ -1,4 +1,5 @@
 import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/logins.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { createToken, hashSecret, isSameHash, SESSION_TOKEN_PREFIX } from "../kernel/auth/token.ts";
 import { type Answer, answerJson, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, type Handler, type OperationContext, type PublicHandler } from "../kernel/operation.ts";
@@ -31,8 +32,8 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
       organization_id: null,
       approved_by: null,
       last_polled_at: null,
-      created_at: new Date(nowMs).toISOString(),
-      expires_at: new Date(nowMs + LOGIN_LIFETIME_MS).toISOString(),
+      created_at: isoTime(nowMs),
+      expires_at: isoTime(nowMs + LOGIN_LIFETIME_MS),
     };
     await store.write((transaction) => insertLogin(transaction, login));
     const login_url = `/login?exchange=${login.id}`;
@@ -49,7 +50,7 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
     const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, nowMs, "poll");
     if (seen.state === "refused") return unauthorized(seen.detail);
     if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
-    const at = new Date(nowMs).toISOString();
+    const at = isoTime(nowMs);
     const { token, session } = newSession(context);
     const author = { auditId: newId("aud"), at, requestId };
     return store.write(async (transaction) => {
@@ -77,7 +78,7 @@ export function exchangeLogin(context: OperationContext): PublicHandler<LoginExc
   return async ({ body, requestId }) => {
     const nowMs = machine.clock.wallMs();
     const { token, session } = newSession(context);
-    const author = { auditId: newId("aud"), at: new Date(nowMs).toISOString(), requestId };
+    const author = { auditId: newId("aud"), at: isoTime(nowMs), requestId };
     return store.write(async (transaction) => {
       const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "redirect");
       if (state.state === "refused") return unauthorized(state.detail);
@@ -102,7 +103,7 @@ export function decideLogin({ newId, machine }: OperationContext): Handler<Login
       return refuse("Forbidden", "A restricted API key cannot approve a login, because a session may do everything");
     }
     const nowMs = machine.clock.wallMs();
-    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const author = authorship(call, newId, isoTime(nowMs));
     const code = createToken(CODE_PREFIX, machine.random);
     const isApproved = body.decision === "approve";
     return call.write(async (transaction) => {

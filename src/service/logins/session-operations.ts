@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 
+import { isoNow } from "../../platform/clock.ts";
 import type { Principal } from "../kernel/auth/authenticate.ts";
 import { endSession } from "../kernel/auth/session-queries.ts";
 import { CredentialEndedError } from "../kernel/auth/credentials.ts";
@@ -16,7 +17,7 @@ export function endOwnSession({ newId, machine }: OperationContext): Handler<nul
     if (credential !== "session") {
       return refuse("Forbidden", "An API key is no session; revoke it with DELETE /v1/me/api-keys/{key_id}");
     }
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const author = authorship(call, newId, at);
     await call.write(async (transaction) => {
       // Of two concurrent requests that end the session, only one succeeds.

@@ -1,5 +1,6 @@
 import type { Finding } from "../../manifest/finding.ts";
 import type { Position } from "../../manifest/lines.ts";
+import { isoNow } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files/files.ts";
 import { readEditedFile } from "../kernel/edited-file.ts";
 import type { OperationContext } from "../kernel/operation.ts";
@@ -27,7 +28,7 @@ export async function previewCatalogFile(
   { store, machine }: Pick<OperationContext, "store" | "machine">,
   file: CatalogFile,
 ): Promise<Application> {
-  const now = new Date(machine.clock.wallMs()).toISOString();
+  const now = isoNow(machine.clock);
   return toApplication(planCatalog(await readStoredCatalog(store.reader), file.catalog, now), file);
 }
 

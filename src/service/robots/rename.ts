@@ -1,4 +1,5 @@
 import type { RobotChange } from "../../api/robots.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { presenceAt } from "../installations/index.ts";
 import { answerValue, isAnswer, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
@@ -23,7 +24,7 @@ export function renameRobot(
       return refuseInvalid([{ ...ruleBroken(ROBOT_NAME_RULE), loc: ["body", "name"], input: call.body.name }]);
     }
     const nowMs = machine.clock.wallMs();
-    const author = authorship(call, newId, new Date(nowMs).toISOString());
+    const author = authorship(call, newId, isoTime(nowMs));
     const claimId = newId("rob");
     const renamed = await call.write(async (transaction) => {
       const robot = await lockRobot(transaction, organizationId, call.path["robot"] ?? "");

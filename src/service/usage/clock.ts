@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import type { ServiceMachine } from "../kernel/machine.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { UsageTime } from "./period.ts";
@@ -65,22 +66,18 @@ export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | 
   return {
     now() {
       look();
-      return { at: isoOf(believedMs), skipped, wall: isoOf(wallMs) };
+      return { at: isoTime(believedMs), skipped, wall: isoTime(wallMs) };
     },
     settle() {
       look();
       if (jump === null || lookedMs - jump.sinceMs < STEADY_MS) return false;
       const fromMs = Math.floor(believedMs / SECOND_MS) * SECOND_MS;
       const untilMs = fromMs + Math.floor(jump.aheadMs / SECOND_MS) * SECOND_MS;
-      skipped = jump.aheadMs > 0 ? { from: isoOf(fromMs), until: isoOf(untilMs) } : null;
+      skipped = jump.aheadMs > 0 ? { from: isoTime(fromMs), until: isoTime(untilMs) } : null;
       log.warn("clock_believed", { ahead_seconds: Math.round(jump.aheadMs / SECOND_MS) });
       believedMs += jump.aheadMs;
       jump = null;
       return true;
     },
   };
-}
-
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 /**
  * Usage periods: from a whole second to a whole second, both ISO 8601 in UTC with milliseconds.
  *
@@ -38,7 +39,7 @@ export function periodSeconds(start: string, end: string): number {
 
 /** The latest credible end of a period in the ledger; later ones are ignored. */
 export function latestBelieved(now: string): string {
-  return new Date(Date.parse(wholeSecond(now)) + AHEAD_MAXIMUM_MS).toISOString();
+  return isoTime(Date.parse(wholeSecond(now)) + AHEAD_MAXIMUM_MS);
 }
 
 /** The start of the hour of `now`, where running periods are split. */

@@ -5,6 +5,7 @@ import {
   type UsageSummary,
   type UsageSummaryQuery,
 } from "../../api/usage.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { answerValue, refuseInvalid, refuseUnavailable } from "../kernel/http/answers.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { Handler } from "../kernel/operation.ts";
@@ -44,8 +45,8 @@ export function summarizeUsage({ store, usageClock }: MeteringContext): Handler<
     }
     const items = sums.items();
     return answerValue({
-      since: new Date(stretch.sinceMs).toISOString(),
-      until: new Date(stretch.untilMs).toISOString(),
+      since: isoTime(stretch.sinceMs),
+      until: isoTime(stretch.untilMs),
       by: query.by,
       unit: "second",
       total: items.reduce((total, { quantity }) => total + quantity, 0),
@@ -68,7 +69,7 @@ async function* periodsWithin(
   const rows = PART_ROWS;
   const first = firstIdAt("use", sinceMs - NAMED_WITHIN_MS);
   const last = firstIdAt("use", untilMs + NAMED_WITHIN_MS);
-  const since = new Date(sinceMs).toISOString();
+  const since = isoTime(sinceMs);
   yield* inParts("", first, (after) => listLongPeriods(reader, organizationId, { after, until: first, rows }, since));
   yield* inParts(first, last, (after) => listUsage(reader, organizationId, { after, rows }, now));
 }

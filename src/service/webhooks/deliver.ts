@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import { audit } from "../kernel/store/audit.ts";
 import type { Task } from "../kernel/tasks/task.ts";
@@ -44,9 +45,9 @@ export function createDeliverer(context: DelivererContext, settings: WebhookSett
     const nowMs = clock.wallMs();
     return {
       id: Buffer.from(random.bytes(12)).toString("hex"),
-      now: isoOf(nowMs),
-      horizon: isoOf(nowMs + horizonMs),
-      expiresAt: isoOf(nowMs + settings.timeoutMs + CLAIM_SLACK_MS),
+      now: isoTime(nowMs),
+      horizon: isoTime(nowMs + horizonMs),
+      expiresAt: isoTime(nowMs + settings.timeoutMs + CLAIM_SLACK_MS),
     };
   }
 
@@ -111,7 +112,7 @@ export function createDeliverer(context: DelivererContext, settings: WebhookSett
   ): Promise<Verdict["state"]> {
     const { organization_id: organizationId, webhook_id: webhookId } = delivery;
     const nowMs = clock.wallMs();
-    const at = isoOf(nowMs);
+    const at = isoTime(nowMs);
     const verdict = judge(delivery, sent, nowMs, settings, random.unit());
     const author = { auditId: newId("aud"), at, organizationId, actor: webhookId, requestId: null };
     const disabled = await store.write(async (transaction) => {
@@ -147,13 +148,9 @@ function changeOf(
   return {
     status: verdict.state === "retry" ? ("pending" as const) : verdict.state,
     attempts: attempts + 1,
-    next_attempt_at: isoOf(verdict.state === "retry" ? nowMs + verdict.afterMs : nowMs),
-    last_attempt_at: isoOf(nowMs),
+    next_attempt_at: isoTime(verdict.state === "retry" ? nowMs + verdict.afterMs : nowMs),
+    last_attempt_at: isoTime(nowMs),
     last_status: sent.state === "answered" ? sent.status : null,
     last_error: verdict.state === "delivered" ? null : error,
   };
-}
-
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

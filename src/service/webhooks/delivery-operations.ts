@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { type DeliveryView, TEST_EVENT } from "../../api/webhooks.ts";
 import type { PageQuery } from "../../api/wire/pages.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { type Answer, answerValue, refuse } from "../kernel/http/answers.ts";
 import { answerList, ITEMS } from "../kernel/lists/answer-list.ts";
 import type { Handler } from "../kernel/operation.ts";
@@ -48,7 +49,7 @@ export function getWebhookDelivery({ store }: WebhooksContext): Handler<null> {
 export function resendToWebhook({ machine, nudge }: WebhooksContext): Handler<null> {
   return async (call) => {
     const { webhook_id: webhookId = "", delivery_id: id = "" } = call.path;
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const answer = await call.write(async (transaction): Promise<Answer> => {
       const webhook = await lockWebhook(transaction, call.principal.organizationId, webhookId);
       if (webhook === undefined) return UNKNOWN_WEBHOOK;
@@ -66,7 +67,7 @@ export function testOrganizationWebhook({ newId, machine, nudge }: WebhooksConte
   return async (call) => {
     const { organizationId } = call.principal;
     const webhookId = call.path["webhook_id"] ?? "";
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const ids = { id: newId("whd"), eventId: newId("evt") };
     const body = printEvent(TEST_EVENT, at, { webhook_id: webhookId });
     const row = newDelivery({ ...ids, organizationId, webhookId, type: TEST_EVENT, body }, at);

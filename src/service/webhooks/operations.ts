@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { type WebhookChange, type WebhookCreate, WEBHOOKS_MAXIMUM, type WebhookView } from "../../api/webhooks.ts";
+import { isoNow } from "../../platform/clock.ts";
 import { type Answer, answerValue, refuse, refuseInvalid } from "../kernel/http/answers.ts";
 import { listHandler } from "../kernel/lists/answer-list.ts";
 import { authorship, type Handler, logChange, type OperationContext } from "../kernel/operation.ts";
@@ -32,7 +33,7 @@ export function createOrganizationWebhook({ newId, machine, receivers }: Webhook
     const { url, events } = call.body;
     const invalid = refuseReceiver(url, receivers);
     if (invalid !== null) return invalid;
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const secret = `whsec_${Buffer.from(machine.random.bytes(SECRET_BYTES)).toString("base64")}`;
     const row: WebhookRow = {
       id: newId("wh"),
@@ -79,7 +80,7 @@ export function changeOrganizationWebhook({ newId, machine, receivers }: Webhook
     const invalid = url === null ? null : refuseReceiver(url, receivers);
     if (invalid !== null) return invalid;
     const id = call.path["webhook_id"] ?? "";
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const author = authorship(call, newId, at);
     const changed = await call.write(async (transaction) => {
       const webhook = await lockWebhook(transaction, call.principal.organizationId, id);
@@ -114,7 +115,7 @@ export function deleteOrganizationWebhook({ newId, machine }: WebhooksContext): 
   return async (call) => {
     const { organizationId } = call.principal;
     const id = call.path["webhook_id"] ?? "";
-    const at = new Date(machine.clock.wallMs()).toISOString();
+    const at = isoNow(machine.clock);
     const author = authorship(call, newId, at);
     const isRemoved = await call.write(async (transaction) => {
       const webhook = await lockWebhook(transaction, organizationId, id);

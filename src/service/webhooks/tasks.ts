@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import { firstIdAt } from "../kernel/ids.ts";
 import type { OperationContext } from "../kernel/operation.ts";
 import type { Reader, Transaction } from "../kernel/store/store.ts";
@@ -24,7 +25,7 @@ export function createTendWebhooks(
       for (const { id, organization_id: organizationId, full_since: before } of await listLive(store.reader)) {
         const isFull = await hasPending(store.reader, id, pendingMaximum);
         if (isFull === (before !== null)) continue;
-        const since = isFull ? new Date(nowMs).toISOString() : null;
+        const since = isFull ? isoTime(nowMs) : null;
         await store.write((transaction) =>
           transaction.updateTable("webhooks").set({ full_since: since }).where("id", "=", id).execute(),
         );

@@ -1,5 +1,6 @@
 import { makerInWords } from "../../../api/words/key-lineage.ts";
 import { keyRobotsInWords } from "../../../api/words/key-robots.ts";
+import { isoNow } from "../../../platform/clock.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../../platform/terminal.ts";
 import type { KeyViewRow } from "../../kernel/auth/key-queries.ts";
 import { ALL_ROWS } from "../../kernel/lists/page-range.ts";
@@ -23,7 +24,7 @@ export async function keysList(flags: OrganizationFlags, { terminal }: CommandCo
       terminal.note(`${organization.name} has no keys yet. Create one: ${next}`);
     } else {
       const byId = new Map(keys.map((key) => [key.id, keyView(key)]));
-      const now = new Date(machine.clock.wallMs()).toISOString();
+      const now = isoNow(machine.clock);
       terminal.table(
         ["id", "label", "key", "may", "state", "last used", "made with"],
         keys.map((key) => {

@@ -1,3 +1,4 @@
+import { isoTime } from "../../../platform/clock.ts";
 import { EXIT, type ExitCode } from "../../../platform/terminal.ts";
 import { type LimitMet, listLimitsMet } from "../../kernel/store/limits-met.ts";
 import { readBelongings } from "../../organizations/queries.ts";
@@ -13,7 +14,7 @@ const LIMITS_SHOWN = 20;
 export async function status(flags: CommandFlags, { terminal }: CommandContext): Promise<ExitCode> {
   return withStore(flags, terminal, async ({ store, machine }) => {
     const nowMs = machine.clock.wallMs();
-    const organizations = await readBelongings(store.reader, new Date(nowMs).toISOString());
+    const organizations = await readBelongings(store.reader, isoTime(nowMs));
     const limitsMet = await listLimitsMet(store.reader, nowMs, LIMITS_SHOWN);
     if (flags.json === true) {
       terminal.json({ organizations, limits_met: limitsMet });

@@ -1,3 +1,4 @@
+import { isoNow } from "../../../platform/clock.ts";
 import { bringProbesForward } from "../../endpoints/index.ts";
 import type { OperationContext } from "../../kernel/operation.ts";
 import { type AuditAction, auditAll, type AuditEntry, type Authorship } from "../../kernel/store/audit.ts";
@@ -140,7 +141,7 @@ export function createFollowSelectors(
     moved: readonly Moved[],
     causes: ReadonlyMap<string, Check>,
   ): Promise<readonly Entry[]> {
-    const now = new Date(machine.clock.wallMs()).toISOString();
+    const now = isoNow(machine.clock);
     const all = moved.flatMap(({ fleet, moves }) => moves.map((move) => ({ ...move, fleetId: fleet.id })));
     const rowsOf = (wanted: Move["change"]) =>
       all.flatMap(({ fleetId, robot, change }) =>

@@ -5,6 +5,7 @@ import type {
   FleetMemberView,
 } from "../../../api/fleet-details.ts";
 import { shown } from "../../../manifest/shown.ts";
+import { isoTime } from "../../../platform/clock.ts";
 import { ENDPOINT_STATUS, endpointWait } from "../../endpoints/index.ts";
 import { assessActive } from "./assessment.ts";
 import { deriveFleet, positionOf, type WholeFleetView } from "./derive-fleet.ts";
@@ -27,8 +28,8 @@ export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<Flee
     created_at: facts.created_at,
     updated_at: updatedAt(facts.generations),
     operating_windows: windowsOf(facts.windows).map(({ startsMs, endsMs }) => ({
-      starts_at: new Date(startsMs).toISOString(),
-      ends_at: new Date(endsMs).toISOString(),
+      starts_at: isoTime(startsMs),
+      ends_at: isoTime(endsMs),
     })),
     generations: facts.generations.map((generation) => generationView(generation, view)),
     members: memberViews(facts, nowMs),
@@ -131,7 +132,7 @@ function outsideWindows(position: WindowPosition): string | null {
     case "within":
       return null;
     case "before":
-      return `The fleet is outside its operating windows until ${new Date(position.startsMs).toISOString()}.`;
+      return `The fleet is outside its operating windows until ${isoTime(position.startsMs)}.`;
     case "after":
       return "All operating windows of the fleet are past.";
   }

@@ -1,5 +1,6 @@
 import type { FleetNeed, WaitingCounts } from "../../../api/fleet-details.ts";
 import type { FleetView } from "../../../api/fleets.ts";
+import { isoTime } from "../../../platform/clock.ts";
 import { preparationRange } from "../../endpoints/index.ts";
 import { assessActive, type Assessment, assessUpdate } from "./assessment.ts";
 import { allMembersBlocked, allWindowsPast, needInWords, someMembersBlocked } from "./blocker.ts";
@@ -152,7 +153,7 @@ function estimateOf(
   return {
     lower_seconds: Math.max(range.lowerSeconds, opensSeconds),
     upper_seconds: Math.max(range.upperSeconds, opensSeconds),
-    updated_at: new Date(nowMs).toISOString(),
+    updated_at: isoTime(nowMs),
   };
 }
 

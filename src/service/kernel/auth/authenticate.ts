@@ -1,5 +1,5 @@
 import { API_KEY_SCOPES, type ApiKeyScope, ROBOT_SCOPE, type Scope } from "../../../api/wire/scopes.ts";
-import type { Clock } from "../../../platform/clock.ts";
+import { type Clock, isoNow } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
 import {
   API_KEY_PREFIX,
@@ -175,7 +175,7 @@ async function authenticateRobot(reader: Reader, clock: Clock, token: string): P
     return { ...unauthorized(CREDENTIAL_UNKNOWN.detail), robot: CREDENTIAL_UNKNOWN };
   }
   const { organization_id: organizationId, installation_id: id, robot_id: robotId, robot_name: name } = credential;
-  const refusal = credentialRefusal(credential, new Date(clock.wallMs()).toISOString());
+  const refusal = credentialRefusal(credential, isoNow(clock));
   if (refusal !== null) {
     return { ...unauthorized(refusal.detail, { organizationId, credentialId: id }), robot: refusal };
   }

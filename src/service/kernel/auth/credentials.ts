@@ -3,7 +3,7 @@ import type { ExpressionBuilder, Transaction } from "kysely";
 import { prepare } from "../store/prepared.ts";
 import type { Reader, Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import type { Clock } from "../../../platform/clock.ts";
+import { type Clock, isoNow } from "../../../platform/clock.ts";
 import type { Principal } from "./authenticate.ts";
 
 /** Expiry and revocation of a credential. */
@@ -130,7 +130,7 @@ export function writeAs(
 ): PrincipalWrite {
   return async (job) => {
     const done = await store.write(async (transaction) => {
-      const now = new Date(clock.wallMs()).toISOString();
+      const now = isoNow(clock);
       return (await isStillValid(transaction, principal, now)) ? { value: await job(transaction) } : null;
     });
     if (done === null) throw new CredentialEndedError();

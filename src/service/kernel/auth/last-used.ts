@@ -1,3 +1,4 @@
+import { isoNow } from "../../../platform/clock.ts";
 import type { ServiceMachine } from "../machine.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../tasks/task.ts";
@@ -45,7 +46,7 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
     note({ credential, credentialId: id }) {
       if (credential === "robot") return;
       if (noted.size >= NOTED_CREDENTIALS_MAXIMUM && !noted.has(id)) return;
-      const at = new Date(clock.wallMs()).toISOString();
+      const at = isoNow(clock);
       noted.set(id, { table: credential === "api_key" ? "api_keys" : "sessions", id, at });
     },
     task: { name: "note-last-used", intervalMs: PERIOD_MS, ignoresNudges: true, run: flush },

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { isoTime } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { chunksOf } from "./lineage.ts";
@@ -16,7 +17,7 @@ export function consoleIdleUntil({
   created_at: createdAt,
   last_used_at: lastUsedAt,
 }: Pick<SessionRow, "created_at" | "last_used_at">): string {
-  return new Date(Date.parse(lastUsedAt ?? createdAt) + CONSOLE_IDLE_MS).toISOString();
+  return isoTime(Date.parse(lastUsedAt ?? createdAt) + CONSOLE_IDLE_MS);
 }
 
 /** Looks up a session by the hash of its token. As for keys, this query has no organization yet. */

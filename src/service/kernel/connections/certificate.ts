@@ -1,3 +1,4 @@
+import { isoTime } from "../../../platform/clock.ts";
 import { errorCode } from "../../../platform/files/files.ts";
 import type { ServiceMachine } from "../machine.ts";
 import type { Metrics } from "../metrics.ts";
@@ -63,9 +64,9 @@ export function createCertificate(
     const path = tls.certFile;
     if (validFromMs > nowMs) {
       const fix = "If it should be, set the clock of this machine.";
-      log.warn("tls_certificate_not_valid_yet", { path, valid_from: isoOf(validFromMs), fix });
+      log.warn("tls_certificate_not_valid_yet", { path, valid_from: isoTime(validFromMs), fix });
     } else if (validToMs - nowMs < WARN_BEFORE_MS) {
-      log.warn("tls_certificate_expires_soon", { path, expires_at: isoOf(validToMs), fix: "Have it renewed." });
+      log.warn("tls_certificate_expires_soon", { path, expires_at: isoTime(validToMs), fix: "Have it renewed." });
     }
   }
 
@@ -87,8 +88,4 @@ export interface CertificateSurroundings {
   readonly machine: Pick<ServiceMachine, "clock" | "files" | "log">;
   /** How often the files are checked for changes. */
   readonly checkMs: number;
-}
-
-function isoOf(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

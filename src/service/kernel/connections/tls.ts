@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 
+import { isoTime } from "../../../platform/clock.ts";
 import { readBounded } from "../../../platform/files/durable-file.ts";
 import { errorCode, type Files } from "../../../platform/files/files.ts";
 import type { Problem } from "../../../platform/terminal.ts";
@@ -74,7 +75,7 @@ export async function readCertificatePair(
   }
   const [validFromMs, validToMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   if (validToMs <= nowMs) {
-    const what = `The TLS certificate expired on ${new Date(validToMs).toISOString()}.`;
+    const what = `The TLS certificate expired on ${isoTime(validToMs)}.`;
     const fix = "Have it renewed; if it was not to expire yet, set the clock of this machine.";
     return refused("tls-certificate-expired", what, certFile, fix);
   }

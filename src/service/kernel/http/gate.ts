@@ -1,5 +1,6 @@
 import type { Operation } from "../../../api/wire/operation.ts";
 import { ROBOT_SCOPE, type Scope } from "../../../api/wire/scopes.ts";
+import { isoNow } from "../../../platform/clock.ts";
 import {
   authenticate,
   type Authentication,
@@ -120,7 +121,7 @@ export function createGate(
       if (principal === null || machine.clock.monotonicMs() - sinceMs < PROMPT_MS) return false;
       const { credentialId: id } = principal;
       return endings(id, async () => {
-        const now = new Date(machine.clock.wallMs()).toISOString();
+        const now = isoNow(machine.clock);
         return !(await workingCredentials(store.reader, [id], now)).has(id);
       });
     },

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { isoNow } from "../../../platform/clock.ts";
 import type { NewId } from "../ids.ts";
 import type { ServiceMachine } from "../machine.ts";
 import { prepare } from "./prepared.ts";
@@ -37,7 +38,7 @@ export function commandAuthor(
   { newId, machine: { clock } }: { readonly newId: NewId; readonly machine: Pick<ServiceMachine, "clock"> },
   organizationId: string | null,
 ): Authorship {
-  const at = new Date(clock.wallMs()).toISOString();
+  const at = isoNow(clock);
   return { auditId: newId("aud"), at, organizationId, actor: "command", requestId: null };
 }
 

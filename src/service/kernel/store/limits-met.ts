@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { isoTime } from "../../../platform/clock.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -77,5 +78,5 @@ export function listLimitsMet(reader: Reader, nowMs: number, rows: number): Prom
 }
 
 function keptSince(nowMs: number): string {
-  return new Date(nowMs - KEPT_MS).toISOString();
+  return isoTime(nowMs - KEPT_MS);
 }

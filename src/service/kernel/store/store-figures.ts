@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 
-import type { Clock } from "../../../platform/clock.ts";
+import { type Clock, isoTime } from "../../../platform/clock.ts";
 import { createFresh } from "../fresh.ts";
 import type { Figure, Metrics } from "../metrics.ts";
 import type { Reader } from "./store.ts";
@@ -25,7 +25,7 @@ export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock, 
     help: "Robots whose computer is enrolled, by their status. Replicas that share a store report the same.",
     label: "status",
     async count() {
-      const onlineSince = new Date(clock.wallMs() - onlineWindowMs).toISOString();
+      const onlineSince = isoTime(clock.wallMs() - onlineWindowMs);
       const status = sql<string>`case when state = 'frozen' then 'frozen'
         when last_seen_at >= ${onlineSince} then 'online' else 'offline' end`;
       const rows = await reader

@@ -1,3 +1,4 @@
+import { isoTime } from "../../../platform/clock.ts";
 import type { OperationContext } from "../operation.ts";
 import type { Transaction } from "../store/store.ts";
 import type { Task } from "./task.ts";
@@ -30,7 +31,7 @@ export function createPruning(
     ignoresNudges: true,
     async run(signal) {
       const nowMs = clock.wallMs();
-      const ago = (ageMs: number) => new Date(nowMs - ageMs).toISOString();
+      const ago = (ageMs: number) => isoTime(nowMs - ageMs);
       for (let pruned = BATCH; pruned >= BATCH && !signal.aborted;) {
         pruned = await store.write((transaction) => prune({ transaction, ago, maximum: BATCH }));
       }

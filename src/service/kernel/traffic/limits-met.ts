@@ -1,3 +1,4 @@
+import { isoNow } from "../../../platform/clock.ts";
 import type { ServiceMachine } from "../machine.ts";
 import type { Metrics } from "../metrics.ts";
 import { boundLimitsMet, type LimitMetRow, noteLimitMet } from "../store/limits-met.ts";
@@ -58,7 +59,7 @@ export function createLimitsMet({ store, machine: { clock }, metrics }: LimitsMe
       noted.set(limit, parties);
       const known = parties.get(party);
       if (known === undefined && parties.size >= NOTED_MAXIMUM) return;
-      const at = new Date(clock.wallMs()).toISOString();
+      const at = isoNow(clock);
       const { first_at: firstAt, count } = known ?? { first_at: at, count: 0 };
       parties.set(party, {
         limit_name: limit,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { codePoints } from "../../../api/wire/text.ts";
+import { isoTime } from "../../../platform/clock.ts";
 import type { Json } from "../json/parse-json.ts";
 import { bound, type Check, emptyRecord, isObject } from "./check.ts";
 import { readDateTime } from "./date-time.ts";
@@ -94,7 +95,7 @@ export function dateTimeCheck(schema: z.ZodISODateTime): Check {
     if (needsOffset && !read.value.hasOffset) {
       return place.refuse(input, { type: "timezone_aware", msg: "Input should have timezone info" });
     }
-    return new Date(read.value.epochMs).toISOString();
+    return isoTime(read.value.epochMs);
   };
 }
 

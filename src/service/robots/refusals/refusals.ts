@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import * as z from "zod";
 
 import { maskSecrets } from "../../../api/wire/service-key.ts";
+import { isoNow } from "../../../platform/clock.ts";
 import type { Answer } from "../../kernel/http/answers.ts";
 import { readBody } from "../../kernel/http/body.ts";
 import { clientAddress } from "../../kernel/http/arrival.ts";
@@ -74,7 +75,7 @@ export function createRefusals({ store, newId, machine: { clock } }: RefusalsCon
       const key = JSON.stringify([organizationId, robot, status, actor, address]);
       const known = noted.get(key);
       if (known === undefined && !hasRoom(organizationId)) return;
-      const at = new Date(clock.wallMs()).toISOString();
+      const at = isoNow(clock);
       const { id, first_at: firstAt, count } = known ?? { id: newId("ref"), first_at: at, count: 0 };
       const detail = withoutSecrets(refusal.detail).slice(0, DETAIL_LENGTH);
       noted.set(key, { ...refusal, id, robot, detail, first_at: firstAt, last_at: at, count: count + 1 });

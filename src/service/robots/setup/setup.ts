@@ -1,4 +1,5 @@
 import type { RobotSetupRequest } from "../../../api/robots.ts";
+import { isoNow } from "../../../platform/clock.ts";
 import { presenceAt } from "../../installations/index.ts";
 import type { PrincipalWrite } from "../../kernel/auth/credentials.ts";
 import { type Answer, answerValue, isAnswer, refuse } from "../../kernel/http/answers.ts";
@@ -41,7 +42,7 @@ export function setupRobot(context: SetupContext, room: Room): Handler<RobotSetu
       isConfirmed: call.body.confirm_replace === true,
       id: newId("rob"),
       address: call.address,
-      author: authorship(call, newId, new Date(machine.clock.wallMs()).toISOString()),
+      author: authorship(call, newId, isoNow(machine.clock)),
     };
     return setUp(context, room, wish, call.write);
   };

@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 
 import { type Kysely, sql } from "kysely";
 
+import { isoNow } from "../../../../platform/clock.ts";
 import { removeIfPresent } from "../../../../platform/files/durable-file.ts";
 import { lastStep, migrateWithin } from "../migrator.ts";
 import { holdsSqliteStore, openSqliteFile, openSqliteReader } from "../sqlite/store.ts";
@@ -96,7 +97,7 @@ async function copyInto(
   machine: CopyMachine,
   options: CopyOptions,
 ): Promise<CopyOutcome> {
-  const at = new Date(machine.clock.wallMs()).toISOString();
+  const at = isoNow(machine.clock);
   await using reader = await openSource(location, machine);
   return await readSnapshot(reader, async (source): Promise<CopyOutcome> => {
     const schema = await lastStep(source);

@@ -1,5 +1,6 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 
+import { isoNow } from "../../../../platform/clock.ts";
 import { errorCode } from "../../../../platform/files/files.ts";
 import type { Problem } from "../../../../platform/terminal.ts";
 import { lastStep, migrateWithin, MIGRATION_TABLE, NewerSchemaError } from "../migrator.ts";
@@ -125,7 +126,7 @@ async function fill(
   { clock }: CopyMachine,
   options: CopyOptions,
 ): Promise<RowCounts | null> {
-  const at = new Date(clock.wallMs()).toISOString();
+  const at = isoNow(clock);
   const shapes = await tableShapes(schema);
   await using source = openSqliteFile(path, { readOnly: true });
   return await database.transaction().execute(async (to) => {

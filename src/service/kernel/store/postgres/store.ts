@@ -1,7 +1,7 @@
 import { CompiledQuery, Kysely } from "kysely";
 import { Pool, type PoolClient, type PoolConfig, types } from "pg";
 
-import type { Clock } from "../../../../platform/clock.ts";
+import { type Clock, isoNow } from "../../../../platform/clock.ts";
 import type { migrate } from "../migrator.ts";
 import type { Store, StoreLocation, StoreMachine } from "../store.ts";
 import type { Tables } from "../tables.ts";
@@ -45,7 +45,7 @@ export async function openPostgresStore(
   };
   {
     await using patient = openPatiently(url, clock);
-    await prepare(patient, new Date(clock.wallMs()).toISOString());
+    await prepare(patient, isoNow(clock));
   }
   const writers = Math.max(1, Math.floor(poolSize / 2));
   const writer = open({ max: writers, lock_timeout: BATCH_LOCK_TIMEOUT_MS });

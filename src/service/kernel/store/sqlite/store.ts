@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 
 import { CompiledQuery, Kysely, sql } from "kysely";
 
+import { isoNow } from "../../../../platform/clock.ts";
 import { errorCode, type Files } from "../../../../platform/files/files.ts";
 import type { migrate } from "../migrator.ts";
 import type { Store, StoreLocation, StoreMachine } from "../store.ts";
@@ -39,7 +40,7 @@ export async function openSqliteStore(
   await createPrivately(files, directory, path);
   const database = opening.use(openDatabase(path));
   const preparing = new Kysely<Tables>({ dialect: nodeSqliteDialect(database, clock) });
-  await prepare(preparing, new Date(clock.wallMs()).toISOString());
+  await prepare(preparing, isoNow(clock));
   const committer = opening.use(readerThreads === 0 ? commitHere(openDatabase(path)) : await commitInThread(path));
   const writer = opening.use(new Kysely<Tables>({ dialect: recordingDialect(database, committer, clock) }));
   const lookup = opening.use(openSqliteReader(directory));
