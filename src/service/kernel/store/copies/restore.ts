@@ -53,10 +53,12 @@ async function checkBackup(path: string, { files }: CopyMachine, signal: AbortSi
   try {
     // Read first: SQLite reports every failure as "unable to open database file".
     const file = await files.openForReading(path);
-    const { kind } = await file.stat();
-    await file.close();
-    // SQLite would wait for ever for the writer of a pipe.
-    if (kind !== "file") return refuse("it is no regular file");
+    try {
+      // SQLite would wait for ever for the writer of a pipe.
+      if ((await file.stat()).kind !== "file") return refuse("it is no regular file");
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
     return { state: "refused", problem: backupUnreadable(path, error) };
