@@ -1,8 +1,8 @@
-import type { ExpressionBuilder, Transaction } from "kysely";
+import type { ExpressionBuilder } from "kysely";
 
 import { prepare } from "../store/prepared.ts";
 import type { Reader, Store } from "../store/store.ts";
-import type { Tables } from "../store/tables.ts";
+import type { Tables, Transaction } from "../store/tables.ts";
 import { type Clock, isoNow } from "../../../platform/clock.ts";
 import type { Principal } from "./authenticate.ts";
 
@@ -22,7 +22,7 @@ export type CredentialTable = "api_keys" | "sessions";
  * other share locks, and updates of its last use.
  */
 export async function holdCredential(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   table: CredentialTable,
   credential: CredentialId,
 ): Promise<CredentialEnd | undefined> {
@@ -45,7 +45,7 @@ function prepareHold(table: CredentialTable) {
 
 /** Whether an installation is active, with a share lock on its row: others cannot revoke or freeze it before the transaction ends. */
 export async function holdActiveInstallation(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<boolean> {
@@ -63,12 +63,7 @@ const HOLD_INSTALLATION = prepare<CredentialId, Pick<Tables["installations"], "s
 );
 
 /** Records the use of a credential at `at` (ISO 8601), unless another replica has recorded a later one. */
-export async function noteUse(
-  transaction: Transaction<Tables>,
-  table: CredentialTable,
-  id: string,
-  at: string,
-): Promise<void> {
+export async function noteUse(transaction: Transaction, table: CredentialTable, id: string, at: string): Promise<void> {
   await transaction
     .updateTable(table)
     .set({ last_used_at: at })
@@ -144,7 +139,7 @@ export function writeAs(
  * Locks the credential's row, so that a concurrent revocation takes effect before or after the whole transaction.
  */
 export async function isStillValid(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   { organizationId, credential, credentialId: id, expiresAt }: Principal,
   at: string,
 ): Promise<boolean> {

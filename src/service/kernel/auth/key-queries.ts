@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
 import { prepare } from "../store/prepared.ts";
 import type { Reader } from "../store/store.ts";
-import type { Tables } from "../store/tables.ts";
+import type { Tables, Transaction } from "../store/tables.ts";
 
 /** The key columns that authentication needs. */
 export type KeyRow = Pick<
@@ -72,7 +70,7 @@ export function selectKeys(reader: Reader, organizationId: string) {
 
 /** One key of an organization with a share lock: others cannot revoke it before the transaction ends. */
 export function lockKeyShared(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<KeyViewRow | undefined> {
@@ -80,24 +78,16 @@ export function lockKeyShared(
 }
 
 /** One key of an organization, also locked against others who add robots with it, until the transaction ends. */
-export async function holdKeyToAdd(
-  transaction: Transaction<Tables>,
-  organizationId: string,
-  id: string,
-): Promise<void> {
+export async function holdKeyToAdd(transaction: Transaction, organizationId: string, id: string): Promise<void> {
   // A stronger lock would deadlock with the share locks on the key.
   await keyOf(transaction, organizationId, id).forNoKeyUpdate().execute();
 }
 
 /** One key of an organization, locked against other changes until the transaction ends. */
-export function lockKey(
-  transaction: Transaction<Tables>,
-  organizationId: string,
-  id: string,
-): Promise<KeyViewRow | undefined> {
+export function lockKey(transaction: Transaction, organizationId: string, id: string): Promise<KeyViewRow | undefined> {
   return keyOf(transaction, organizationId, id).forUpdate().executeTakeFirst();
 }
 
-function keyOf(transaction: Transaction<Tables>, organizationId: string, id: string) {
+function keyOf(transaction: Transaction, organizationId: string, id: string) {
   return selectKeys(transaction, organizationId).where("id", "=", id);
 }

@@ -1,6 +1,4 @@
-import type { Transaction } from "kysely";
-
-import type { Tables } from "../store/tables.ts";
+import type { Transaction } from "../store/tables.ts";
 
 /** Levels of keys created with other keys. More are not useful, and revoking the first key takes a query per level. */
 export const LINEAGE_DEPTH_MAXIMUM = 16;
@@ -12,7 +10,7 @@ const CHUNK = 1000;
  * badly, and takes seconds for thousands of keys.
  */
 export async function lineageOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
 ): Promise<readonly string[]> {
@@ -36,7 +34,7 @@ export async function lineageOf(
 }
 
 /** The level of a key: the number of keys whose revocation ends it, itself included. 1 for an independent key. */
-export async function depthOf(transaction: Transaction<Tables>, organizationId: string, id: string): Promise<number> {
+export async function depthOf(transaction: Transaction, organizationId: string, id: string): Promise<number> {
   let depth = 0;
   for (let at: string | null = id; at !== null && depth <= LINEAGE_DEPTH_MAXIMUM; depth += 1) {
     const key: { parent_id: string | null } | undefined = await transaction

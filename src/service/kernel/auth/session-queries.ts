@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
 import { isoTime } from "../../../platform/clock.ts";
 import type { Reader } from "../store/store.ts";
-import type { Tables } from "../store/tables.ts";
+import type { Tables, Transaction } from "../store/tables.ts";
 import { chunksOf } from "./lineage.ts";
 
 export type SessionRow = Tables["sessions"];
@@ -25,13 +23,13 @@ export function findSession(reader: Reader, tokenSha256: string): Promise<Sessio
   return reader.selectFrom("sessions").selectAll().where("token_sha256", "=", tokenSha256).executeTakeFirst();
 }
 
-export async function insertSession(transaction: Transaction<Tables>, session: SessionRow): Promise<void> {
+export async function insertSession(transaction: Transaction, session: SessionRow): Promise<void> {
   await transaction.insertInto("sessions").values(session).execute();
 }
 
 /** Ends one session at `at`; returns whether it was still active. */
 export async function endSession(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   id: string,
   at: string,
@@ -51,7 +49,7 @@ export async function endSession(
 
 /** Ends all sessions that these keys approved; returns how many. */
 export async function endSessionsOf(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   keyIds: readonly string[],
   at: string,
@@ -75,7 +73,7 @@ export async function endSessionsOf(
 
 /** Deletes the oldest console sessions of a key, all but the newest `kept`. */
 export async function deleteOldConsoleSessions(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   organizationId: string,
   keyId: string,
   kept: number,

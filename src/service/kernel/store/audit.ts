@@ -1,10 +1,8 @@
-import type { Transaction } from "kysely";
-
 import { isoNow } from "../../../platform/clock.ts";
 import type { NewId } from "../ids.ts";
 import type { ServiceMachine } from "../machine.ts";
 import { prepare } from "./prepared.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables, Transaction } from "./tables.ts";
 
 /** Audited actions: `<resource>.<verb>`. */
 export type AuditAction =
@@ -52,7 +50,7 @@ export interface AuditEntry {
 }
 
 /** Records a change in the transaction that makes it, so that neither exists without the other. */
-export async function audit(transaction: Transaction<Tables>, author: Authorship, entry: AuditEntry): Promise<void> {
+export async function audit(transaction: Transaction, author: Authorship, entry: AuditEntry): Promise<void> {
   await insert(transaction, rowOf(author, entry));
 }
 
@@ -61,7 +59,7 @@ const ROWS_AT_A_TIME = 1000;
 
 /** The same of many changes. */
 export async function auditAll(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   entries: readonly (AuditEntry & { readonly author: Authorship })[],
 ): Promise<void> {
   for (let start = 0; start < entries.length; start += ROWS_AT_A_TIME) {

@@ -1,8 +1,6 @@
-import type { Transaction } from "kysely";
-
 import { isoTime } from "../../../platform/clock.ts";
 import type { Reader } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables, Transaction } from "./tables.ts";
 
 export type LimitMetRow = Tables["limits_met"];
 
@@ -12,7 +10,7 @@ const PARTIES_KEPT = 100;
 const KEPT_MS = 7 * 24 * 3_600_000;
 
 /** Adds to the count of a party and a limit. */
-export async function noteLimitMet(transaction: Transaction<Tables>, row: LimitMetRow): Promise<void> {
+export async function noteLimitMet(transaction: Transaction, row: LimitMetRow): Promise<void> {
   await transaction
     .insertInto("limits_met")
     .values(row)
@@ -27,7 +25,7 @@ export async function noteLimitMet(transaction: Transaction<Tables>, row: LimitM
 }
 
 /** Deletes old parties, and parties beyond the maximum per limit. @param nowMs since the Unix epoch. */
-export async function boundLimitsMet(transaction: Transaction<Tables>, nowMs: number): Promise<void> {
+export async function boundLimitsMet(transaction: Transaction, nowMs: number): Promise<void> {
   await transaction.deleteFrom("limits_met").where("last_at", "<", keptSince(nowMs)).execute();
   const ranked = transaction
     .selectFrom("limits_met")

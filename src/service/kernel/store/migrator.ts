@@ -1,7 +1,7 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import { type Kysely, sql } from "kysely";
 
 import { MIGRATIONS, type Migrations } from "./migrations.ts";
-import type { Tables } from "./tables.ts";
+import type { Tables, Transaction } from "./tables.ts";
 
 /** The table with the migrations that a store has run. */
 export const MIGRATION_TABLE = "migrations";
@@ -46,7 +46,7 @@ export async function migrateExisting(database: Kysely<Tables>, at: string): Pro
  * @throws NewerSchemaError.
  */
 export async function migrateWithin(
-  transaction: Transaction<Tables>,
+  transaction: Transaction,
   at: string,
   { until, migrations = MIGRATIONS }: { readonly until?: string; readonly migrations?: Migrations | undefined } = {},
 ): Promise<number> {

@@ -1,13 +1,7 @@
-import type { Kysely, Transaction as KyselyTransaction } from "kysely";
-
 import type { ServiceMachine } from "../machine.ts";
-import type { Tables } from "./tables.ts";
+import type { Reader, Transaction } from "./tables.ts";
 
-/** Runs queries on committed data, or within a transaction. */
-export type Reader = Kysely<Tables>;
-
-/** What a job of `Store.write` runs its queries in. */
-export type Transaction = KyselyTransaction<Tables>;
+export type { Reader, Transaction } from "./tables.ts";
 
 /**
  * The store of the service. When `write` resolves, its changes are durable.

@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder } from "kysely";
+import type { ColumnDefinitionBuilder, Kysely, Transaction as KyselyTransaction } from "kysely";
 
 import type { DEPLOYMENT_STATUSES } from "../../../api/deployments.ts";
 import type { READINESS_MODES } from "../../../api/fleets.ts";
@@ -526,3 +526,9 @@ type Row<Columns> = { [Name in keyof Columns]: Columns[Name] extends Column<infe
 
 /** The rows of each table, for Kysely. */
 export type Tables = { [Name in keyof typeof TABLES]: Row<(typeof TABLES)[Name]> };
+
+/** Runs queries on committed data, or within a transaction. */
+export type Reader = Kysely<Tables>;
+
+/** What a job of `Store.write` runs its queries in. */
+export type Transaction = KyselyTransaction<Tables>;

@@ -1,15 +1,13 @@
-import type { Transaction } from "kysely";
-
 import { nextTurn } from "../traffic/event-loop.ts";
 import { FairLines } from "../traffic/fair-lines.ts";
 import { currentRequester, runForNobody } from "../traffic/requester.ts";
-import type { Tables } from "./tables.ts";
+import type { Transaction } from "./tables.ts";
 import { StoreBusyError } from "./unavailable.ts";
 
 /** A write that waits or runs. */
 export interface PendingWrite {
   /** Runs the job and keeps its result for `commit`. May be called again after a rollback. */
-  readonly run: (transaction: Transaction<Tables>) => Promise<void>;
+  readonly run: (transaction: Transaction) => Promise<void>;
   /** Resolves the write with its result; call this when the result is durable. */
   readonly commit: () => void;
   readonly fail: (error: unknown) => void;
@@ -42,7 +40,7 @@ const POSTPONED_MAXIMUM = 8;
 /** Runs waiting writes in one commit, round-robin over requesters, because the commit is what costs. */
 export interface Writer {
   /** @throws StoreBusyError when too many wait. */
-  write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
+  write<T>(job: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Resolves when no write waits. */
   idle(): Promise<void>;
 }
@@ -115,7 +113,7 @@ export function createWriter(runner: WriteRunner): Writer {
   }
 
   return {
-    write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
+    write<T>(job: (transaction: Transaction) => Promise<T>): Promise<T> {
       if (pending.size >= PENDING_WRITES_MAXIMUM) {
         return Promise.reject(new StoreBusyError("Too many writes wait"));
       }

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 
-import { sql, type Transaction } from "kysely";
+import { sql } from "kysely";
 
 import type { TableShape } from "../table-shapes.ts";
-import type { Tables } from "../tables.ts";
+import type { Transaction } from "../tables.ts";
 import { readRows } from "./copy.ts";
 
 /** A table that only backups have: one row with the digest of all other rows. SQLite itself does not detect changed content on the disk. */
@@ -12,7 +12,7 @@ export const SEAL_TABLE = "backup_seal";
 
 /** Writes the digest of its rows into a backup, so that damage is detected. */
 export async function sealBackup(
-  backup: Transaction<Tables>,
+  backup: Transaction,
   shapes: readonly TableShape[],
   schema: string,
   signal: AbortSignal,
@@ -24,7 +24,7 @@ export async function sealBackup(
 
 /** Whether a backup is unchanged. */
 export async function isSealIntact(
-  backup: Transaction<Tables>,
+  backup: Transaction,
   shapes: readonly TableShape[],
   schema: string,
   signal: AbortSignal,
@@ -36,7 +36,7 @@ export async function isSealIntact(
 }
 
 async function digestOf(
-  backup: Transaction<Tables>,
+  backup: Transaction,
   shapes: readonly TableShape[],
   schema: string,
   signal: AbortSignal,

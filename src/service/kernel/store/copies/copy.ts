@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 
-import { type RawBuilder, sql, type Transaction } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 
 import type { Problem } from "../../../../platform/terminal.ts";
 import type { ServiceMachine } from "../../machine.ts";
 import type { TableShape } from "../table-shapes.ts";
-import type { Tables } from "../tables.ts";
+import type { Transaction } from "../tables.ts";
 
 /** Number of rows by table. */
 export type RowCounts = Readonly<Record<string, number>>;
@@ -39,8 +39,8 @@ type Row = Readonly<Record<string, unknown>>;
  * @throws what either database throws; `signal.reason` when it was aborted.
  */
 export async function copyTables(
-  from: Transaction<Tables>,
-  to: Transaction<Tables>,
+  from: Transaction,
+  to: Transaction,
   shapes: readonly TableShape[],
   { onProgress, signal }: CopyOptions,
 ): Promise<RowCounts> {
@@ -64,7 +64,7 @@ export async function copyTables(
   return counts;
 }
 
-async function countRows(from: Transaction<Tables>, { name }: TableShape): Promise<number> {
+async function countRows(from: Transaction, { name }: TableShape): Promise<number> {
   const { rows } = await sql<{ readonly count: number }>`select count(*) as count from ${sql.table(name)}`.execute(
     from,
   );
@@ -72,10 +72,7 @@ async function countRows(from: Transaction<Tables>, { name }: TableShape): Promi
 }
 
 /** Pages of a table in the order of its key. */
-export async function* readRows(
-  from: Transaction<Tables>,
-  { name, columns, key }: TableShape,
-): AsyncIterable<readonly Row[]> {
+export async function* readRows(from: Transaction, { name, columns, key }: TableShape): AsyncIterable<readonly Row[]> {
   const order = list(key.map((column) => sql.ref(column)));
   let beyond = sql``;
   for (;;) {
@@ -88,7 +85,7 @@ export async function* readRows(
   }
 }
 
-async function insertRows(to: Transaction<Tables>, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
+async function insertRows(to: Transaction, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
   const values = rows.map((row) => sql`(${list(columns.map((column) => sql`${row[column]}`))})`);
   const names = list(columns.map((column) => sql.ref(column)));
   await sql`insert into ${sql.table(name)} (${names}) values ${list(values)}`.execute(to);

@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import { type Kysely, sql } from "kysely";
 
 import { isoNow } from "../../../../platform/clock.ts";
 import { errorCode } from "../../../../platform/files/files.ts";
@@ -9,7 +9,7 @@ import { openSqliteFile, openSqliteWriter } from "../sqlite/store.ts";
 import { alreadyInUse, describeLocation } from "../store-problem.ts";
 import type { StoreLocation } from "../store.ts";
 import { hasSchemaOf, type TableShape, tableShapes } from "../table-shapes.ts";
-import type { Tables } from "../tables.ts";
+import type { Tables, Transaction } from "../tables.ts";
 import { isSealIntact, SEAL_TABLE } from "./backup-seal.ts";
 import { backupUnreadable, copyProblem, notABackup, notEmpty } from "./copy-problem.ts";
 import { type CopyMachine, type CopyOptions, type CopyOutcome, copyTables, type RowCounts } from "./copy.ts";
@@ -146,11 +146,7 @@ async function fill(
 }
 
 /** Removes an empty store, whose schema may differ from the backup's. @returns false when it is not empty. */
-async function removeEmpty(
-  to: Transaction<Tables>,
-  shapes: readonly TableShape[],
-  { kind }: StoreLocation,
-): Promise<boolean> {
+async function removeEmpty(to: Transaction, shapes: readonly TableShape[], { kind }: StoreLocation): Promise<boolean> {
   const isEmpty = async () => {
     for (const { name } of shapes) {
       const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(to);

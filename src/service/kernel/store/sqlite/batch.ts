@@ -1,8 +1,8 @@
-import { CompiledQuery, type Kysely, type Transaction } from "kysely";
+import { CompiledQuery, type Kysely } from "kysely";
 
 import type { Clock } from "../../../../platform/clock.ts";
 import { createTimeSlices } from "../../traffic/event-loop.ts";
-import type { Tables } from "../tables.ts";
+import type { Tables, Transaction } from "../tables.ts";
 import { StoreUnavailableError, unavailable } from "../unavailable.ts";
 import { commitAll, type PendingWrite, type WriteRunner } from "../writer.ts";
 
@@ -63,7 +63,7 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
   };
 }
 
-async function runInSavepoint(transaction: Transaction<Tables>, write: PendingWrite): Promise<boolean> {
+async function runInSavepoint(transaction: Transaction, write: PendingWrite): Promise<boolean> {
   await transaction.executeQuery(CompiledQuery.raw("savepoint job"));
   try {
     await write.run(transaction);
@@ -77,7 +77,7 @@ async function runInSavepoint(transaction: Transaction<Tables>, write: PendingWr
 }
 
 /** @throws `error` when SQLite rolled back the whole transaction, as on a full disk: then every write in it has failed. */
-async function undo(transaction: Transaction<Tables>, error: unknown): Promise<void> {
+async function undo(transaction: Transaction, error: unknown): Promise<void> {
   try {
     await transaction.executeQuery(CompiledQuery.raw("rollback to job"));
     await transaction.executeQuery(CompiledQuery.raw("release job"));
