@@ -20,7 +20,7 @@ export function listIdentifiedRobots(
   if (wanted === null) return inRange(robots, "robots.id", range).execute();
   const possible = robots.where(({ eb, or }) =>
     wanted.status === "online"
-      ? // Not `=`, with which PostgreSQL joins and sorts all robots for each part instead of following the order of their ids.
+      ? // Not `=`, with which PostgreSQL, until it has statistics, joins and sorts all robots for each page.
         eb("installations.state", "is not distinct from", "active")
       : or([
           eb("installations.state", "is distinct from", "active"),
