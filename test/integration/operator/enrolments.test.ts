@@ -15,7 +15,8 @@ afterAll(() => site[Symbol.asyncDispose]());
 
 describe("robots pending", () => {
   it("none: says what a technician runs", async () => {
-    expect(await site.run("robots", "pending")).toEqual({
+    await using empty = await openOperatorSite();
+    expect(await empty.run("robots", "pending")).toEqual({
       exitCode: 0,
       out: "",
       err: "No robot waits for approval. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
@@ -23,18 +24,20 @@ describe("robots pending", () => {
   });
 
   it("shows each with its code, whether its robot exists, and the key, and a narrow terminal keeps the code", async () => {
-    await site.register("arm-20");
-    await start("arm-20", { site: "plant-1", robot_type_id: "lerobot.so101-follower.v1" });
-    await start("arm-21", { region: null });
-    const { out } = await site.run("robots", "pending");
+    await using own = await openOperatorSite();
+    const { start: startOwn } = openEnrolling(own);
+    await own.register("arm-20");
+    await startOwn("arm-20", { site: "plant-1", robot_type_id: "lerobot.so101-follower.v1" });
+    await startOwn("arm-21", { region: null });
+    const { out } = await own.run("robots", "pending");
     expect(steady(out)).toMatchInlineSnapshot(`
       "CODE       NAME    ROBOT            FROM       SITE     REGION     TYPE                       STARTED  EXPIRES   KEY
       WXYZ-2345  arm-21  new              127.0.0.1                                                 now      in 9 min  SHA256:FINGERPRINT
       WXYZ-2345  arm-20  exists, offline  127.0.0.1  plant-1  us-west-2  lerobot.so101-follower.v1  now      in 9 min  SHA256:FINGERPRINT
       "
     `);
-    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
-    const narrow = await site.runWith({ environment, columns: 80 }, "robots", "pending");
+    const environment = { ROBOT_POLICY_URL: own.urls.whole, ROBOT_POLICY_API_KEY: own.service.key };
+    const narrow = await own.runWith({ environment, columns: 80 }, "robots", "pending");
     expect(steady(narrow.out + narrow.err)).toMatchInlineSnapshot(`
       "CODE       NAME    ROBOT            FROM       SITE     STARTED  EXPIRES
       WXYZ-2345  arm-21  new              127.0.0.1           now      in 9 min
@@ -42,7 +45,7 @@ describe("robots pending", () => {
       3 columns hidden: region, type, key; --wide or --columns
       "
     `);
-    const { items } = await site.json("robots", "pending");
+    const { items } = await own.json("robots", "pending");
     expect(items).toMatchObject([{ requested_name: "arm-21" }, { requested_name: "arm-20", site: "plant-1" }]);
   });
 });
