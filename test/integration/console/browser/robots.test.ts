@@ -191,6 +191,27 @@ describeConsole("robots", start, (demo) => {
     expect(complaints).toEqual([]);
   });
 
+  it("removes a robot once its name is typed as the page shows it", async () => {
+    for (const name of [" two  blanks ", "yam\u200b"]) {
+      await demo().service.send("POST", "/v1/robots/setup", {
+        name,
+        robot_type_id: "acme.gone.v1",
+        region: "eu-central-1",
+        configuration_digest: `sha256:${"d".repeat(64)}`,
+      });
+    }
+    const { page } = await openRobots(demo(), "?type=acme.gone.v1");
+    for (const name of ["two blanks", "yam\\u200b"]) {
+      await page.getByRole("link", { name }).click();
+      await page.getByRole("button", { name: "Remove" }).click();
+      await page.getByLabel(`Type ${name} to confirm`).fill(name);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: /^Robots/ }).waitFor();
+      await page.goto(`${demo().service.url}/robots?type=acme.gone.v1`);
+    }
+    await page.getByRole("heading", { name: "No robot matches" }).waitFor();
+  });
+
   it("shows invisible characters of a name in the row, the filter and the title of its page", async () => {
     const registered = await demo().service.send("POST", "/v1/robots/setup", {
       name: "yam-0001\u200b",
