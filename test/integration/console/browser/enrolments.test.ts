@@ -132,9 +132,10 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByRole("button", { name: "Allow recovery" }).click();
     await page.getByRole("dialog", { name: "Let arm-5 recover?" }).waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
-    await page.getByLabel("How often").fill("9");
+    await page.getByLabel("How often").fill("1");
     await page.keyboard.press("Enter");
-    await page.getByText("9 left").waitFor();
+    await page.getByText("arm-5 may recover 1 time.").waitFor();
+    await page.getByText("1 left").waitFor();
 
     const copy = computer.copy();
     await computer.renew();
