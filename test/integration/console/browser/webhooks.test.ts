@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, startConsole, untilLive } from "../../../support/browser.ts";
 import { createKey } from "../../../support/service/service.ts";
 import {
   answerWith,
@@ -95,6 +95,15 @@ describeConsole("webhooks", start, (running) => {
     await again.click();
     await page.getByText("robot.registered is sent again.").waitFor();
     await alert.waitFor({ state: "detached" });
+  });
+
+  it("the page of changes shows that one was made, without a reload", async () => {
+    const page = await open("/audit");
+    await untilLive(page);
+    const { url } = await startReceiver();
+    await createWebhook(running(), url);
+    // Every minute, pages fetch everything again.
+    await page.getByText(`host=${hostOf(url)}`).waitFor({ timeout: 10_000 });
   });
 
   it("disables it, enables it again, and removes it: each says what ends", async () => {
