@@ -58,11 +58,11 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
 }
 
 const COLUMNS: readonly Column<DeliveryView>[] = [
-  textColumn({ id: "type", name: "Event", track: "minmax(8rem, 1.2fr)" }, ({ type }) => type),
-  textColumn({ id: "about", name: "About", track: "minmax(6rem, 1fr)" }, subjectOfEvent),
+  textColumn({ id: "type", name: "Event", track: "minmax(7.75rem, 1.2fr)" }, ({ type }) => type),
+  textColumn({ id: "about", name: "About", track: "minmax(4.25rem, 1fr)" }, subjectOfEvent),
   badgeColumn({ id: "status", track: "7rem" }, ({ status }) => status),
-  countColumn({ id: "attempts", name: "Attempts", track: "5.5rem" }, ({ attempts }) => attempts),
-  textColumn({ id: "answer", name: "Last answer", track: "minmax(7rem, 1.2fr)" }, lastAnswerInWords),
+  countColumn({ id: "attempts", name: "Attempts", track: "5.5rem", from: "medium" }, ({ attempts }) => attempts),
+  textColumn({ id: "answer", name: "Last answer", track: "minmax(6rem, 1.2fr)" }, lastAnswerInWords),
   {
     id: "next",
     name: "Next try",
