@@ -177,5 +177,13 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText(/robot computers? waits? for approval/).waitFor();
     await page.getByRole("heading", { name: "Robots that are offline" }).waitFor();
     expect(await violations(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await untilLive(page);
+    for (const name of ["off-1", "off-2", "off-3", "off-4", "off-5", "off-6"]) {
+      const each = await start(name);
+      await approve(each.code);
+      await each.poll();
+    }
+    await page.getByText(/^and \d more robots?$/).waitFor();
   });
 });
