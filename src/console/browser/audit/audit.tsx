@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { AuditEntryView } from "../../../api/audit.ts";
 import type { RefusalView } from "../../../api/refusals.ts";
 import { detailsInWords, refusalInWords, subjectOf } from "../../../api/words/audit.ts";
+import { TOPICS } from "../../topics.ts";
 import { useData } from "../data/use-data.ts";
 import { None } from "../parts/none.tsx";
 import { type Column, textColumn, timeColumn } from "../parts/table/columns.tsx";
@@ -36,11 +37,7 @@ const FILTERING: Filtering<Entry> = {
 
 /** `/audit`: who changed what, and which registrations were refused, newest first. */
 export function Audit() {
-  const changes = useData<{ readonly items: readonly AuditEntryView[] }>(`/v1/me/audit?limit=${CHANGES_SHOWN}`, [
-    "keys",
-    "fleets",
-    "deployments",
-  ]);
+  const changes = useData<{ readonly items: readonly AuditEntryView[] }>(`/v1/me/audit?limit=${CHANGES_SHOWN}`, TOPICS);
   const refusals = useRefusals();
   const changed = changes.value?.items;
   const refused = refusals.value?.items;
@@ -54,7 +51,7 @@ export function Audit() {
       isCounted={false}
       data={changes}
       emptyTitle="Nothing was changed yet"
-      empty={<p>Here is who creates keys, fleets and deployments, and why the service refused a registration.</p>}
+      empty={<p>Here is who changes what, and why the service refused a registration.</p>}
       caption="Audit"
       noun="event"
       columns={COLUMNS}

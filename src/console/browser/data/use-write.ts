@@ -26,7 +26,10 @@ export function useWrite<T>(): Write<T> {
     setBusy(true);
     const outcome = await request<T>(method, path, { body });
     setBusy(false);
-    if (outcome.state === "answered") return outcome.value;
+    if (outcome.state === "answered") {
+      setProblem(null);
+      return outcome.value;
+    }
     if (outcome.state === "failed") {
       if (outcome.problem.kind === "unauthorized") sessionEnded();
       setProblem(withUnknownOutcome(outcome.problem));

@@ -64,7 +64,7 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
           ["Checkpoint", deployment.subject_id],
           ["Region", deployment.region],
           ["Created", <RelativeTime at={deployment.created_at} />],
-          ["Active since", <RelativeTime at={deployment.activated_at} />],
+          ["Became active", <RelativeTime at={deployment.activated_at} />],
           ["Retired", <RelativeTime at={deployment.retired_at} />],
           [
             "Last error",

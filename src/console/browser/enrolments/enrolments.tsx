@@ -80,7 +80,7 @@ const COLUMNS: readonly Column<EnrolmentView>[] = [
     cell: ({ user_code: code }) => <span class="mono">{code}</span>,
     sortBy: ({ user_code: code }) => code,
   },
-  textColumn({ id: "name", name: "Asks for", track: "minmax(7rem, 1.2fr)" }, ({ requested_name: name }) => name),
+  textColumn({ id: "name", name: "Asks for", track: "minmax(6rem, 1.2fr)" }, ({ requested_name: name }) => name),
   {
     id: "robot",
     name: "Robot",
@@ -88,10 +88,10 @@ const COLUMNS: readonly Column<EnrolmentView>[] = [
     cell: ({ robot }) => (robot === null ? <span class="muted">new</span> : <RobotStatus robot={robot} />),
     sortBy: ({ robot }) => robot?.status ?? "new",
   },
-  textColumn({ id: "site", name: "Site", track: "minmax(5rem, 0.8fr)" }, ({ site }) => site),
-  textColumn({ id: "address", name: "From", track: "minmax(7rem, 0.9fr)" }, ({ address }) => address),
+  textColumn({ id: "site", name: "Site", track: "minmax(4.5rem, 0.8fr)" }, ({ site }) => site),
+  textColumn({ id: "address", name: "From", track: "minmax(6.75rem, 0.9fr)" }, ({ address }) => address),
   textColumn({ id: "region", name: "Region", track: "minmax(6rem, 0.8fr)", from: "wide" }, ({ region }) => region),
-  fingerprintColumn({ track: "minmax(9rem, 1.6fr)", from: "medium" }, ({ key_fingerprint: key }) => key),
+  fingerprintColumn({ track: "minmax(7rem, 1.6fr)", from: "medium" }, ({ key_fingerprint: key }) => key),
   timeColumn({ id: "started", name: "Started", track: "6rem" }, ({ created_at: at }) => at),
   timeColumn({ id: "expires", name: "Expires", track: "6rem", from: "medium" }, ({ expires_at: at }) => at),
 ];

@@ -107,11 +107,12 @@ function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {
   const text = scopes.join(", ") + keyRobotsInWords(apiKey);
   if (uses === null) return <span title={text}>{text}</span>;
   const left = `${uses} of ${apiKey.enrollment?.uses ?? uses} uses left`;
-  if (!mayDo("audit:read")) return <span title={text}>{`${text}, ${left}`}</span>;
+  const whole = `${text}, ${left}`;
+  if (!mayDo("audit:read")) return <span title={whole}>{whole}</span>;
   // Which robots used it, when, and from where.
   const query = new URLSearchParams({ what: "robot.enroll", by: apiKey.label ?? apiKey.id });
   return (
-    <span title={text}>
+    <span title={whole}>
       {text}, <a href={`/audit?${query.toString()}`}>{left}</a>
     </span>
   );

@@ -6,6 +6,7 @@ import { useWrite } from "../data/use-write.ts";
 import { TextField } from "../parts/form/fields.tsx";
 import { ChangeDialog, FormDialog } from "../parts/form/form-dialog.tsx";
 import { useFormErrors } from "../parts/form/form-errors.ts";
+import { counted } from "../parts/text.ts";
 import { showToast } from "../parts/toast.tsx";
 
 interface ChangeProps {
@@ -45,7 +46,7 @@ export function RecoveryDialog({ robot, path, close }: ChangeProps) {
   const allow = async () => {
     if ((await send("PATCH", path, { recoveries_remaining: Number(times) })) === null) return;
     invalidate(["robots"]);
-    showToast(`${robot} may recover ${times} times.`);
+    showToast(`${robot} may recover ${counted(Number(times), "time")}.`);
     close();
   };
   return (

@@ -9,6 +9,7 @@ import { Loaded } from "../parts/loaded.tsx";
 import { Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
+import { counted } from "../parts/text.ts";
 import { type RegisteredRobot, robotPath } from "../robots/data.ts";
 
 export function RobotCounts({ robots }: { readonly robots: Data<readonly RegisteredRobot[]> }) {
@@ -59,17 +60,20 @@ interface RobotListProps {
 /** Robots whose name several computers register in turn, each replacing the other's registration. */
 export function Contested({ robots, lines }: RobotListProps) {
   return (
-    <ul class="changes">
-      {robots.slice(0, lines).map(({ id, name, contestedSince }) => (
-        <li key={id}>
-          <span class="failing" data-tone="degraded">
-            <Icon name="degraded" />
-            <RobotLink id={id} name={name} />
-          </span>
-          <RelativeTime at={contestedSince} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="changes">
+        {robots.slice(0, lines).map(({ id, name, contestedSince }) => (
+          <li key={id}>
+            <span class="failing" data-tone="degraded">
+              <Icon name="degraded" />
+              <RobotLink id={id} name={name} />
+            </span>
+            <RelativeTime at={contestedSince} />
+          </li>
+        ))}
+      </ul>
+      <Rest count={robots.length - lines} noun="robot" />
+    </>
   );
 }
 
@@ -77,18 +81,26 @@ export function Contested({ robots, lines }: RobotListProps) {
 export function Offline({ robots, lines }: RobotListProps) {
   const latest = [...robots].sort((left, right) => (right.last_seen_at ?? "").localeCompare(left.last_seen_at ?? ""));
   return (
-    <ul class="changes">
-      {latest.slice(0, lines).map(({ id, name, last_seen_at: lastSeenAt }) => (
-        <li key={id}>
-          <span class="failing" data-tone="degraded">
-            <Icon name="degraded" />
-            <RobotLink id={id} name={name} />
-          </span>
-          {lastSeenAt === null ? <span class="muted">never seen</span> : <RelativeTime at={lastSeenAt} />}
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="changes">
+        {latest.slice(0, lines).map(({ id, name, last_seen_at: lastSeenAt }) => (
+          <li key={id}>
+            <span class="failing" data-tone="degraded">
+              <Icon name="degraded" />
+              <RobotLink id={id} name={name} />
+            </span>
+            {lastSeenAt === null ? <span class="muted">never seen</span> : <RelativeTime at={lastSeenAt} />}
+          </li>
+        ))}
+      </ul>
+      <Rest count={robots.length - lines} noun="robot" />
+    </>
   );
+}
+
+/** How many entries a list leaves out. */
+export function Rest({ count, noun }: { readonly count: number; readonly noun: string }) {
+  return count <= 0 ? null : <p class="table-more">and {counted(count, `more ${noun}`)}</p>;
 }
 
 export function Changes({ robots, lines }: RobotListProps) {

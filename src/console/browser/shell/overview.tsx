@@ -14,7 +14,7 @@ import { Skeleton } from "../parts/skeleton.tsx";
 import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
 import { presenceOf, useRobots } from "../robots/data.ts";
-import { Changes, Contested, Offline, RobotCounts } from "./overview-robots.tsx";
+import { Changes, Contested, Offline, Rest, RobotCounts } from "./overview-robots.tsx";
 
 /** Lines of each list; the pages have the rest. */
 const LINES = { wall: 16, wide: 8, medium: 8, narrow: 6, phone: 5 } as const;
@@ -126,9 +126,7 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
             </li>
           ))}
       </ul>
-      {failing.length <= lines ? null : (
-        <p class="table-more">and {counted(failing.length - lines, "more endpoint")}</p>
-      )}
+      <Rest count={failing.length - lines} noun="endpoint" />
     </>
   );
 }

@@ -4,7 +4,8 @@ import type { DeliveryView, WebhookView } from "../../../api/webhooks.ts";
 import { lastAnswerInWords, subjectOfEvent } from "../../../api/words/webhooks.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
-import { useWrite } from "../data/use-write.ts";
+import { useWrite, type Write } from "../data/use-write.ts";
+import { FieldError } from "../parts/form/fields.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { badgeColumn, type Column, countColumn, textColumn, timeColumn } from "../parts/table/columns.tsx";
@@ -24,6 +25,7 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
     }, REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
+  const write = useWrite<DeliveryView>();
   const canResend = mayDo("webhooks:write") && webhook.disabled_at === null;
   return (
     <Loaded data={deliveries} what="the deliveries" lines={8}>
@@ -32,12 +34,15 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
           <p class="muted">Nothing was sent yet.</p>
         ) : (
           <>
+            {write.problem === null ? null : <FieldError text={write.problem.detail} />}
             <Table
               noun="delivery"
               caption="Deliveries"
-              columns={canResend ? [...COLUMNS, resendColumn(webhook)] : COLUMNS}
+              columns={canResend ? [...COLUMNS, resendColumn(webhook, write)] : COLUMNS}
               rows={items}
               keyOf={({ id }) => id}
+              sort="-when"
+              rowHeight="2.75rem"
               cardHeight="10rem"
             />
             {items.length < DELIVERIES ? null : (
@@ -53,11 +58,11 @@ export function Deliveries({ webhook }: { readonly webhook: WebhookView }) {
 }
 
 const COLUMNS: readonly Column<DeliveryView>[] = [
-  textColumn({ id: "type", name: "Event", track: "minmax(8rem, 1.2fr)" }, ({ type }) => type),
-  textColumn({ id: "about", name: "About", track: "minmax(6rem, 1fr)" }, subjectOfEvent),
+  textColumn({ id: "type", name: "Event", track: "minmax(7.75rem, 1.2fr)" }, ({ type }) => type),
+  textColumn({ id: "about", name: "About", track: "minmax(4.25rem, 1fr)" }, subjectOfEvent),
   badgeColumn({ id: "status", track: "7rem" }, ({ status }) => status),
-  countColumn({ id: "attempts", name: "Attempts", track: "5.5rem" }, ({ attempts }) => attempts),
-  textColumn({ id: "answer", name: "Last answer", track: "minmax(7rem, 1.2fr)" }, lastAnswerInWords),
+  countColumn({ id: "attempts", name: "Attempts", track: "5.5rem", from: "medium" }, ({ attempts }) => attempts),
+  textColumn({ id: "answer", name: "Last answer", track: "minmax(6rem, 1.2fr)" }, lastAnswerInWords),
   {
     id: "next",
     name: "Next try",
@@ -68,18 +73,23 @@ const COLUMNS: readonly Column<DeliveryView>[] = [
   timeColumn({ id: "when", name: "When", track: "6rem" }, ({ created_at: at }) => at),
 ];
 
-function resendColumn(webhook: WebhookView): Column<DeliveryView> {
+function resendColumn(webhook: WebhookView, write: Write<DeliveryView>): Column<DeliveryView> {
   return {
     id: "resend",
     name: "Action",
-    track: "7.5rem",
+    track: "8.25rem",
     isPlainOnCard: true,
-    cell: (delivery) => <Resend webhook={webhook} delivery={delivery} />,
+    cell: (delivery) => <Resend webhook={webhook} delivery={delivery} write={write} />,
   };
 }
 
-function Resend({ webhook, delivery }: { readonly webhook: WebhookView; readonly delivery: DeliveryView }) {
-  const { send, isBusy, problem } = useWrite<DeliveryView>();
+interface ResendProps {
+  readonly webhook: WebhookView;
+  readonly delivery: DeliveryView;
+  readonly write: Write<DeliveryView>;
+}
+
+function Resend({ webhook, delivery, write: { send, isBusy } }: ResendProps) {
   const resend = async () => {
     const sent = await send("POST", `${apiPath(webhook.id)}/deliveries/${encodeURIComponent(delivery.id)}/resend`);
     if (sent !== null) showToast(`${delivery.type} is sent again.`);
@@ -91,7 +101,6 @@ function Resend({ webhook, delivery }: { readonly webhook: WebhookView; readonly
       class="button"
       aria-disabled={isBusy}
       aria-label={`Send again: ${delivery.type} ${subjectOfEvent(delivery)}`.trim()}
-      title={problem?.detail}
       onClick={() => void resend()}
     >
       Send again

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { FleetView } from "../../../../src/api/fleets.ts";
+import { webhookCreatedSchema, webhookListSchema } from "../../../../src/api/webhooks.ts";
 import {
   borrowWindow,
   describeConsole,
@@ -12,6 +13,7 @@ import {
 } from "../../../support/browser.ts";
 import { isLong, times } from "../../../support/run/tier.ts";
 import { type DemoService, startDemo } from "../../../support/service/demo-service.ts";
+import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { violations } from "./axe.ts";
 
 const DESK = { viewport: { width: 1280, height: 800 }, colorScheme: "light" } as const;
@@ -57,11 +59,15 @@ const PAGES = [...FULL_PAGES, ...EMPTY_PAGES];
 /** The wall display differs from the desk only in width: the gate checks the overview and one table. */
 const WALL_PAGES = isLong ? PAGES : PAGES.slice(0, 2);
 
-/** With a webhook, too. */
+/** With a webhook that was sent something, and a computer that waits for approval, too. */
 async function startFull(): Promise<DemoService> {
   const demo = await startDemo({ robots: 20, fleets: 12 });
   const webhook = { url: "https://receiver.invalid/hook", events: ["robot.frozen"] };
-  expect((await demo.service.send("POST", "/v1/webhooks", webhook)).status).toBe(200);
+  const made = await demo.service.send("POST", "/v1/webhooks", webhook);
+  expect(made.status).toBe(200);
+  const { id } = webhookCreatedSchema.parse(await made.json());
+  expect((await demo.service.send("POST", `/v1/webhooks/${id}/test`)).status).toBe(200);
+  await new RobotComputer(() => demo.service.url).start();
   return demo;
 }
 
@@ -109,11 +115,11 @@ describeConsole("accessibility", startFull, (demo) => {
   });
 
   // Wider tables would cut off their last columns. The widths are the narrowest of each layout.
-  it.each(["/robots", "/fleets", "/models", "/deployments", "/keys", "/usage", "/audit"])(
+  it.each(["/robots", "/fleets", "/models", "/deployments", "/enrolments", "/keys", "a webhook", "/usage", "/audit"])(
     "%s: all columns fit into the page",
-    async (path) => {
+    async (where) => {
       const { page } = await borrowWindow();
-      await signIn(page, demo().service, path);
+      await signIn(page, demo().service, await pathOf(where));
       await page.locator('.table[aria-busy="false"]').waitFor();
       for (const width of [700, 900, 1100, 1400]) {
         await page.setViewportSize({ width, height: 800 });
@@ -129,6 +135,10 @@ describeConsole("accessibility", startFull, (demo) => {
   async function pathOf(where: string): Promise<string> {
     if (where.startsWith("/nowhere")) return "/robot";
     if (where.startsWith("/")) return where;
+    if (where === "a webhook") {
+      const webhooks = webhookListSchema.parse(await (await demo().service.send("GET", "/v1/webhooks")).json());
+      return `/webhooks/${webhooks.items[0]!.id}`;
+    }
     const fleets = (await (await demo().service.send("GET", "/v1/fleets")).json()) as FleetView[];
     const start = where === "a fleet with windows" ? "Night shift" : "Aloha cells";
     return `/fleets/${fleets.find(({ name }) => name.startsWith(start))!.id}`;

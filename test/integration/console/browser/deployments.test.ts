@@ -121,6 +121,7 @@ describeConsole("deployments", start, (demo) => {
     await page.locator(".badge", { hasText: "Retired" }).waitFor();
     await dialog.waitFor({ state: "detached" });
     expect(await page.getByRole("button", { name: "Retire" }).count()).toBe(0);
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
     await other.locator(".badge", { hasText: "Retired" }).waitFor();
     expect(await currentOf(robot!)).toBeUndefined();
   });

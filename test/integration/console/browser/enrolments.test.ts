@@ -132,9 +132,10 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByRole("button", { name: "Allow recovery" }).click();
     await page.getByRole("dialog", { name: "Let arm-5 recover?" }).waitFor();
     expect(await violationsInDialog(page)).toEqual([]);
-    await page.getByLabel("How often").fill("9");
+    await page.getByLabel("How often").fill("1");
     await page.keyboard.press("Enter");
-    await page.getByText("9 left").waitFor();
+    await page.getByText("arm-5 may recover 1 time.").waitFor();
+    await page.getByText("1 left").waitFor();
 
     const copy = computer.copy();
     await computer.renew();
@@ -176,5 +177,13 @@ describeConsole("enrolments", startConsole, (running) => {
     await page.getByText(/robot computers? waits? for approval/).waitFor();
     await page.getByRole("heading", { name: "Robots that are offline" }).waitFor();
     expect(await violations(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await untilLive(page);
+    for (const name of ["off-1", "off-2", "off-3", "off-4", "off-5", "off-6"]) {
+      const each = await start(name);
+      await approve(each.code);
+      await each.poll();
+    }
+    await page.getByText(/^and \d more robots?$/).waitFor();
   });
 });

@@ -89,6 +89,9 @@ describeConsole("robots", start, (demo) => {
     await page.getByLabel("Sort by").selectOption("Name, descending");
     await expect.poll(async () => (await page.locator("tbody th").allTextContents()).at(-1)).toBe("cell-0003");
     expect(await page.locator("tbody td[data-name]").first().getAttribute("data-name")).toBe("Site");
+    // A robot without a status leaves no gap.
+    const left = async (selector: string) => (await page.locator(selector).first().boundingBox())?.x;
+    expect(await left('tbody td[data-name="Site"]')).toBe(await left("tbody th"));
   });
 
   it("shows a registration without a reload, and in the robot's history what it changed", async () => {
@@ -189,6 +192,27 @@ describeConsole("robots", start, (demo) => {
       await page.goBack();
     }
     expect(complaints).toEqual([]);
+  });
+
+  it("removes a robot once its name is typed as the page shows it", async () => {
+    for (const name of [" two  blanks ", "yam\u200b"]) {
+      await demo().service.send("POST", "/v1/robots/setup", {
+        name,
+        robot_type_id: "acme.gone.v1",
+        region: "eu-central-1",
+        configuration_digest: `sha256:${"d".repeat(64)}`,
+      });
+    }
+    const { page } = await openRobots(demo(), "?type=acme.gone.v1");
+    for (const name of ["two blanks", "yam\\u200b"]) {
+      await page.getByRole("link", { name }).click();
+      await page.getByRole("button", { name: "Remove" }).click();
+      await page.getByLabel(`Type ${name} to confirm`).fill(name);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: /^Robots/ }).waitFor();
+      await page.goto(`${demo().service.url}/robots?type=acme.gone.v1`);
+    }
+    await page.getByRole("heading", { name: "No robot matches" }).waitFor();
   });
 
   it("shows invisible characters of a name in the row, the filter and the title of its page", async () => {

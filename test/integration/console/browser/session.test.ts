@@ -50,6 +50,17 @@ describeConsole("sign in and shell", startConsole, (running) => {
     expect(page.url()).toBe(`${running().url}/robots?site=hall-2&sort=-changed`);
   });
 
+  it("lists the other pages below each other on a phone", async () => {
+    const { page } = await borrowWindow();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await signIn(page, running());
+    await page.getByRole("button", { name: "More" }).click();
+    const links = page.getByRole("dialog", { name: "More pages" }).getByRole("link");
+    await links.last().waitFor();
+    const tops = await Promise.all((await links.all()).map(async (link) => (await link.boundingBox())?.y));
+    expect(new Set(tops).size).toBe(tops.length);
+  });
+
   it("asks for a key again once the key was revoked, and returns to the same page", async () => {
     const { id, api_key: apiKey } = await createKey(running(), "soon revoked");
     const { page } = await borrowWindow();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
+import { describeConsole, openSignedIn, startConsole, untilLive } from "../../../support/browser.ts";
 import { createKey } from "../../../support/service/service.ts";
 import {
   answerWith,
@@ -66,6 +66,9 @@ describeConsole("webhooks", start, (running) => {
     await row.getByText("answered 500").waitFor();
     expect(await row.textContent()).toMatch(/arm-2Pending\d+answered 500(in \d|now)/);
     await page.getByText("failing: deliveries are tried again").waitFor();
+    expect(await page.getByRole("columnheader", { name: "When" }).getAttribute("aria-sort")).toBe("descending");
+    const cell = row.getByRole("cell").filter({ has: page.getByRole("button") });
+    expect(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
     expect(await violations(page)).toEqual([]);
     receiver.answer = answerWith(204);
     await page.getByRole("button", { name: "Send again: robot.registered arm-2" }).click();
@@ -77,6 +80,30 @@ describeConsole("webhooks", start, (running) => {
       .getByRole("row", { name: /webhook\.test/ })
       .getByText("Delivered")
       .waitFor();
+  });
+
+  it("says on the page that an event was not sent again, until it is", async () => {
+    const { id } = await createWebhook(running(), (await startReceiver()).url, ["robot.registered"]);
+    await setUp(running(), "arm-3");
+    const page = await open(`/webhooks/${id}`);
+    await page.route("**/resend", (route) => route.fulfill({ status: 429, json: { detail: "Too many requests." } }));
+    const again = page.getByRole("button", { name: "Send again: robot.registered arm-3" });
+    await again.click();
+    const alert = page.getByRole("alert").filter({ hasText: "Too many requests." });
+    await alert.waitFor();
+    await page.unroute("**/resend");
+    await again.click();
+    await page.getByText("robot.registered is sent again.").waitFor();
+    await alert.waitFor({ state: "detached" });
+  });
+
+  it("the page of changes shows that one was made, without a reload", async () => {
+    const page = await open("/audit");
+    await untilLive(page);
+    const { url } = await startReceiver();
+    await createWebhook(running(), url);
+    // Every minute, pages fetch everything again.
+    await page.getByText(`host=${hostOf(url)}`).waitFor({ timeout: 10_000 });
   });
 
   it("disables it, enables it again, and removes it: each says what ends", async () => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { ApiKeyScope } from "../../../../api/wire/scopes.ts";
 import { mayDo } from "../../data/session.ts";
@@ -17,10 +17,19 @@ interface DialogButtonProps {
 /** A button that opens a dialog. */
 export function DialogButton({ scope, word, kind, children }: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  // Once something is retired, the button that did it is gone: the keyboard continues from the heading.
+  useLayoutEffect(() => {
+    const own = button.current;
+    return () => {
+      if (own !== null && own === document.activeElement) document.querySelector("h1")?.focus();
+    };
+  }, []);
   if (!mayDo(scope)) return null;
   return (
     <>
       <button
+        ref={button}
         type="button"
         class={kind === undefined ? "button" : `button button-${kind}`}
         onClick={() => setOpen(true)}

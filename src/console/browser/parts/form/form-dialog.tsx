@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
+import { visible } from "../../../../platform/text/visible.ts";
 import type { Topic } from "../../../topics.ts";
 import { invalidate } from "../../data/cache.ts";
 import type { Write } from "../../data/request.ts";
@@ -31,7 +32,7 @@ interface FormDialogProps {
 export function FormDialog({ title, verb, isBusy, errors, submit, close, children, ...options }: FormDialogProps) {
   const { isDangerous = false, nameToType } = options;
   const [typed, setTyped] = useState("");
-  const isReady = nameToType === undefined ? (options.isReady ?? true) : typed.trim() === nameToType;
+  const isReady = nameToType === undefined ? (options.isReady ?? true) : shown(typed) === shown(nameToType);
   const onSubmit = (event: Event) => {
     event.preventDefault();
     if (isReady) void submit();
@@ -67,6 +68,11 @@ export function FormDialog({ title, verb, isBusy, errors, submit, close, childre
       </form>
     </Dialog>
   );
+}
+
+/** As the page shows it: without blanks that nobody sees, and with what is invisible written out. */
+function shown(text: string): string {
+  return visible(text).replaceAll(/\s+/g, " ").trim();
 }
 
 interface ChangeDialogProps extends Omit<FormDialogProps, "isReady" | "isBusy" | "errors" | "submit"> {
