@@ -5,9 +5,11 @@ import { endedWith, HASTY_CLOCK, openOperatorSite, type OperatorSite } from "../
 import { eventually } from "../../support/eventually.ts";
 import { answerWith, LOCAL, type Receiver, startReceiver, verified } from "../service/webhooks/receiver.ts";
 
+const openSite = () => openOperatorSite({ configuration: { webhooks: LOCAL }, commandClock: HASTY_CLOCK });
+
 let site: OperatorSite;
 beforeAll(async () => {
-  site = await openOperatorSite({ configuration: { webhooks: LOCAL }, commandClock: HASTY_CLOCK });
+  site = await openSite();
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -45,15 +47,16 @@ it("create: prints the secret alone, once; test --wait: what arrives is signed w
 });
 
 it("list and show: state, events and what was dropped; a narrow terminal keeps receiver and id", async () => {
-  await site.run("webhooks", "create", receiver.url, "--event", "robot.frozen", "--event", "robot.offline");
-  const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
-  const { out } = await site.runWith({ environment, columns: 100 }, "webhooks", "list");
+  await using own = await openSite();
+  await own.run("webhooks", "create", receiver.url, "--event", "robot.frozen", "--event", "robot.offline");
+  const environment = { ROBOT_POLICY_URL: own.urls.whole, ROBOT_POLICY_API_KEY: own.service.key };
+  const { out } = await own.runWith({ environment, columns: 100 }, "webhooks", "list");
   const row = out.split("\n").find((line) => line.includes(host)) ?? "";
   expect(neat(row).split(/ {2,}/)).toEqual(["HOST", "works", "robot.frozen robot.offline", "0", "now", "wh_ID"]);
-  const narrow = await site.runWith({ environment, columns: 70 }, "webhooks", "list");
+  const narrow = await own.runWith({ environment, columns: 70 }, "webhooks", "list");
   expect(narrow.out).toMatch(new RegExp(`${host}  works +0 +wh_`));
   expect(narrow.err).toContain("hidden:");
-  const shown = await site.run("webhooks", "show", host);
+  const shown = await own.run("webhooks", "show", host);
   expect(neat(shown.out)).toMatchInlineSnapshot(`
     "webhook  wh_ID
     url      http://HOST/hook
@@ -62,9 +65,7 @@ it("list and show: state, events and what was dropped; a narrow terminal keeps r
     created  now
     "
   `);
-  expect(await site.run("webhooks", "show", "nobody.example")).toMatchObject(
-    endedWith(6, "no webhook has the id, URL"),
-  );
+  expect(await own.run("webhooks", "show", "nobody.example")).toMatchObject(endedWith(6, "no webhook has the id, URL"));
 });
 
 it("update: URL and events; disable asks once; enable", async () => {

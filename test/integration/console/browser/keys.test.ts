@@ -123,7 +123,7 @@ describeConsole("keys", startConsole, (running) => {
       return route.continue();
     });
     await page.getByRole("button", { name: "New key" }).click();
-    await page.getByLabel("Label").fill("cell 9");
+    await page.getByLabel("Label").fill("cell 10");
     await page.keyboard.press("Enter");
     await asked.promise;
     await page.evaluate("history.back()");
@@ -133,7 +133,7 @@ describeConsole("keys", startConsole, (running) => {
     await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
     expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
     answered.resolve();
-    await page.getByRole("dialog", { name: "The key cell 9" }).waitFor();
+    await page.getByRole("dialog", { name: "The key cell 10" }).waitFor();
     expect(await statusWith(await page.locator(".key-once code").innerText())).toBe(403);
     expect(page.url()).toBe(`${running().url}/keys`);
   });
