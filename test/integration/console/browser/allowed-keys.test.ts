@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 import { keyFingerprint } from "../../../../src/platform/ed25519.ts";
 import { describeConsole, openSignedIn, startConsole } from "../../../support/browser.ts";
@@ -43,7 +43,8 @@ describeConsole("allowed keys", startConsole, (running) => {
   });
 
   it("says so where no key is allowed", async () => {
-    await using empty = await startConsole();
+    const empty = await startConsole();
+    onTestFinished(() => empty[Symbol.asyncDispose]());
     const page = await openSignedIn(empty, "/enrolments/allowed");
     await page.getByText("No key is allowed").waitFor();
   });
