@@ -217,7 +217,7 @@ describe("a list with --watch", () => {
     let seen = "";
     const changed = Promise.withResolvers<void>();
     const onOutput = (text: string) => {
-      if (seen === "") void site.run("keys", "create", "watched");
+      if (seen === "") void site.run("keys", "create", "watched\nkey");
       seen += text;
       if (text.includes("watched")) changed.resolve();
     };
@@ -228,7 +228,7 @@ describe("a list with --watch", () => {
     const { exitCode, out } = await ended;
     expect(exitCode).toBe(130);
     expect(out).toMatch(/^LABEL /);
-    expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched {2}/m);
+    expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched key {2}/m);
   });
 
   it.each([["0"], ["3601"], ["soon"]])("takes no interval of %s", async (interval) => {

@@ -96,6 +96,20 @@ describe("robots approve", () => {
     expect(await site.json("robots", "show", "arm-2")).toMatchObject({ id, region: "moon-1", site: "plant-1" });
   });
 
+  it("line feeds in what the computer says begin no line of the question", async () => {
+    await site.register("arm-8");
+    const { code } = await start("arm-9\nkey  A", {
+      region: "moon-1\nkey  B",
+      site: "a\nkey  C",
+      labels: { d: "\nkey  D" },
+    });
+    for (const name of [[], ["--name", "arm-8"]]) {
+      const { err } = await site.runWith({ answers: ["n"] }, "robots", "approve", code, ...name);
+      expect(steady(err).match(/^key.*$/gm)).toEqual(["key       SHA256:FINGERPRINT"]);
+    }
+    await site.run("robots", "deny", code);
+  });
+
   it.each([["n"], [""], ["arm"]])("%j is no approval", async (answer) => {
     const { code, poll } = await start("arm-3");
     expect(await site.runWith({ answers: [answer] }, "robots", "approve", code)).toMatchObject(
