@@ -18,7 +18,9 @@ describe("robots pending", () => {
     expect(await site.run("robots", "pending")).toEqual({
       exitCode: 0,
       out: "",
-      err: "No robot waits for approval. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
+      err:
+        "No robot waits for approval. If the service has several organizations, only computers that name yours are listed; " +
+        "any other is approved by its code. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
     });
   });
 
