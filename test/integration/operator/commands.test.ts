@@ -211,6 +211,16 @@ describe("contexts", () => {
   });
 });
 
+it("an address that is none: tells where it stands", async () => {
+  const environment = { ROBOT_POLICY_URL: "policy.example", ROBOT_POLICY_API_KEY: site.service.key };
+  expect(await site.runWith({ environment }, "robots", "list")).toMatchObject(
+    endedWith(2, "service address is not a web address (ROBOT_POLICY_URL) [url-invalid]"),
+  );
+  expect(await site.run("robots", "list", "--url", "http://policy.example")).toMatchObject(
+    endedWith(2, "(--url) [url-insecure]"),
+  );
+});
+
 describe("a list with --watch", () => {
   it("is told once, and then a line for each change, where the output is not a terminal", async () => {
     const interruption = new AbortController();
