@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 
 import { maskProblem } from "../manifest/secrets.ts";
 import type { Problem, TableLayout, Terminal } from "../platform/terminal.ts";
+import { oneLine } from "../platform/text/one-line.ts";
 import { visible } from "../platform/text/visible.ts";
 import { layOutTable } from "./table.ts";
 import { cutToWidth, textWidth, wrapToWidth } from "../platform/text/text-width.ts";
@@ -78,7 +79,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     columns: number = room(),
   ): TableLayout {
     // Escaped before the layout, so that the measured width is the drawn width.
-    const cells = rows.map((row) => row.map((cell) => visibleBut(seal, cell.replaceAll(/[\n\t]/g, " "))));
+    const cells = rows.map((row) => row.map((cell) => visibleBut(seal, oneLine(cell))));
     return layOutTable(headers, cells, columns, prose, spare);
   }
 

@@ -1,7 +1,7 @@
 import { beyondSpec } from "../../api/api.ts";
 import type { AuditEntryView } from "../../api/audit.ts";
-import type { RefusalView } from "../../api/refusals.ts";
-import type { RegistrationRecord } from "../../api/registrations.ts";
+import { REFUSALS_SHOWN, type RefusalView } from "../../api/refusals.ts";
+import { HISTORY_SHOWN, type RegistrationRecord } from "../../api/registrations.ts";
 import { detailsInWords, refusalInWords, subjectOf } from "../../api/words/audit.ts";
 import type { CallResult } from "../../client/call-result.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -43,15 +43,21 @@ export const audit: OperatorCommand = async (flags, context) => {
   const { terminal, machine } = context;
   const since = readMoment(flags.since ?? SINCE, "back", machine.clock.wallMs());
   if (since.kind === "no-moment") return refuseUsage(since.what, since.fix, terminal);
-  const view = withColumns(flags.refused === true ? REFUSED : ENTRIES, flags);
+  const view = withColumns(viewFor(flags), flags);
   if ("code" in view) return refuse(view, EXIT.usage, terminal);
   if ((flags.robot ?? []).some((robot) => refusePathParameter(robot, terminal))) return EXIT.usage;
   return withService(flags, context, async (service) => {
     const entries: Entry[] = [];
-    for (const load of sourcesFor(flags)) {
+    for (const { load, newest } of sourcesFor(flags)) {
       const result = await load(service);
       if (result.kind !== "ok") return service.failed(result, { missing: MISSING });
-      entries.push(...result.value.filter(({ at }) => Date.parse(at) >= since.timeMs));
+      const inPeriod = result.value.filter(({ at }) => Date.parse(at) >= since.timeMs);
+      if (newest !== undefined && inPeriod.length >= newest.maximum) {
+        terminal.note(
+          `The service shows no more than the newest ${newest.maximum} ${newest.what}; there may be earlier ones.`,
+        );
+      }
+      entries.push(...inPeriod);
     }
     entries.sort((left, right) => Date.parse(right.at) - Date.parse(left.at));
     const items = entries.map(({ document }) => document);
@@ -61,14 +67,23 @@ export const audit: OperatorCommand = async (flags, context) => {
 
 const MISSING = ["does not show who changed what", "ask the administrator of the service for its log"] as const;
 
-function sourcesFor({ robot = [], refused }: OperatorFlags): readonly ((service: Service) => Promise<Entries>)[] {
+interface Source {
+  load(service: Service): Promise<Entries>;
+  /** What the service shows the newest of, and how many; undefined where it shows all. */
+  readonly newest?: { readonly maximum: number; readonly what: string };
+}
+
+function sourcesFor({ robot = [], refused }: OperatorFlags): readonly Source[] {
   if (robot.length === 0) {
-    const refusals = (service: Service) => loadRefusals(service, {});
-    return refused === true ? [refusals] : [loadChanges, refusals];
+    const newest = { maximum: REFUSALS_SHOWN.maximum, what: "refused registrations" };
+    const refusals: Source = { load: (service) => loadRefusals(service, {}), newest };
+    return refused === true ? [refusals] : [{ load: loadChanges }, refusals];
   }
   return robot.flatMap((name) => {
-    const refusals = (service: Service) => loadRefusals(service, { robot: name });
-    return refused === true ? [refusals] : [(service: Service) => loadRegistrations(service, name), refusals];
+    const newest = { maximum: HISTORY_SHOWN.maximum, what: `registrations of ${name}` };
+    const registrations: Source = { load: (service) => loadRegistrations(service, name), newest };
+    const refusals: Source = { load: (service) => loadRefusals(service, { robot: name }) };
+    return refused === true ? [refusals] : [registrations, refusals];
   });
 }
 
@@ -145,3 +160,10 @@ const ENTRIES: ListView<Entry> = {
   empty: "Nothing was changed or refused in this period.",
 };
 const REFUSED: ListView<Entry> = { ...ENTRIES, empty: "No registration was refused in this period." };
+
+function viewFor({ robot = [], refused }: OperatorFlags): ListView<Entry> {
+  if (refused === true) return REFUSED;
+  if (robot.length === 0) return ENTRIES;
+  const empty = `No registration of ${robot.join(", ")} was accepted or refused in this period. A removed robot has its history under its id.`;
+  return { ...ENTRIES, empty };
+}

@@ -2,6 +2,7 @@ import { ALLOWED_KEYS_COUNT, ALLOWED_KEYS_MAXIMUM, type AllowedKeyView } from ".
 import { beyondSpec } from "../../api/api.ts";
 import { allowedKeyState, keyOn } from "../../api/words/allowed-keys.ts";
 import type { Finding } from "../../manifest/finding.ts";
+import { keyFingerprint } from "../../platform/ed25519.ts";
 import { relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand, OperatorContext } from "../context.ts";
@@ -34,7 +35,14 @@ export const robotsAllow: OperatorCommand = async (flags, context) => {
     let added = 0;
     for (let from = 0; from < keys.length; from += size) {
       const body = { keys: keys.slice(from, from + size), expires_at: expiresAt.iso };
-      if (flags.dryRun === true) return service.showRequest(beyondSpec.allowKeys, { body });
+      if (flags.dryRun === true) {
+        if (keys.length > size) {
+          terminal.note(
+            `This is the first of ${Math.ceil(keys.length / size)} requests; each has ${size} keys at most.`,
+          );
+        }
+        return service.showRequest(beyondSpec.allowKeys, { body });
+      }
       const result = await service.call(beyondSpec.allowKeys, { body });
       if (result.kind !== "ok") {
         if (added > 0) terminal.note(`${added} keys are allowed already; the same command may be repeated.`);
@@ -117,7 +125,10 @@ interface KeyList {
   places(loc: Loc, from: number): string | null;
 }
 
-/** Reads public keys or fingerprints, one per line; `#` begins a comment. Reports all findings, each at file:line:column. */
+/**
+ * Reads public keys or fingerprints, one per line; `#` begins a comment. Each key counts once, also where its fingerprint is given, too.
+ * Reports all findings, each at file:line:column.
+ */
 async function readKeyList(
   path: string,
   maximum: number,
@@ -131,12 +142,18 @@ async function readKeyList(
   if ("code" in bytes) return refuse([unreadable(bytes, LIMIT_BYTES)]);
   const findings: Finding[] = [];
   const found: { readonly key: string; readonly line: number; readonly column: number }[] = [];
+  const known = new Set<string>();
   for (const [index, text] of new TextDecoder().decode(bytes).split("\n").entries()) {
     const key = keyOn(text);
     if (key === "") continue;
     const place = { line: index + 1, column: text.indexOf(key) + 1 };
-    if (KEY.test(key)) found.push({ key, ...place });
-    else findings.push(finding("key", NO_KEY, place));
+    if (KEY.test(key)) {
+      const fingerprint = key.startsWith("SHA256:") ? key : keyFingerprint(key);
+      if (!known.has(fingerprint)) found.push({ key, ...place });
+      known.add(fingerprint);
+    } else {
+      findings.push(finding("key", NO_KEY, place));
+    }
     if (findings.length === FINDINGS_MAXIMUM) break;
   }
   const beyond = found[maximum];

@@ -27,7 +27,10 @@ const pendingView: ListView<EnrolmentView> = {
     enrolment.key_fingerprint,
   ],
   id: ({ approval_id: id }) => id,
-  empty: `No robot waits for approval. A technician starts an enrolment on the robot: ${ENROLL_COMMAND}`,
+  // Nothing tells an organization whether it is the only one.
+  empty:
+    "No robot waits for approval. If the service has several organizations, only computers that name yours are listed; " +
+    `any other is approved by its code. A technician starts an enrolment on the robot: ${ENROLL_COMMAND}`,
 };
 
 /** `robots pending`: computers that wait for the approval of an operator. */

@@ -57,15 +57,19 @@ export const fleetsUpdateModel: OperatorCommand = async (flags, context, name, m
         return "Update it?";
       },
       places: flagPlaces({ subject: "MODEL" }),
-      begun: (asked) => terminal.note(startedText(asked, model)),
+      begun: (asked) => terminal.note(startedText(asked, model, fleet.update?.subject)),
       wait: (asked) => waitForFleet(service, asked, endOf(asked.value), timeoutMs),
       show: (updated) => showFleet(updated, null, terminal, service.nowMs()),
     }),
   );
 };
 
-function startedText({ name, update, subject }: FleetView, model: string): string {
-  if (update === null || update === undefined) return `${name} uses ${subject} already; there is nothing to update.`;
+/** @param ended the model of the update that was in progress before, if any. */
+function startedText({ name, update, subject }: FleetView, model: string, ended: string | undefined): string {
+  if (update === null || update === undefined) {
+    if (ended !== undefined) return `${name} keeps ${subject}; the update to ${ended} is ended.`;
+    return `${name} uses ${subject} already; there is nothing to update.`;
+  }
   return `${name} is being updated to ${model}; ${subject} serves until that is ready.`;
 }
 

@@ -2,6 +2,7 @@ import type { CallResult } from "../../client/call-result.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { createBackoff } from "../../platform/retry.ts";
 import { EXIT, type ExitCode, type Terminal } from "../../platform/terminal.ts";
+import { oneLine } from "../../platform/text/one-line.ts";
 import { type Failure, failureText, type Sent } from "../failure.ts";
 import { refuse, refuseUsage } from "../refuse.ts";
 import type { Service } from "../service.ts";
@@ -156,7 +157,10 @@ function printChanges(
 ): void {
   const report = (change: "new" | "changed" | "gone", { cells, text }: Row) => {
     if (json) terminal.jsonLine({ at, change, item: JSON.parse(text) });
-    else terminal.print([`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "")].join("  "));
+    else
+      terminal.print(
+        [`${at.slice(0, 19)}Z`, change.padEnd(7), ...cells.filter((cell) => cell !== "").map(oneLine)].join("  "),
+      );
   };
   for (const [id, row] of rows) {
     const old = before.get(id);

@@ -44,6 +44,8 @@ interface NoService {
 interface Target {
   readonly kind: "target";
   readonly url: string;
+  /** Who gave the address, for a message: a flag, a variable or a context. */
+  readonly source: string;
   readonly context: ServiceContext | null;
   /** Whether the operator named the context in this command. */
   readonly isNamed: boolean;
@@ -63,7 +65,7 @@ export async function chooseService(
   if (target.kind === "no-service") return target;
   const allowInsecure = flags.allowInsecure ?? target.context?.allow_insecure ?? false;
   const badUrl = urlProblem(target.url, allowInsecure);
-  if (badUrl !== null) return noService(badUrl, EXIT.usage);
+  if (badUrl !== null) return noService({ ...badUrl, where: target.source }, EXIT.usage);
   return {
     kind: "service",
     baseUrl: baseUrl(target.url),
@@ -119,12 +121,20 @@ async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Pro
   if (url === undefined) {
     if (found === null) return noService(NO_SERVICE, EXIT.usage);
     if (found.kind === "no-context") return noService(found.problem, EXIT.usage);
-    return { kind: "target", url: found.context.url, context: found.context, isNamed: flags.context !== undefined };
+    const source = `context ${found.context.name}`;
+    return {
+      kind: "target",
+      url: found.context.url,
+      source,
+      context: found.context,
+      isNamed: flags.context !== undefined,
+    };
   }
   if (flags.context !== undefined && found?.kind === "no-context") return noService(found.problem, EXIT.usage);
   const isMeant = found?.kind === "context" && baseUrl(found.context.url) === baseUrl(url);
   const own = isMeant ? found.context : contexts === null ? null : await contextAt(url, contexts);
-  return { kind: "target", url, context: own, isNamed: flags.context !== undefined };
+  const source = flags.url === undefined ? URL_VARIABLE : "--url";
+  return { kind: "target", url, source, context: own, isNamed: flags.context !== undefined };
 }
 
 /** For a user without a home directory, such as a system user. */

@@ -27,13 +27,18 @@ const deliveriesView: ListView<DeliveryView> = {
     delivery.status,
     String(delivery.attempts),
     lastAnswerInWords(delivery),
-    relativeTime(delivery.next_attempt_at, nowMs),
+    nextTry(delivery, nowMs),
     relativeTime(delivery.created_at, nowMs),
     delivery.id,
   ],
   id: ({ id }) => id,
   empty: "There are no such deliveries. This makes one: robot-policy webhooks test WEBHOOK",
 };
+
+/** One that is due may wait for long behind others of a receiver that fails. */
+function nextTry({ next_attempt_at: at }: DeliveryView, nowMs: number): string {
+  return at !== null && Date.parse(at) <= nowMs ? "due" : relativeTime(at, nowMs);
+}
 
 /** `webhooks deliveries WEBHOOK`: events of the last month, newest first. */
 export const webhooksDeliveries: OperatorCommand = (flags, context, name) => {

@@ -71,7 +71,10 @@ it("allow: every line that is no key is a finding at file:line:column, and nothi
 
 it("allow: more keys than one request takes; what the service refuses is at its line", async () => {
   const keys = Array.from({ length: 1001 }, (_, index) => Buffer.alloc(32, `key ${index}`).toString("base64url"));
-  const path = await written(keys.join("\n"));
+  // The last line is the first key again, which would be in another request.
+  const path = await written([...keys, keyFingerprint(keys[0] ?? "")].join("\n"));
+  const dry = await site.run("robots", "allow", "--keys", path, "--dry-run");
+  expect(dry.err).toBe("This is the first of 2 requests; each has 1000 keys at most.\nNothing was sent.\n");
   const { out } = await site.run("robots", "allow", "--keys", path);
   expect(out).toContain("1001 computers");
   // The last letter has bits that no key has: only the service decodes it.

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../src/api/keys.ts";
+import { HISTORY_SHOWN } from "../../../src/api/registrations.ts";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { endedWith, openOperatorSite, type OperatorSite } from "../../support/operator/operator.ts";
 
@@ -104,6 +105,21 @@ describe("audit", () => {
     };
     await expect.poll(refused).toHaveLength(1);
   }
+
+  it("--robot: says what it cannot show, where the history is long and where nothing has the name", async () => {
+    await using own = await openOperatorSite();
+    for (let count = 0; count < HISTORY_SHOWN.maximum; count += 1) await own.register("arm-1");
+    const { out, err } = await own.run("audit", "--robot", "arm-1");
+    expect(out.match(/robot\.setup/g)).toHaveLength(HISTORY_SHOWN.maximum);
+    expect(err).toBe(
+      "The service shows no more than the newest 200 registrations of arm-1; there may be earlier ones.\n",
+    );
+    await own.run("robots", "remove", "arm-1");
+    expect(await own.run("audit", "--robot", "arm-1")).toMatchObject({
+      exitCode: 0,
+      err: "No registration of arm-1 was accepted or refused in this period. A removed robot has its history under its id.\n",
+    });
+  });
 
   async function audited(own: OperatorSite, ...words: string[]): Promise<unknown[]> {
     const { items } = z.object({ items: z.array(z.unknown()) }).parse(await own.json("audit", ...words));

@@ -211,13 +211,23 @@ describe("contexts", () => {
   });
 });
 
+it("an address that is none: tells where it stands", async () => {
+  const environment = { ROBOT_POLICY_URL: "policy.example", ROBOT_POLICY_API_KEY: site.service.key };
+  expect(await site.runWith({ environment }, "robots", "list")).toMatchObject(
+    endedWith(2, "service address is not a web address (ROBOT_POLICY_URL) [url-invalid]"),
+  );
+  expect(await site.run("robots", "list", "--url", "http://policy.example")).toMatchObject(
+    endedWith(2, "(--url) [url-insecure]"),
+  );
+});
+
 describe("a list with --watch", () => {
   it("is told once, and then a line for each change, where the output is not a terminal", async () => {
     const interruption = new AbortController();
     let seen = "";
     const changed = Promise.withResolvers<void>();
     const onOutput = (text: string) => {
-      if (seen === "") void site.run("keys", "create", "watched");
+      if (seen === "") void site.run("keys", "create", "watched\nkey");
       seen += text;
       if (text.includes("watched")) changed.resolve();
     };
@@ -228,7 +238,7 @@ describe("a list with --watch", () => {
     const { exitCode, out } = await ended;
     expect(exitCode).toBe(130);
     expect(out).toMatch(/^LABEL /);
-    expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched {2}/m);
+    expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched key {2}/m);
   });
 
   it.each([["0"], ["3601"], ["soon"]])("takes no interval of %s", async (interval) => {

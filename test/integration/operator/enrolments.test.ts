@@ -19,7 +19,9 @@ describe("robots pending", () => {
     expect(await empty.run("robots", "pending")).toEqual({
       exitCode: 0,
       out: "",
-      err: "No robot waits for approval. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
+      err:
+        "No robot waits for approval. If the service has several organizations, only computers that name yours are listed; " +
+        "any other is approved by its code. A technician starts an enrolment on the robot: sudo robot-policy-agent enroll\n",
     });
   });
 
@@ -97,6 +99,20 @@ describe("robots approve", () => {
       "
     `);
     expect(await site.json("robots", "show", "arm-2")).toMatchObject({ id, region: "moon-1", site: "plant-1" });
+  });
+
+  it("line feeds in what the computer says begin no line of the question", async () => {
+    await site.register("arm-8");
+    const { code } = await start("arm-9\nkey  A", {
+      region: "moon-1\nkey  B",
+      site: "a\nkey  C",
+      labels: { d: "\nkey  D" },
+    });
+    for (const name of [[], ["--name", "arm-8"]]) {
+      const { err } = await site.runWith({ answers: ["n"] }, "robots", "approve", code, ...name);
+      expect(steady(err).match(/^key.*$/gm)).toEqual(["key       SHA256:FINGERPRINT"]);
+    }
+    await site.run("robots", "deny", code);
   });
 
   it.each([["n"], [""], ["arm"]])("%j is no approval", async (answer) => {

@@ -137,6 +137,14 @@ describe("fleets update-model", () => {
     );
   });
 
+  it("back to the model that the fleet uses: ends the update in progress, and says so", async () => {
+    await create("back", STEADY.slug, ...ARMS, "--wait");
+    await site.run("fleets", "update-model", "back", DEAD.slug);
+    const { exitCode, err } = await site.run("fleets", "update-model", "back", STEADY.slug);
+    expect([exitCode, err]).toEqual([0, `back keeps ${STEADY.slug}; the update to ${DEAD.slug} is ended.\n`]);
+    expect(await site.json("fleets", "show", "back")).toMatchObject({ update: null });
+  });
+
   it("--wait: 6 where the update is blocked, with its blocker", async () => {
     await create("stays", STEADY.slug, "--robot", "cart", "--wait");
     const { exitCode, err } = await site.run("fleets", "update-model", "stays", PICKY.slug, "--wait");

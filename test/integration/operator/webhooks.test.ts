@@ -105,7 +105,10 @@ it("deliveries: what failed and why; resend --wait: reports the failure, then th
     return items[0]?.attempts === 1 ? items[0] : undefined;
   }, "a first attempt");
   const { out } = await site.run("webhooks", "deliveries", host, "--status", "pending");
-  expect(neat(out)).toMatch(/robot\.registered +arm-1 +pending +1 +answered 500 +(in \d s|now) +now +whd_ID/);
+  expect(neat(out)).toMatch(/robot\.registered +arm-1 +pending +1 +answered 500 +(in \d s|now|due) +now +whd_ID/);
+  const clock = { ...HASTY_CLOCK, wallMs: () => HASTY_CLOCK.wallMs() + 600_000 };
+  const later = await site.runWith({ clock }, "webhooks", "deliveries", host, "--status", "pending");
+  expect(neat(later.out)).toMatch(/answered 500 +due +10 min ago +whd_ID/);
   expect((await site.run("webhooks", "deliveries", host, "--status", "failed")).err).toContain("no such deliveries");
   const failed = await site.run("webhooks", "resend", host, first.id, "--wait");
   expect(failed).toMatchObject(endedWith(6, "robot.registered was not delivered: answered 500 [not-delivered]"));
