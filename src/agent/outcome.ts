@@ -77,8 +77,9 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
           : result.detail,
       );
     case "no-credential": {
-      const { where, what, fix } = result.problem;
-      return retryLater(context, "unauthorized", "no-credential", `${where}: ${what}; ${fix}`, PERSON_RETRY_MS);
+      const { code, where, what, fix } = result.problem;
+      const reason = code === "not-enrolled" ? code : "no-credential";
+      return retryLater(context, "unauthorized", reason, `${where}: ${what}; ${fix}`, PERSON_RETRY_MS);
     }
     case "refused":
       return judgeRefusal(result, context);

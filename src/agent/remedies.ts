@@ -16,6 +16,7 @@ export function approvalFix(code: string | null): string {
 /** For a key or a credential that the service does not accept. */
 export function credentialFix({ failure, identity }: Pick<StatusDocument, "failure" | "identity">): string {
   if (identity?.state === "enrolled") return "if it continues, enrol this robot again: sudo robot-policy-agent enroll";
+  if (failure?.reason === "not-enrolled") return "once it is enrolled: sudo robot-policy-agent --setup";
   const key = failure?.reason === "http-403" ? "a key that may register robots (scope robots:setup)" : "a valid key";
   return `ask whoever runs the service for ${key}, then: sudo robot-policy-agent set-key`;
 }

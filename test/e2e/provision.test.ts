@@ -45,7 +45,9 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     afterAll(() => resources.disposeAsync());
 
     test("dpkg --install: nothing to do yet, so nothing runs and nothing has failed", async () => {
-      await installPackage(robot, deb);
+      const { stdout } = await installPackage(robot, deb);
+      // It leads on, to a key or to an enrolment.
+      expect(stdout).toMatch(/next: sudo robot-policy-agent init$/m);
       expect(await robot.show("ActiveState")).toBe("inactive");
       expect(await robot.show("UnitFileState")).toBe("enabled");
       expect(await robot.failedUnits()).toBe("");

@@ -80,8 +80,9 @@ async function enrolBy(
       if (problem !== null) context.terminal.note(problem);
       if (options.json !== true) showCode(current, options, context);
     }
-    if (options.wait === false) {
-      if (code === null) return refuse(notEnrolled(current), options, context, current);
+    if (options.wait === false && code === null && cause !== null)
+      return refuse(notEnrolled(current), options, context, current);
+    if (options.wait === false && code !== null) {
       if (options.json === true) context.terminal.json(describe(current, null));
       return EXIT.ok;
     }

@@ -59,8 +59,12 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const all = [...findings, ...(await readManifest(Buffer.from(manifest), READY_CATALOG)).findings];
   const wrong = all.find((finding) => isError(finding) && finding.id !== "placeholder");
   if (wrong !== undefined) {
-    const what = `${wrong.loc}: ${wrong.message}`;
-    terminal.problem({ code: "bad-answer", what, fix: "correct the flag; nothing was written" });
+    const flag = FLAGS.find(([loc]) => wrong.loc.startsWith(loc))?.[1] ?? wrong.loc;
+    terminal.problem({
+      code: "bad-answer",
+      what: `${flag}: ${wrong.message}`,
+      fix: "correct the flag; nothing was written",
+    });
     return EXIT.usage;
   }
   try {
@@ -90,6 +94,17 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   terminal.problem(NOT_ENROLLED);
   return EXIT.invalid;
 }
+
+/** Where the value of a flag is in the two files. */
+const FLAGS = [
+  ["/service/url", "--url"],
+  ["/service/ca_file", "--ca-file"],
+  ["/service/key_file", "--key-file"],
+  ["/robot/region", "--region"],
+  ["/robot/name", "--name"],
+  ["/robot_type_id", "--type"],
+  ["/configuration_files", "--file"],
+] as const;
 
 function refuseImage({ terminal }: InitContext): ExitCode {
   const fix = "leave it out; robots of an image enroll at their first boot, by service.enrolment_key_file";

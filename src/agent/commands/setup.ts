@@ -17,6 +17,9 @@ import { daemonProblem, NO_SOCKET, askRunningAgent } from "../control/running-ag
 import { dryRun, type SetupOptions } from "./preview.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";
 
+/** How often a running agent that enrols is looked at. */
+const LOOK_PERIOD_MS = 500;
+
 /** `--setup`: registers once and reports the result; through the daemon when one runs. */
 export const setup: Command<SetupOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
@@ -127,9 +130,30 @@ async function throughDaemon(
   const path = controlSocketPath(folders);
   const before = await askRunningAgent(folders, context);
   if ("fix" in before) return before;
-  const after = await askDaemon(path, "POST", options.ifChanged === true ? "/confirm" : "/register", signal);
-  if (after.kind !== "answer" || !isStatusDocument(after.body)) return daemonProblem(after, path);
-  return { status: after.body, before: before.registration };
+  let route = options.ifChanged === true ? "/confirm" : "/register";
+  for (;;) {
+    const after = await askDaemon(path, "POST", route, signal);
+    if (after.kind !== "answer" || !isStatusDocument(after.body)) return daemonProblem(after, path);
+    if (!isEnrolling(after.body)) return { status: after.body, before: before.registration };
+    const problem = await waitWhileEnrolling(folders, context);
+    if (problem !== null) return problem;
+    // The agent registers by itself once it is enrolled.
+    route = "/confirm";
+  }
+}
+
+async function waitWhileEnrolling(folders: Folders, context: CommandContext): Promise<Problem | null> {
+  for (;;) {
+    await context.machine.clock.sleep(LOOK_PERIOD_MS, context.signal);
+    const status = await askRunningAgent(folders, context);
+    if ("fix" in status) return status;
+    if (!isEnrolling(status)) return null;
+  }
+}
+
+/** An enrolment that needs no person so far: within seconds it ends, or has a code or a problem. */
+function isEnrolling({ state, identity }: StatusDocument): boolean {
+  return state === "waiting-for-approval" && identity?.user_code === null && identity.problem === null;
 }
 
 /** @param before the registration before this command. */

@@ -15,6 +15,8 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
   const { clock, random } = machine;
   let key: KeyRecord | null = stored.key;
   let enrolment: EnrolmentRecord | null = belonging(stored.enrolment, key);
+  /** False where the service said that no operator has to approve. */
+  let isApprovalNeeded = true;
 
   async function makeKey(isFresh: boolean): Promise<boolean> {
     try {
@@ -71,14 +73,16 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
         // Before anybody sees the code: without the file a restarted agent starts anew, and an approval would be lost.
         await files.saveEnrolment(next).catch(throwBugs);
         enrolment = next;
-        course.dueMs = clock.monotonicMs() + (started.approval_required ? started.interval_s * 1000 : 0);
-        if (started.approval_required) {
-          const fingerprint = keyFingerprint(current.public_key);
-          log.warn("enrolment-waits", { code: started.user_code, fingerprint, expires_at: started.expires_at });
-        }
+        isApprovalNeeded = started.approval_required;
+        course.dueMs = clock.monotonicMs() + (isApprovalNeeded ? started.interval_s * 1000 : 0);
+        if (isApprovalNeeded) logWaiting(next);
         options.onChange();
       }
     }
+  }
+
+  function logWaiting({ public_key: publicKey, user_code: code, expires_at: expiresAt }: EnrolmentRecord): void {
+    log.warn("enrolment-waits", { code, fingerprint: keyFingerprint(publicKey), expires_at: expiresAt });
   }
 
   async function poll(current: KeyRecord, waiting: EnrolmentRecord, signal: AbortSignal): Promise<boolean> {
@@ -91,6 +95,10 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
         return false;
       case "pending":
         course.dueMs = clock.monotonicMs() + (verdict.waitMs ?? waiting.interval_s * 1000);
+        if (isApprovalNeeded) return false;
+        isApprovalNeeded = true;
+        logWaiting(waiting);
+        options.onChange();
         return false;
       case "approved":
         await take(current, verdict.issued);
@@ -131,8 +139,9 @@ export function createEnrolling(options: IdentityOptions, course: Course, held: 
     get key() {
       return key;
     },
-    get enrolment() {
-      return enrolment;
+    /** The enrolment that an operator has to approve. */
+    get waiting() {
+      return isApprovalNeeded ? enrolment : null;
     },
     /** Does what is due: a key, a start or a poll. True once there is a credential. */
     async advance(signal: AbortSignal): Promise<boolean> {

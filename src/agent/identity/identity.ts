@@ -191,7 +191,7 @@ export function createIdentityLoop(options: IdentityOptions) {
     },
     status(): IdentityStatus {
       const { record } = held;
-      const { key, enrolment } = enrolling;
+      const { key, waiting: enrolment } = enrolling;
       const { standing } = course;
       return {
         state: course.state,

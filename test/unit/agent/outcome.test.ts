@@ -89,6 +89,16 @@ const failures: readonly [string, Result, state: string, reason: string, delay_m
     "no-credential",
     minutes(5),
   ],
+  [
+    "not enrolled",
+    {
+      kind: "no-credential",
+      problem: { kind: "credential-problem", code: "not-enrolled", what: "", where: "", fix: "" },
+    },
+    "unauthorized",
+    "not-enrolled",
+    minutes(5),
+  ],
   ["404", refused(404), "misconfigured", "http-404", minutes(5)],
   ["405", refused(405), "misconfigured", "http-405", minutes(5)],
   ["409", refused(409), "conflict", "http-409", minutes(60)],

@@ -823,7 +823,8 @@ describe("init", () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
     const result = await runAgent(["init", flag, value, "--dir", join(folder.path, "etc")]);
     expect([result.code, result.stdout]).toEqual([2, ""]);
-    expect(result.stderr).toMatch(/error: .+ \[bad-answer\]\n {2}→ correct the flag/);
+    expect(result.stderr).toMatch(/error: --.+ \[bad-answer\]\n {2}→ correct the flag/);
+    expect(result.stderr).toContain(`error: ${flag}: `);
     expect(readdirSync(folder.path)).toEqual([]);
   });
 

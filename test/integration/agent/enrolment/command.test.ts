@@ -158,9 +158,8 @@ test("enroll: a removed robot says so, and enrols again with a fresh key only wh
   expect(await installation(scene)).toMatchObject({ state: "active" });
 });
 
-test("a bulk key file enrols without an operator, and is removed", async () => {
-  await using scene = await createScene();
-  const { robot, service } = scene;
+/** The robot is to enrol with a key for enrolments. */
+async function putBulkKey({ robot, service, proxy }: Scene): Promise<{ readonly key: string; readonly path: string }> {
   const expiresAt = new Date(Date.now() + 24 * 60 * 60_000).toISOString();
   const answer = await service.send("POST", "/v1/me/api-keys", {
     label: "plant",
@@ -169,13 +168,20 @@ test("a bulk key file enrols without an operator, and is removed", async () => {
     expires_at: expiresAt,
   });
   const { api_key: key } = apiKeyCreatedSchema.parse(await answer.json());
-  const bulkKeyPath = robot.path("enrolment-key");
-  await writeFile(bulkKeyPath, `${key}\n`, { mode: 0o600 });
+  const path = robot.path("enrolment-key");
+  await writeFile(path, `${key}\n`, { mode: 0o600 });
   await rename(robot.keyPath, `${robot.keyPath}.unused`);
   await writeFile(
     robot.config_path,
-    `service: {url: "${scene.proxy.url}", identity: enrolled, enrolment_key_file: ${bulkKeyPath}}\nrobot: {name: arm-7, region: eu-central-1}\nmanifest: ${robot.manifestPath}\n`,
+    `service: {url: "${proxy.url}", identity: enrolled, enrolment_key_file: ${path}}\nrobot: {name: arm-7, region: eu-central-1}\nmanifest: ${robot.manifestPath}\n`,
   );
+  return { key, path };
+}
+
+test("a bulk key file enrols without an operator, and is removed", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  const { key, path: bulkKeyPath } = await putBulkKey(scene);
   const first = await robot.start();
   await first.until(({ state }) => state === "registered");
   await first.stop();
@@ -193,6 +199,29 @@ test("a bulk key file enrols without an operator, and is removed", async () => {
   await mkdir(robot.state_directory);
   await using third = await robot.start();
   expect(await shownCode(third)).toMatch(/-/);
+});
+
+test("--setup, enroll --no-wait: an enrolment that needs nobody shows no code, and is waited for", async () => {
+  await using scene = await createScene();
+  const { robot, proxy } = scene;
+  await putBulkKey(scene);
+  proxy.inject({ kind: "hold" }, 2);
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "waiting-for-approval");
+  // While the enrolment starts, and once it has.
+  const setup = robot.run(["--setup", "--if-changed"]);
+  await daemon.until(({ daemon: counts }) => (counts?.runs ?? 0) > 1);
+  proxy.release();
+  await proxy.arrived(2);
+  const { identity } = await daemon.status();
+  expect(identity).toMatchObject({ state: "waiting-for-approval", user_code: null, code_expires_at: null });
+  const enrolling = robot.run(["enroll", "--no-wait"]);
+  proxy.release();
+  const registered = await setup;
+  expect([registered.code, registered.stderr]).toEqual([0, ""]);
+  expect(registered.stdout).toMatch(/^Registered arm-7 as rob_/);
+  expect((await enrolling).stdout).toMatch(/^Enrolled as arm-7 /);
+  expect(daemon.logged("enrolment-waits")).toEqual([]);
 });
 
 /** The words of `init` for another folder, with all answers. */
