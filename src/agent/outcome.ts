@@ -78,7 +78,7 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
       );
     case "no-credential": {
       const { code, where, what, fix } = result.problem;
-      const reason = code === "not-enrolled" ? code : "no-credential";
+      const reason = code === "key-missing" ? "no-credential" : code;
       return retryLater(context, "unauthorized", reason, `${where}: ${what}; ${fix}`, PERSON_RETRY_MS);
     }
     case "refused":

@@ -17,6 +17,9 @@ export function approvalFix(code: string | null): string {
 export function credentialFix({ failure, identity }: Pick<StatusDocument, "failure" | "identity">): string {
   if (identity?.state === "enrolled") return "if it continues, enrol this robot again: sudo robot-policy-agent enroll";
   if (failure?.reason === "not-enrolled") return "once it is enrolled: sudo robot-policy-agent --setup";
+  // A key file that is not as it must be: the failure says how to correct it.
+  if (failure?.reason.startsWith("key-") === true)
+    return "the running agent notices the correction by itself; at once: sudo robot-policy-agent --setup";
   const key = failure?.reason === "http-403" ? "a key that may register robots (scope robots:setup)" : "a valid key";
   return `ask whoever runs the service for ${key}, then: sudo robot-policy-agent set-key`;
 }

@@ -29,19 +29,24 @@ export const status: Command<StatusOptions> = async (options, context) => {
   for (;;) {
     const found = await look(folders, options, context);
     if (typeof found === "number") return found;
-    const identity = found.identity === null ? null : { ...found.identity, last_heartbeat_at: null };
-    const key = JSON.stringify({
-      ...found,
-      identity,
-      daemon: found.daemon?.process_id,
-      failure: found.failure?.detail,
-    });
-    if (key !== shown) await show(found, options, context);
-    shown = key;
+    const lasting = lastingPart(found);
+    if (lasting !== shown) await show(found, options, context);
+    shown = lasting;
     if (options.watch !== true) return exitCodeOf(found);
     await context.machine.clock.sleep(WATCH_PERIOD_MS, context.signal);
   }
 };
+
+/** What `--watch` compares: not what differs in each answer, as the time of the next confirmation does by a millisecond. */
+export function lastingPart({ identity, daemon, failure, confirmation, ...rest }: StatusDocument): string {
+  return JSON.stringify({
+    ...rest,
+    identity: identity === null ? null : { ...identity, last_heartbeat_at: null },
+    daemon: daemon?.process_id,
+    failure: failure?.detail,
+    confirmation: confirmation === null ? null : { ...confirmation, next_at: null },
+  });
+}
 
 async function look(
   folders: Folders,

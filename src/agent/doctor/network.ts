@@ -11,11 +11,16 @@ import { type Examined, fail, type Limit, ok } from "./check.ts";
 export interface Hop {
   readonly host: string;
   readonly port: number;
+  readonly program: "service" | "proxy";
+  /** Where its address is set. */
+  readonly setting: string;
 }
 
 export function firstHop(url: URL, proxy: Proxy | null): Hop {
-  const next = proxy?.url ?? url;
-  return { host: hostOf(next), port: portOf(next) };
+  if (proxy === null) return { host: hostOf(url), port: portOf(url), program: "service", setting: "service.url" };
+  const variable = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
+  const setting = `service.proxy, or ${variable} of the unit`;
+  return { host: hostOf(proxy.url), port: portOf(proxy.url), program: "proxy", setting };
 }
 
 /** More addresses of one host are not tried. */
@@ -27,7 +32,7 @@ export function dnsLimit({ host }: Hop, limitMs: number): Limit {
 }
 
 /** Checks that the name has addresses, with the system's resolver. */
-export async function checkDns({ host }: Hop): Promise<Examined<readonly string[]>> {
+export async function checkDns({ host, setting }: Hop): Promise<Examined<readonly string[]>> {
   if (isIP(host) !== 0) return { verdict: ok(`${host} is an address, no name`), value: [host] };
   try {
     const found = await lookup(host, { all: true });
@@ -39,7 +44,7 @@ export async function checkDns({ host }: Hop): Promise<Examined<readonly string[
     const remedy =
       code === "EAI_AGAIN"
         ? "check the network and the name servers: resolvectl status"
-        : "check the spelling in service.url, or ask the network's administrator for the name";
+        : `check the spelling in ${setting}, or ask the network's administrator for the name`;
     return fail(EXIT.unreachable, `${host} has no address (${code})`, remedy);
   }
 }
@@ -50,11 +55,8 @@ export function tcpLimit({ host, port }: Hop, limitMs: number): Limit {
 }
 
 /** Checks that one of the addresses accepts connections. Tries all at once, because a robot with broken IPv6 still has IPv4. */
-export async function checkTcp(
-  { host, port }: Hop,
-  addresses: readonly string[],
-  signal: AbortSignal,
-): Promise<Examined<string>> {
+export async function checkTcp(hop: Hop, addresses: readonly string[], signal: AbortSignal): Promise<Examined<string>> {
+  const { host, port } = hop;
   const codes: string[] = [];
   const attempts = addresses.slice(0, ADDRESS_LIMIT).map(async (address) => {
     const code = await tryConnection(address, port, signal);
@@ -67,14 +69,14 @@ export async function checkTcp(
   } catch {
     signal.throwIfAborted();
     const [code = "unknown"] = codes;
-    return fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code));
+    return fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code, hop));
   }
 }
 
-function tcpRemedy(code: string): string {
+function tcpRemedy(code: string, { program, setting }: Hop): string {
   switch (code) {
     case "ECONNREFUSED":
-      return "nothing listens there: check the port in service.url, and that the service runs";
+      return `nothing listens there: check the port in ${setting}, and that the ${program} runs`;
     case "ENETUNREACH":
     case "EHOSTUNREACH":
       return "there is no route: check cable, Wi-Fi and `ip route`";

@@ -13,6 +13,7 @@ test.each([
   ["unreachable", "connect", "robot-policy-agent doctor"],
   ["unreachable", "http-503", "tell the operator of the service"],
   ["unauthorized", "http-401", "a valid key, then: sudo robot-policy-agent set-key"],
+  ["unauthorized", "key-exposed", "at once: sudo robot-policy-agent --setup"],
   ["unauthorized", "not-enrolled", "once it is enrolled: sudo robot-policy-agent --setup"],
   ["unauthorized", "http-403", "scope robots:setup"],
 ] as const)("statusProblem: %s because of %s: %s", (state, reason, remedy) => {

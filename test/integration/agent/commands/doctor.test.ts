@@ -492,6 +492,7 @@ describe("the way to the service", () => {
     const behind = await diagnose(robot);
     expect({ code: behind.code, failed: behind.failed }).toEqual({ code: 4, failed: ["tcp"] });
     expect(behind.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
+    expect(behind.check("tcp")?.remedy).toContain("check the port in service.proxy, or HTTP_PROXY of the unit");
     expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
   });
 

@@ -3,7 +3,9 @@ import { chmod, rm, stat } from "node:fs/promises";
 
 import { describe, expect } from "vitest";
 
+import { lastingPart } from "../../../../src/agent/commands/status.ts";
 import type { StatusDocument } from "../../../../src/agent/status.ts";
+import { PushedClock } from "../../../support/pushed-clock.ts";
 import { replaceIn, type Robot, writeAtOnce } from "../../../support/robot/robot.ts";
 import type { Fault } from "../../../support/service/fault-proxy.ts";
 import { test } from "../../../support/service/scene-test.ts";
@@ -113,4 +115,16 @@ test("the control socket is the owner's and the group's alone", async ({ scene, 
   await expectOneRobot(scene, daemon);
   expect(((await stat(robot.socket_path)).mode & 0o777).toString(8)).toBe("660");
   expect(await daemon.ask("GET", "/nothing")).toContain("no GET /nothing here");
+});
+
+test("status --watch: answers that differ only in when something comes next are the same", async () => {
+  await using scene = await createScene();
+  const clock = new PushedClock();
+  await using daemon = await scene.robot.start({}, clock);
+  const before = await daemon.until(({ state }) => state === "registered");
+  clock.push(60_000);
+  const after = await daemon.status();
+  expect(after.confirmation?.next_at).not.toBe(before.confirmation?.next_at);
+  expect(lastingPart(after)).toBe(lastingPart(before));
+  expect(lastingPart({ ...after, state: "invalid" })).not.toBe(lastingPart(before));
 });
