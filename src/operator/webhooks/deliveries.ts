@@ -3,7 +3,7 @@ import type { DeliveryView, WebhookView } from "../../api/webhooks.ts";
 import { lastAnswerInWords, receiverOf, subjectOfEvent } from "../../api/words/webhooks.ts";
 import type { OperationInput, OperationOf } from "../../client/operation-client.ts";
 import { EXIT, type ExitCode } from "../../platform/terminal.ts";
-import { relativeTime } from "../../platform/text/relative-time.ts";
+import { dueTime, relativeTime } from "../../platform/text/relative-time.ts";
 import { makeChange } from "../change.ts";
 import type { OperatorCommand } from "../context.ts";
 import type { ListView } from "../lists/columns.ts";
@@ -27,18 +27,13 @@ const deliveriesView: ListView<DeliveryView> = {
     delivery.status,
     String(delivery.attempts),
     lastAnswerInWords(delivery),
-    nextTry(delivery, nowMs),
+    dueTime(delivery.next_attempt_at, nowMs),
     relativeTime(delivery.created_at, nowMs),
     delivery.id,
   ],
   id: ({ id }) => id,
   empty: "There are no such deliveries. This makes one: robot-policy webhooks test WEBHOOK",
 };
-
-/** One that is due may wait for long behind others of a receiver that fails. */
-function nextTry({ next_attempt_at: at }: DeliveryView, nowMs: number): string {
-  return at !== null && Date.parse(at) <= nowMs ? "due" : relativeTime(at, nowMs);
-}
 
 /** `webhooks deliveries WEBHOOK`: events of the last month, newest first. */
 export const webhooksDeliveries: OperatorCommand = (flags, context, name) => {

@@ -25,6 +25,11 @@ export function relativeTime(iso: string | null | undefined, nowMs: number): str
   return timeMs < nowMs ? `${length} ago` : `in ${length}`;
 }
 
+/** A time of something to come: `due` once it is over, for what waits behind others. */
+export function dueTime(iso: string | null | undefined, nowMs: number): string {
+  return typeof iso === "string" && Date.parse(iso) <= nowMs ? "due" : relativeTime(iso, nowMs);
+}
+
 /** A duration in its largest unit, rounded down: `40 s`, `3 min`, `2 h`, `5 d`. Hours go up to two days. */
 export function shortDuration(durationMs: number): string {
   if (durationMs < MINUTE_MS) return `${Math.floor(durationMs / SECOND_MS)} s`;

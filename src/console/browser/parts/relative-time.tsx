@@ -35,17 +35,23 @@ export function absoluteTime(at: string): string {
   return Number.isNaN(ms) ? at : ABSOLUTE.format(ms);
 }
 
+interface RelativeTimeProps {
+  readonly at: string | null | undefined;
+  readonly inWords?: typeof relativeTime;
+}
+
 /**
  * How long ago, or in how long, with the exact time in the title.
  *
  * @param props.at ISO 8601; null shows a dash.
+ * @param props.inWords `dueTime` for what is to come.
  */
-export function RelativeTime({ at }: { readonly at: string | null | undefined }) {
+export function RelativeTime({ at, inWords = relativeTime }: RelativeTimeProps) {
   const now = useNow();
   if (at === null || at === undefined) return <None />;
   return (
     <time dateTime={at} title={`${absoluteTime(at)} (${at})`}>
-      {relativeTime(at, now)}
+      {inWords(at, now)}
     </time>
   );
 }

@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 
 import type { DeliveryView, WebhookView } from "../../../api/webhooks.ts";
 import { lastAnswerInWords, subjectOfEvent } from "../../../api/words/webhooks.ts";
+import { dueTime } from "../../../platform/text/relative-time.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
 import { useWrite, type Write } from "../data/use-write.ts";
@@ -68,7 +69,7 @@ const COLUMNS: readonly Column<DeliveryView>[] = [
     name: "Next try",
     track: "6rem",
     from: "medium",
-    cell: ({ next_attempt_at: at }) => <RelativeTime at={at} />,
+    cell: ({ next_attempt_at: at }) => <RelativeTime at={at} inWords={dueTime} />,
   },
   timeColumn({ id: "when", name: "When", track: "6rem" }, ({ created_at: at }) => at),
 ];

@@ -64,7 +64,7 @@ describeConsole("webhooks", start, (running) => {
     const page = await open(`/webhooks/${id}`);
     const row = page.getByRole("row", { name: /robot\.registered/ });
     await row.getByText("answered 500").waitFor();
-    expect(await row.textContent()).toMatch(/arm-2Pending\d+answered 500(in \d|now)/);
+    expect(await row.textContent()).toMatch(/arm-2Pending\d+answered 500(in \d|now|due)/);
     await page.getByText("failing: deliveries are tried again").waitFor();
     expect(await page.getByRole("columnheader", { name: "When" }).getAttribute("aria-sort")).toBe("descending");
     const cell = row.getByRole("cell").filter({ has: page.getByRole("button") });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { relativeTime, shortDuration } from "../../../../src/platform/text/relative-time.ts";
+import { dueTime, relativeTime, shortDuration } from "../../../../src/platform/text/relative-time.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
 
@@ -29,4 +29,13 @@ test.each([
   [48 * 3_600_000, "2 d"],
 ])("shortDuration: %i ms are %j, rounded down", (durationMs, text) => {
   expect(shortDuration(durationMs)).toBe(text);
+});
+
+test.each([
+  [-600_000, "due"],
+  [0, "due"],
+  [1, "now"],
+  [600_000, "in 10 min"],
+])("dueTime: in %i ms is %j", (inMs, text) => {
+  expect(dueTime(new Date(NOW_MS + inMs).toISOString(), NOW_MS)).toBe(text);
 });
