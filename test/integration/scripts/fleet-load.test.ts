@@ -27,7 +27,8 @@ it("fleet-load: robots enrol, report, change, return after the service was kille
     ["40 robots in one organization", 0],
   ]);
   const kinds = (scene: PrintedScene | undefined) => scene?.taken.map(({ kind }) => kind);
-  expect(kinds(scenes[0])).toEqual(["enrol: poll", "enrol: start", "heartbeat", "setup"]);
+  // The scene ends with the last registration, before or after the first heartbeats.
+  expect(kinds(scenes[0])?.filter((kind) => kind !== "heartbeat")).toEqual(["enrol: poll", "enrol: start", "setup"]);
   expect(kinds(scenes[1])).toEqual(["heartbeat"]);
   // Half of the robots had something new to say.
   expect(kinds(scenes[3])).toEqual(["heartbeat", "setup"]);
