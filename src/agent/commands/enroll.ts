@@ -7,7 +7,7 @@ import { startForTheFirstTime, discardApiKey } from "../identity/after-enrolment
 import { approvalFix } from "../remedies.ts";
 import type { IdentityStatus } from "../status.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { setup } from "./setup.ts";
+import { LOOK_PERIOD_MS, setup } from "./setup.ts";
 import { showProblem } from "./show.ts";
 
 export interface EnrollOptions extends CommonOptions {
@@ -18,9 +18,6 @@ export interface EnrollOptions extends CommonOptions {
   /** Discard the API key once the robot has its own credential. */
   readonly migrate?: boolean;
 }
-
-/** How often the state is looked at; the agent polls the service at the service's own pace. */
-const LOOK_PERIOD_MS = 500;
 
 /**
  * `enroll`: gets this robot a credential of its own, which an operator approves by a code. The running agent does the work; without one,

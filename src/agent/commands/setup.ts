@@ -18,7 +18,7 @@ import { dryRun, type SetupOptions } from "./preview.ts";
 import { hashProgress, showFindings, showProblem } from "./show.ts";
 
 /** How often a running agent that enrols is looked at. */
-const LOOK_PERIOD_MS = 500;
+export const LOOK_PERIOD_MS = 500;
 
 /** `--setup`: registers once and reports the result; through the daemon when one runs. */
 export const setup: Command<SetupOptions> = async (options, context) => {

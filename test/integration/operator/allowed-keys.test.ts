@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { keyFingerprint } from "../../../src/platform/ed25519.ts";
 import { steady } from "../../support/operator/enrolling.ts";
@@ -9,10 +9,10 @@ import { endedWith, openOperatorSite, type OperatorSite } from "../../support/op
 import { RobotComputer } from "../../support/service/robot-computer.ts";
 
 let site: OperatorSite;
-beforeAll(async () => {
+beforeEach(async () => {
   site = await openOperatorSite();
 });
-afterAll(() => site[Symbol.asyncDispose]());
+afterEach(() => site[Symbol.asyncDispose]());
 
 const newComputer = () => new RobotComputer(() => site.urls.whole);
 

@@ -201,7 +201,7 @@ test("a bulk key file enrols without an operator, and is removed", async () => {
   expect(await shownCode(third)).toMatch(/-/);
 });
 
-test("--setup, enroll --no-wait: an enrolment that needs nobody shows no code, and is waited for", async () => {
+test("--setup, enroll --no-wait: an enrolment that needs no approval shows no code, and is waited for", async () => {
   await using scene = await createScene();
   const { robot, proxy } = scene;
   await putBulkKey(scene);

@@ -70,7 +70,7 @@ export function FormDialog({ title, verb, isBusy, errors, submit, close, childre
   );
 }
 
-/** As the page shows it: without blanks that nobody sees, and with what is invisible written out. */
+/** As the page shows it: white space collapsed, invisible characters written out. */
 function shown(text: string): string {
   return visible(text).replaceAll(/\s+/g, " ").trim();
 }
