@@ -1,10 +1,10 @@
 /** The service under load: the shipped program in its own processes, on SQLite or as two replicas on PostgreSQL. */
 import type { ChildProcess } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
+import { freePort } from "../../test/support/service/free-port.ts";
 import { startPostgres } from "../../test/support/service/postgres.ts";
 import { endProcess } from "../benchmarks/robot.ts";
 import { listening, serve } from "../benchmarks/service-start.ts";
@@ -77,7 +77,7 @@ export async function startLoadedService({ store, program, profiles }: LoadedSer
     await Promise.all(running.splice(0).map(profiles === null ? endProcess : stopProcess));
   }
 
-  const ports = await freePorts(REPLICAS[store]);
+  const ports = await Promise.all(Array.from({ length: REPLICAS[store] }, freePort));
   await start();
   const key = (await readFile(keyFile, "utf8")).trim();
   const resources = starting.move();
@@ -111,17 +111,4 @@ async function stopProcess(child: ChildProcess): Promise<void> {
   child.once("exit", () => resolve());
   child.kill("SIGTERM");
   await promise;
-}
-
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = servers.map(async (server) => {
-    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("The server has no port");
-    return address.port;
-  });
-  const found = await Promise.all(ports);
-  await Promise.all(servers.map((server) => new Promise((resolve) => void server.close(resolve))));
-  return found;
 }

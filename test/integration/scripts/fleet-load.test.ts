@@ -17,7 +17,7 @@ interface PrintedScene {
 it("fleet-load: robots enrol, report, change, return after the service was killed, and none is lost", async () => {
   const words = ["--quick", "--robots", "8", "--seconds", "1", "--large", "40", "--program", SERVICE_PROGRAM, "--json"];
   const { code, stdout, stderr } = await execute([process.execPath, SCRIPT, ...words], { may_fail: true });
-  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(code, `${stderr}${stdout}`).toBe(0);
   const scenes: readonly PrintedScene[] = JSON.parse(stdout);
   expect(scenes.map(({ title, lost }) => [title, lost])).toEqual([
     ["8 robots enrol", 0],

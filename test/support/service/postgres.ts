@@ -1,10 +1,8 @@
 /** A real PostgreSQL of the test's own, from the binaries of the machine. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { chown, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { delimiter, dirname, join } from "node:path";
@@ -13,6 +11,7 @@ import { Client } from "pg";
 
 // Has a worker that vitest ends by a signal end in order, so that "exit" comes.
 import "../programs/children.ts";
+import { freePort } from "./free-port.ts";
 
 /** Debian keeps the server's programs here, out of the PATH. */
 const DEBIAN_FOLDER = "/usr/lib/postgresql";
@@ -266,21 +265,5 @@ function killNow(pid: number): void {
     process.kill(pid, "SIGKILL");
   } catch {
     // It ended before.
-  }
-}
-
-/** Below those that the kernel gives away (ip_local_port_range): it is still free when the server starts, and when it starts again. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, "close");
-    return port;
   }
 }
