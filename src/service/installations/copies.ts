@@ -85,8 +85,11 @@ export function tellCopied(
   });
 }
 
-function lastAddress({ liveness }: Pick<InstallationContext, "liveness">, { id, last_address }: InstallationRow) {
-  return liveness.seen(id)?.address ?? last_address;
+function lastAddress(
+  { liveness }: Pick<InstallationContext, "liveness">,
+  { id, last_address, last_seen_at }: InstallationRow,
+) {
+  return liveness.seen(id, last_seen_at)?.address ?? last_address;
 }
 
 async function nameOf(transaction: Transaction, robotId: string): Promise<string> {

@@ -10,8 +10,8 @@ import type { Task } from "../kernel/tasks/task.ts";
 export interface Liveness {
   /** Notes a heartbeat that arrives now. */
   note(installationId: string, heartbeat: Heartbeat, address: string): void;
-  /** The last heartbeat noted here, which may be newer than the store's. */
-  seen(installationId: string): Seen | undefined;
+  /** The last heartbeat noted here, unless the store has one of a later time (ISO 8601): another replica heard the robot since. */
+  seen(installationId: string, storedAt: string | null): Seen | undefined;
   /** Changes when what `seen` says differs from the store in more than a time; part of the key of cached lists. */
   readonly revision: number;
   /** Writes what was noted, at most once a second for all robots. */
@@ -104,7 +104,10 @@ export function createLiveness(
       if (isNews || notedMs - noted.writtenMs >= WRITE_EVERY_MS) due.add(id);
       forgetSilent(notedMs);
     },
-    seen: (id) => robots.get(id),
+    seen(id, storedAt) {
+      const noted = robots.get(id);
+      return noted === undefined || (storedAt !== null && storedAt > noted.at) ? undefined : noted;
+    },
     get revision() {
       return revision;
     },

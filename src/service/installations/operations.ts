@@ -95,7 +95,7 @@ export function changeInstallation(context: InstallationContext): Handler<Instal
 
 /** An installation as the answers show it; heartbeats of the last seconds may be newer than its row. */
 function viewOf(row: InstallationRow, liveness: Pick<Liveness, "seen">): InstallationView {
-  const seen = liveness.seen(row.id);
+  const seen = liveness.seen(row.id, row.last_seen_at);
   return {
     installation_id: row.id,
     robot_id: row.robot_id,

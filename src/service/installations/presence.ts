@@ -28,18 +28,18 @@ export interface PresenceContext {
 
 export function presenceAt(nowMs: number, { liveness, identity }: PresenceContext): Presence {
   return {
-    seen: (installationId) => liveness.seen(installationId),
+    seen: liveness.seen,
     onlineSince: isoTime(nowMs - identity.onlineWindowMs),
   };
 }
 
-/** What a robot's view says of its presence. This replica may know of a later heartbeat than the store. */
+/** What a robot's view says of its presence. */
 export function presenceOf(
   { installation_id: id, installation_state: state, last_seen_at: stored }: LiveRow,
   { seen, onlineSince }: Presence,
 ): Pick<IdentifiedRobotView, "status" | "last_seen_at"> {
-  const noted = id === null ? undefined : seen(id)?.at;
-  const lastSeen = noted === undefined || (stored !== null && stored > noted) ? stored : noted;
+  const noted = id === null ? undefined : seen(id, stored);
+  const lastSeen = noted?.at ?? stored;
   const isOnline = state === "active" && lastSeen !== null && lastSeen >= onlineSince;
   return { status: isOnline ? "online" : "offline", last_seen_at: lastSeen };
 }

@@ -59,7 +59,9 @@ export async function isRobotOnline(
     .where("state", "=", "active")
     .executeTakeFirst();
   if (installation === undefined) return false;
-  return [installation.last_seen_at, seen(installation.id)?.at].some((at) => (at ?? "") >= onlineSince);
+  const { id, last_seen_at: stored } = installation;
+  const lastSeen = seen(id, stored)?.at ?? stored;
+  return lastSeen !== null && lastSeen >= onlineSince;
 }
 
 export async function updateInstallation(

@@ -72,7 +72,16 @@ describeOnEachStore("heartbeats", (newStore) => {
     }
     expect(commits()).toBe(4);
     expect(await stored()).toMatchObject([{ last_seen_at: at(-10_000) }]);
-    expect(liveness.seen(id)?.at).toBe(at(-10_000));
+    expect(liveness.seen(id, at(-20_000))?.at).toBe(at(-10_000));
+  });
+
+  it("a heartbeat that the store has from another replica, and that is later, makes the noted one old", async () => {
+    const { ids, liveness, at } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    liveness.note(id, READY, "192.0.2.1");
+    expect(liveness.seen(id, null)?.at).toBe(at());
+    expect(liveness.seen(id, at())?.at).toBe(at());
+    expect(liveness.seen(id, at(1))).toBeUndefined();
   });
 
   it("with news are written at once, and keep what they do not say", async () => {

@@ -40,7 +40,8 @@ describe.skipIf(WITHOUT_POSTGRES)("a robot between two replicas", () => {
   it("reports at either, and each knows it", async () => {
     const replicas = await start();
     const [[one = "", other = ""], [key = ""]] = [replicas.urls, replicas.keys];
-    const robot = new RobotComputer(() => one);
+    let url = one;
+    const robot = new RobotComputer(() => url);
     const started = await robot.start();
     await robot.send("POST", "/v1/robots/approve", { user_code: started.user_code }, key);
     await robot.poll(started);
@@ -53,5 +54,8 @@ describe.skipIf(WITHOUT_POSTGRES)("a robot between two replicas", () => {
     };
     expect(await shownAt(one)).toMatchObject({ reason: "warming up" });
     await expect.poll(() => shownAt(other), { timeout: PATIENCE_MS }).toMatchObject({ reason: "warming up" });
+    url = other;
+    await robot.heartbeat({ readiness: "not_ready", reason: "no camera" });
+    await expect.poll(() => shownAt(one), { timeout: PATIENCE_MS }).toMatchObject({ reason: "no camera" });
   });
 });
