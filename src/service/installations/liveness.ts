@@ -21,18 +21,23 @@ export interface Liveness {
 }
 
 /** The last heartbeat of an installation. */
-export interface Seen {
+export interface Seen extends Versions {
   /** ISO 8601. */
   readonly at: string;
   readonly readiness: Heartbeat["readiness"];
   readonly reason: string | null;
-  /** Null if no heartbeat that arrived here said it. */
-  readonly runtimeVersion: string | null;
-  readonly manifestDigest: string | null;
   readonly address: string;
 }
 
+/** What a robot says when it changes, to any replica. Null where the store has what was said here, or a later replica's word. */
+interface Versions {
+  readonly runtimeVersion: string | null;
+  readonly manifestDigest: string | null;
+}
+
 interface Noted extends Seen {
+  /** The last versions that were said here, also when the store has them: another one is news. */
+  readonly said: Versions;
   /** When the store last got the time of a heartbeat, by the monotonic clock. */
   readonly writtenMs: number;
   readonly notedMs: number;
@@ -78,7 +83,7 @@ export function createLiveness(
     }
     for (const { id, noted } of rows) {
       const latest = robots.get(id);
-      if (latest !== undefined) robots.set(id, { ...latest, writtenMs: noted.notedMs });
+      if (latest !== undefined) robots.set(id, { ...latest, ...unwritten(latest, noted), writtenMs: noted.notedMs });
     }
   }
 
@@ -90,8 +95,8 @@ export function createLiveness(
         at: isoNow(clock),
         readiness,
         reason: reason ?? null,
-        runtimeVersion: version ?? before?.runtimeVersion ?? null,
-        manifestDigest: digest ?? before?.manifestDigest ?? null,
+        ...versions(version, digest, before),
+        said: versions(version, digest, before?.said),
         address,
         notedMs,
         writtenMs: before?.writtenMs ?? Number.NEGATIVE_INFINITY,
@@ -126,12 +131,31 @@ export function createLiveness(
   }
 }
 
-function saysTheSame(one: Seen, other: Seen): boolean {
+function versions(
+  version: Heartbeat["runtime_version"],
+  digest: Heartbeat["manifest_digest"],
+  before: Versions | undefined,
+): Versions {
+  return {
+    runtimeVersion: version ?? before?.runtimeVersion ?? null,
+    manifestDigest: digest ?? before?.manifestDigest ?? null,
+  };
+}
+
+/** The versions of `latest` without those that were written. Written again later, they would undo what another replica heard since. */
+function unwritten(latest: Versions, written: Versions): Versions {
+  return {
+    runtimeVersion: latest.runtimeVersion === written.runtimeVersion ? null : latest.runtimeVersion,
+    manifestDigest: latest.manifestDigest === written.manifestDigest ? null : latest.manifestDigest,
+  };
+}
+
+function saysTheSame(one: Noted, other: Noted): boolean {
   return (
     one.readiness === other.readiness &&
     one.reason === other.reason &&
-    one.runtimeVersion === other.runtimeVersion &&
-    one.manifestDigest === other.manifestDigest &&
+    one.said.runtimeVersion === other.said.runtimeVersion &&
+    one.said.manifestDigest === other.said.manifestDigest &&
     one.address === other.address
   );
 }

@@ -96,6 +96,66 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(await stored()).toMatchObject([{ readiness: "not_ready", reason: "no network", runtime_version: "1.0" }]);
   });
 
+  it("do not undo the version that the robot told another replica since", async () => {
+    const { ids, liveness, run, stored, store, context, pass } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    const other = createLiveness(store, context.machine, IDENTITY_SETTINGS.onlineWindowMs);
+    liveness.note(id, { ...READY, runtime_version: "1.0" }, "192.0.2.1");
+    await run();
+    other.note(id, { ...READY, runtime_version: "2.0" }, "192.0.2.1");
+    await other.flush();
+    pass(20_000);
+    liveness.note(id, READY, "192.0.2.1");
+    await run();
+    expect(await stored()).toMatchObject([{ runtime_version: "2.0" }]);
+    expect(liveness.seen(id, null)?.runtimeVersion).toBeNull();
+  });
+
+  it("that say the same version each time are no news", async () => {
+    const { ids, liveness, run, commits, pass } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    for (let beat = 0; beat < 3; beat += 1) {
+      liveness.note(id, { ...READY, runtime_version: "1.0" }, "192.0.2.1");
+      await run();
+      pass(5000);
+    }
+    expect(commits()).toBe(1);
+    expect(liveness.revision).toBe(1);
+  });
+
+  it("keep a version that was told while it was being written, and one whose commit failed", async () => {
+    const { ids, stored, store, context } = await scene(newStore, 1);
+    const [id = ""] = ids;
+    let during: () => void = () => {};
+    const liveness = createLiveness(
+      {
+        write: async (job) => {
+          during();
+          return store.write(job);
+        },
+      },
+      context.machine,
+      IDENTITY_SETTINGS.onlineWindowMs,
+    );
+    const tell = (version: string) => liveness.note(id, { ...READY, runtime_version: version }, "192.0.2.1");
+    tell("1.0");
+    during = () => {
+      during = () => {};
+      tell("2.0");
+    };
+    await liveness.flush();
+    expect(await stored()).toMatchObject([{ runtime_version: "2.0" }]);
+    tell("3.0");
+    during = () => {
+      throw new Error("no store");
+    };
+    await expect(liveness.flush()).rejects.toThrow("no store");
+    during = () => {};
+    liveness.note(id, READY, "192.0.2.1");
+    await liveness.flush();
+    expect(await stored()).toMatchObject([{ runtime_version: "3.0" }]);
+  });
+
   it("wait for the store, and none is lost", async () => {
     const { ids, liveness, stored, store, context } = await scene(newStore, 2);
     let isBroken = true;
