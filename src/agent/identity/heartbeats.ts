@@ -34,7 +34,7 @@ export function createHeartbeats(
     return delayMs * (1 - SPREAD / 2 + SPREAD * random.unit());
   }
 
-  /** The service keeps the last two members, so they are sent first and when they change. */
+  /** All of it each time, although the service keeps the last two members: it may lose a heartbeat that it accepted, and a new installation has none. */
   function describe({ problem, registeredDigest }: Readiness): Heartbeat {
     return {
       ...(problem === null
@@ -43,8 +43,8 @@ export function createHeartbeats(
             readiness: "not_ready" as const,
             reason: printable(problem, READINESS_REASON_LENGTH.maximum) || "no reason",
           }),
-      ...(told === null ? { runtime_version: version.slice(0, 64) } : {}),
-      ...(registeredDigest === null || told?.digest === registeredDigest ? {} : { manifest_digest: registeredDigest }),
+      runtime_version: version.slice(0, 64),
+      ...(registeredDigest === null ? {} : { manifest_digest: registeredDigest }),
     };
   }
 

@@ -136,6 +136,7 @@ test("enroll: a removed robot says so, and enrols again with a fresh key only wh
   const clock = new PushedClock();
   await using daemon = await robot.start({}, clock);
   await enrol(scene, daemon, clock);
+  await inTime(daemon, clock, ({ identity }) => (identity?.last_heartbeat_at ?? null) !== null);
   const { public_key: old } = await kept(scene, "key");
   // A second computer takes the robot over: this one's credential is revoked.
   const keyPath = join(robot.state_directory, "identity-key.json");
@@ -155,7 +156,14 @@ test("enroll: a removed robot says so, and enrols again with a fresh key only wh
   expect(existsSync(`${keyPath}.old`)).toBe(true);
   await approve(scene, again.user_code, { confirm_replace: true });
   await inTime(daemon, clock, ({ state }) => state === "registered");
-  expect(await installation(scene)).toMatchObject({ state: "active" });
+  // The service knows nothing of the new installation yet, although the agent has told its version before.
+  const told = { runtime_version: expect.any(String), manifest_digest: await robot.digest() };
+  await expect
+    .poll(async () => {
+      clock.push(1000);
+      return installation(scene);
+    })
+    .toMatchObject({ state: "active", ...told });
 });
 
 /** The robot is to enrol with a key for enrolments. */
