@@ -9,7 +9,7 @@ import { describeOnEachStore, type NewStore } from "../../../support/service/sto
 
 const READY: Heartbeat = { readiness: "ready" };
 
-/** The liveness of robots that are enrolled, and how often it commits. */
+/** The liveness of enrolled robots, and a counter of its commits. */
 async function scene(newStore: NewStore, robots: number) {
   const parts = await openServiceParts(await newStore());
   onTestFinished(parts[Symbol.asyncDispose]);
@@ -53,7 +53,7 @@ async function scene(newStore: NewStore, robots: number) {
 }
 
 describeOnEachStore("heartbeats", (newStore) => {
-  it("of many robots are one commit", async () => {
+  it("of many robots → one commit", async () => {
     const { ids, liveness, run, commits, stored, at } = await scene(newStore, 20);
     for (const id of ids) liveness.note(id, READY, "192.0.2.1");
     await run();
@@ -62,7 +62,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(await stored()).toEqual(ids.map(() => expect.objectContaining(row)));
   });
 
-  it("without news are written every 20 seconds, and nothing is committed in between", async () => {
+  it("unchanged → written every 20 seconds, no commits in between", async () => {
     const { ids, liveness, run, commits, stored, at, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     for (let second = 0; second <= 60; second += 10) {
@@ -75,7 +75,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.seen(id)?.at).toBe(at(-10_000));
   });
 
-  it("with news are written at once, and keep what they do not say", async () => {
+  it("changed → written at once; what they omit is kept", async () => {
     const { ids, liveness, run, commits, stored, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     liveness.note(id, { ...READY, runtime_version: "1.0" }, "192.0.2.1");
@@ -87,7 +87,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(await stored()).toMatchObject([{ readiness: "not_ready", reason: "no network", runtime_version: "1.0" }]);
   });
 
-  it("wait for the store, and none is lost", async () => {
+  it("store unavailable → kept, and written later", async () => {
     const { ids, liveness, stored, store, context } = await scene(newStore, 2);
     let isBroken = true;
     const flaky = createLiveness(
@@ -103,7 +103,7 @@ describeOnEachStore("heartbeats", (newStore) => {
     expect(liveness.revision).toBe(0);
   });
 
-  it("change the revision of cached lists when a robot comes back or says something new, and not otherwise", async () => {
+  it("robot comes back online or reports a change → revision increments; otherwise it stays", async () => {
     const { ids, liveness, pass } = await scene(newStore, 1);
     const [id = ""] = ids;
     const revisions: number[] = [];

@@ -8,48 +8,53 @@ import { runServiceCommand, storeFlags } from "../../../support/service/service-
 import { startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
-/** By the clock of these tests each measurement is a millisecond or more: of a body, of its transaction, or of the rows of a list. */
+/**
+ * With the clock of these tests, each measurement takes at least a millisecond: of a body, of its transaction, or of the rows of a list.
+ */
 const BUDGET_MS = 40;
 const EACH_MS = 1;
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
-describeOnEachStore("the time that the service works for an organization", (newStore) => {
+describeOnEachStore("work budget of an organization", (newStore) => {
   it.each([
     ["registrations", "POST", "/v1/robots/setup"],
     ["lists", "GET", "/v1/robots?limit=10"],
-  ])("%s of one that is over its budget are refused while another works; status tells", async (_what, method, path) => {
-    const folder = testFolder("work");
-    const store = await newStore();
-    let ticks = 0;
-    await using service = await startService({
-      store,
-      dataDirectory: folder,
-      limits: { ...HTTP_LIMITS, workMs: { per_second: 0.1, burst: BUDGET_MS } },
-      clock: { ...systemClock, monotonicMs: () => (ticks += 1) },
-    });
-    const other = await createOrganization(store, "other");
-    for (const name of ["r0", "r1"]) await service.send("POST", "/v1/robots/setup", setupOf(name));
-    const ask = (name: string) => service.send(method, path, method === "POST" ? setupOf(name) : undefined);
-    // The only one that works may take all.
-    for (let index = 0; index < BUDGET_MS / EACH_MS; index += 1) {
-      expect((await ask(`r${index}`)).status).toBe(200);
-    }
-    const asOther = () =>
-      fetch(`${service.url}/v1/robots/setup`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${other}`, "content-type": "application/json" },
-        body: JSON.stringify(setupOf("r")),
+  ])(
+    "%s over the budget while another organization works → 429; status shows the limit",
+    async (_what, method, path) => {
+      const folder = testFolder("work");
+      const store = await newStore();
+      let ticks = 0;
+      await using service = await startService({
+        store,
+        dataDirectory: folder,
+        limits: { ...HTTP_LIMITS, workMs: { per_second: 0.1, burst: BUDGET_MS } },
+        clock: { ...systemClock, monotonicMs: () => (ticks += 1) },
       });
-    expect((await asOther()).status).toBe(200);
-    const refused = await ask("late");
-    expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
-    expect(await refused.json()).toMatchObject({ code: "RateLimited" });
-    expect((await asOther()).status).toBe(200);
+      const other = await createOrganization(store, "other");
+      for (const name of ["r0", "r1"]) await service.send("POST", "/v1/robots/setup", setupOf(name));
+      const ask = (name: string) => service.send(method, path, method === "POST" ? setupOf(name) : undefined);
+      // Without others, an organization may use all of the time.
+      for (let index = 0; index < BUDGET_MS / EACH_MS; index += 1) {
+        expect((await ask(`r${index}`)).status).toBe(200);
+      }
+      const asOther = () =>
+        fetch(`${service.url}/v1/robots/setup`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${other}`, "content-type": "application/json" },
+          body: JSON.stringify(setupOf("r")),
+        });
+      expect((await asOther()).status).toBe(200);
+      const refused = await ask("late");
+      expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+      expect(await refused.json()).toMatchObject({ code: "RateLimited" });
+      expect((await asOther()).status).toBe(200);
 
-    await service[Symbol.asyncDispose]();
-    const status = await runServiceCommand("status", ...storeFlags(store));
-    expect(status.stdout).toMatch(/\nlimits\.work_ms +org_\w+ +default +1 +/);
-  });
+      await service[Symbol.asyncDispose]();
+      const status = await runServiceCommand("status", ...storeFlags(store));
+      expect(status.stdout).toMatch(/\nlimits\.work_ms +org_\w+ +default +1 +/);
+    },
+  );
 });
 
 const setupOf = (name: string) => ({ name, robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST });

@@ -7,7 +7,7 @@ import { createWebhook, deliveriesOf, LOCAL, startReceiver, verifiedLater } from
 
 const SOON = { timeout: PATIENCE_MS, interval: 20 };
 const MINUTE_MS = 60_000;
-/** The tests turn the clock while deliveries are under way: none of them exceeds its time limit by that. */
+/** The tests advance the clock during deliveries, so the time limit must be longer. */
 const WEBHOOKS = { ...LOCAL, timeoutMs: 24 * 60 * MINUTE_MS };
 
 describeOnEachStore("presence in webhooks", (newStore) => {
@@ -20,7 +20,7 @@ describeOnEachStore("presence in webhooks", (newStore) => {
     return { running, turn, robot };
   }
 
-  it("a robot goes offline and comes back: one event each; a pause that is short is none", async () => {
+  it("robot goes offline and comes back → one event each; a short pause → none", async () => {
     const receiver = await startReceiver();
     const { running, turn, robot } = await openRobotScene();
     await robot.heartbeat();
@@ -29,7 +29,7 @@ describeOnEachStore("presence in webhooks", (newStore) => {
       turn(10_000);
       return (await deliveriesOf(running, id)).map(({ type }) => type);
     };
-    // What is found first is no event: else each new webhook would be told of every robot.
+    // The initial state is not an event; otherwise each new webhook would get one for every robot.
     for (let heartbeats = 0; heartbeats < 15; heartbeats += 1) {
       await robot.heartbeat();
       expect(await types()).toEqual([]);
@@ -48,7 +48,7 @@ describeOnEachStore("presence in webhooks", (newStore) => {
     ]);
   });
 
-  it("a robot that comes and goes: at most one event a minute, and the last one is right", async () => {
+  it("robot flaps → at most one event per minute, and the last one is right", async () => {
     const receiver = await startReceiver();
     const { running, turn, robot } = await openRobotScene();
     const { id } = await createWebhook(running, receiver.url, ["robot.offline", "robot.online"]);
