@@ -136,13 +136,14 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     const { tree, control, files } = unpacked["amd64"]!;
     const own = files.filter((path) => !path.endsWith("/node"));
     const scripts = (await readdir(control)).map((name) => join(control, name));
-    const words = [root, tmpdir() === "/tmp" ? work : tmpdir(), process.env["HOME"] ?? root, hostname()].filter(
+    const ownNames = [root, tmpdir() === "/tmp" ? work : tmpdir(), process.env["HOME"] ?? root, hostname()].filter(
       isDistinctive,
     );
     for (const path of [...own, ...scripts]) {
       const bytes = await readFile(path);
       const text = (path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("latin1");
-      for (const word of words) expect(text.includes(word), `${path.replace(tree, "")} names ${word}`).toBe(false);
+      for (const name of ownNames)
+        expect(text.includes(name), `${path.replace(tree, "")} contains ${name}`).toBe(false);
     }
   });
 
@@ -329,8 +330,8 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
       // Released packages are compressed, those of tests are not.
       const uncompressed = ["data", "control"].map((part) => `uses-no-compression-for-${part}-tarball`).join(",");
       const judged = ["--fail-on", "error,warning,info", "--suppress-tags", uncompressed];
-      const words = ["lintian", "--allow-root", ...judged, "--tag-display-limit", "0"];
-      const { stdout } = await execute([...words, debFile("whole-first", "amd64")], {
+      const lintian = ["lintian", "--allow-root", ...judged, "--tag-display-limit", "0"];
+      const { stdout } = await execute([...lintian, debFile("whole-first", "amd64")], {
         may_fail: true,
         limitMs: BUILD_LIMIT_MS,
       });
@@ -353,8 +354,8 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
       it(
         "program → runs on its own Node",
         async () => {
-          const words = [...start, ...ownProgram(tree, ["--version"])];
-          const { stdout } = await execute(words, { limitMs: BUILD_LIMIT_MS });
+          const command = [...start, ...ownProgram(tree, ["--version"])];
+          const { stdout } = await execute(command, { limitMs: BUILD_LIMIT_MS });
           expect(stdout).toBe(`${version}\n`);
         },
         BUILD_LIMIT_MS,
@@ -381,8 +382,8 @@ describe("scripts/package with a missing program", () => {
     const folder = testFolder("package-programs");
     const others = ["dpkg-deb", "tar", "gzip"].filter((program) => program !== missing);
     for (const program of others) await symlink("/bin/true", join(folder, program));
-    const [program = "", ...words] = packageCommand(["--out", join(folder, "out")]);
-    const { code, stderr } = await execute(["env", `PATH=${folder}`, program, ...words], { may_fail: true });
+    const [program = "", ...argv] = packageCommand(["--out", join(folder, "out")]);
+    const { code, stderr } = await execute(["env", `PATH=${folder}`, program, ...argv], { may_fail: true });
     expect([code, stderr]).toEqual([
       1,
       `error: ${missing} is not installed; on Debian and Ubuntu: sudo apt-get install ${debian}\n`,
@@ -427,8 +428,8 @@ async function build(
   umask = "022",
   environment: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const words = ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh", umask, ...command];
-  await execute(words, { limitMs: BUILD_LIMIT_MS, environment });
+  const argv = ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh", umask, ...command];
+  await execute(argv, { limitMs: BUILD_LIMIT_MS, environment });
 }
 
 function debFile(folder: string, architecture: string): string {
@@ -436,9 +437,9 @@ function debFile(folder: string, architecture: string): string {
 }
 
 /** The launcher names its installed path; here the program is elsewhere. */
-function ownProgram(tree: string, words: readonly string[]): readonly string[] {
+function ownProgram(tree: string, argv: readonly string[]): readonly string[] {
   const folder = join(tree, "usr/lib", NAME);
-  return [join(folder, "node"), join(folder, `${NAME}.cjs`), ...words];
+  return [join(folder, "node"), join(folder, `${NAME}.cjs`), ...argv];
 }
 
 function ownHelp(): readonly string[] {
@@ -453,8 +454,8 @@ async function arm64Libraries(): Promise<string> {
     const unfinished = `${folder}.new`;
     await rm(unfinished, { recursive: true, force: true });
     const packages = "libc6,libgcc-s1,libstdc++6,libatomic1";
-    const words = ["--architectures=arm64", "--variant=extract", "--skip=check/qemu", `--include=${packages}`];
-    await execute(["mmdebstrap", "--quiet", ...words, "bookworm", unfinished], { limitMs: BUILD_LIMIT_MS });
+    const flags = ["--architectures=arm64", "--variant=extract", "--skip=check/qemu", `--include=${packages}`];
+    await execute(["mmdebstrap", "--quiet", ...flags, "bookworm", unfinished], { limitMs: BUILD_LIMIT_MS });
     await execute(["mv", unfinished, folder]);
   });
   return folder;

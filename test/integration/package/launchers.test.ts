@@ -48,8 +48,8 @@ describe("SIGUSR1, which opens the inspector of Node by default", () => {
   });
 
   describe.each(WAYS)("started %s", (_way, start) => {
-    const startProgram = (name: string, words: readonly string[]) =>
-      startWords([...start(launcherOf(name)), ...words], environment);
+    const startProgram = (name: string, argv: readonly string[]) =>
+      startWords([...start(launcherOf(name)), ...argv], environment);
 
     /** Sends SIGUSR1, then SIGTERM: the program ends normally, without an inspector. */
     async function staysClosed(program: RunningCommand, exitCode: number): Promise<void> {
@@ -85,8 +85,8 @@ describe("SIGUSR1, which opens the inspector of Node by default", () => {
     });
 
     test("robot-policy --watch → continues, no inspector", async () => {
-      const words = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.keyPath];
-      await using operator = startProgram("robot-policy", words);
+      const argv = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.keyPath];
+      await using operator = startProgram("robot-policy", argv);
       await operator.wrote("LABEL");
       await staysClosed(operator, 130);
     });

@@ -50,8 +50,8 @@ const source = [
 /** Otherwise, Bash with a socket as input takes itself for a remote shell and reads /etc/bash.bashrc (bash(1), INVOCATION). */
 const environment = { SHLVL: "1" };
 
-async function run(words = source, path = "/usr/bin:/bin") {
-  const { code, stdout, stderr } = await execute([...words, checkout, path], { may_fail: true, environment });
+async function run(command = source, path = "/usr/bin:/bin") {
+  const { code, stdout, stderr } = await execute([...command, checkout, path], { may_fail: true, environment });
   return { code, stdout, stderr };
 }
 
@@ -61,12 +61,12 @@ test("complete installation → no output, and programs find the Node of the che
 });
 
 test("Node of the checkout does not start → the loader's error, and the command that helps", async () => {
-  const words = "error while loading shared libraries: libatomic.so.1: cannot open shared object file: No such file";
-  await installed(`echo "node: ${words}" >&2; exit 127`);
+  const reason = "error while loading shared libraries: libatomic.so.1: cannot open shared object file: No such file";
+  await installed(`echo "node: ${reason}" >&2; exit 127`);
   const { code, stderr } = await run();
   expect(code).toBe(1);
   expect(stderr.split("\n")).toEqual([
-    `error: the Node of this checkout does not start: node: ${words}`,
+    `error: the Node of this checkout does not start: node: ${reason}`,
     `  → ${sudo}apt-get install libatomic1`,
     "",
   ]);
