@@ -161,7 +161,7 @@ describe("robot-policy-service serve", () => {
   });
 
   it.skipIf(!canBecomeNobody)(
-    "command of a user without access to the data directory → exit 1, the error names the user to use",
+    "command without access to the data directory → exit 1, the error names the right user",
     async () => {
       const first = serveHere();
       await listening(first);

@@ -8,76 +8,76 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 describeOnEachStore("enrolment", (newStore) => {
   it("ten minutes, approved or not → expired; polls say so for a day", async () => {
-    const { turn, computer, approve } = await openScene(await newStore());
+    const { advance, computer, approve } = await openScene(await newStore());
     const [waiting, approved] = [computer(), computer()];
     const [first, second] = [await waiting.start(), await approved.start({ requested_name: "arm-2" })];
     expect((await approve(second)).status).toBe(200);
-    turn(9 * MINUTE_MS);
+    advance(9 * MINUTE_MS);
     expect(await waiting.poll(first)).toMatchObject({ status: "pending" });
-    turn(MINUTE_MS);
+    advance(MINUTE_MS);
     for (const lastsMs of [0, 1000, DAY_MS - MINUTE_MS]) {
-      turn(lastsMs);
+      advance(lastsMs);
       expect(await waiting.poll(first)).toEqual({ status: "expired" });
       expect(await approved.poll(second)).toEqual({ status: "expired" });
       expect((await approve(first)).status).toBe(404);
     }
-    turn(2 * MINUTE_MS);
+    advance(2 * MINUTE_MS);
     const status = async () => {
       // A task that is running sees the new time only at its next run.
-      turn(MINUTE_MS);
+      advance(MINUTE_MS);
       return (await requestPoll(waiting, first)).status;
     };
     await expect.poll(status).toBe(404);
   });
 
   it("approved and polled, its credential unused at the end → consumed, and the robot can renew", async () => {
-    const { turn, computer, approve } = await openScene(await newStore());
+    const { advance, computer, approve } = await openScene(await newStore());
     const robot = computer();
     const started = await robot.start();
     await approve(started);
     expect(await robot.poll(started)).toMatchObject({ status: "approved" });
-    turn(11 * MINUTE_MS);
+    advance(11 * MINUTE_MS);
     expect(await robot.poll(started)).toEqual({ status: "consumed" });
     expect((await robot.heartbeat()).status).toBe(200);
     expect(await robot.renew()).toMatchObject({ generation: 2, recovered: false });
   });
 
   it("identity.codeTtlMs → the lifetime", async () => {
-    const { turn, computer } = await openScene(await newStore(), { identity: { codeTtlMs: 2 * MINUTE_MS } });
+    const { advance, computer } = await openScene(await newStore(), { identity: { codeTtlMs: 2 * MINUTE_MS } });
     const robot = computer();
     const started = await robot.start();
-    turn(MINUTE_MS);
+    advance(MINUTE_MS);
     expect(await robot.poll(started)).toMatchObject({ status: "pending" });
-    turn(MINUTE_MS);
+    advance(MINUTE_MS);
     expect(await robot.poll(started)).toEqual({ status: "expired" });
   });
 
   it("expires without an installation → its enrollment key gets the use back; with one → it does not", async () => {
-    const { turn, computer, enrollmentKey, usesOf } = await openScene(await newStore());
+    const { advance, computer, enrollmentKey, usesOf } = await openScene(await newStore());
     const key = await enrollmentKey(5);
     const [installed, idle] = [computer(), computer()];
     const started = await installed.start({ requested_name: "arm-1" }, key.api_key);
     await idle.start({ requested_name: "arm-2" }, key.api_key);
     expect(await installed.poll(started)).toMatchObject({ status: "approved" });
     expect(await usesOf(key.id)).toBe(3);
-    turn(11 * MINUTE_MS);
+    advance(11 * MINUTE_MS);
     const uses = () => {
-      turn(MINUTE_MS);
+      advance(MINUTE_MS);
       return usesOf(key.id);
     };
     await expect.poll(uses).toBe(4);
   });
 
   it("expired enrollment key → 401", async () => {
-    const { turn, computer, enrollmentKey } = await openScene(await newStore());
+    const { advance, computer, enrollmentKey } = await openScene(await newStore());
     const key = await enrollmentKey(5);
-    turn(8 * DAY_MS);
+    advance(8 * DAY_MS);
     const answer = await requestStart(computer(), {}, { authorization: `Bearer ${key.api_key}` });
     expect(await refusalOf(answer)).toEqual([401, "API key has expired"]);
   });
 
   it("approved without confirm_replace, robot online before the poll → denied, and the log says why", async () => {
-    const { running, computer, approve, turn } = await openScene(await newStore());
+    const { running, computer, approve, advance } = await openScene(await newStore());
     const [old, fresh] = [computer(), computer()];
     const first = await old.start();
     await approve(first);
@@ -89,7 +89,7 @@ describeOnEachStore("enrolment", (newStore) => {
     expect(running.log()).toContain("the robot came online after the approval");
     expect((await old.heartbeat()).status).toBe(200);
     // Once the robot is offline, it is replaced without confirmation.
-    turn(91_000);
+    advance(91_000);
     const third = await fresh.start();
     await approve(third);
     expect(await fresh.poll(third)).toMatchObject({ status: "approved" });

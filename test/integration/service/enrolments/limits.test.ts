@@ -71,7 +71,7 @@ it.each([
     429,
     expect.stringMatching(/^Too many wrong codes; .* try again in \d+ s$/),
   ]);
-  scene.turn(7000);
+  scene.advance(7000);
   expect((await scene.running.send(method, path, body)).status).toBe(200);
 });
 
@@ -120,7 +120,7 @@ it("starts → 120 per minute and address, where IPv6 addresses count by /64", a
   expect(await startFrom("2001:db8:1:2:ffff::1")).toEqual([429, 1]);
   expect(await startFrom("2001:db8:1:3::1")).toEqual([200, 0]);
   expect(await startFrom("192.0.2.1")).toEqual([200, 0]);
-  scene.turn(MINUTE_MS);
+  scene.advance(MINUTE_MS);
   expect(await startFrom("2001:db8:1:2:ffff::1")).toEqual([200, 0]);
 });
 
@@ -158,7 +158,7 @@ describeOnEachStore("10,000 pending enrolments", (newStore) => {
     expect((await scene.running.send("POST", "/v1/robots/deny", { user_code: started.user_code })).status).toBe(200);
     expect((await requestStart(scene.computer())).status).toBe(200);
     expect((await requestStart(scene.computer())).status).toBe(429);
-    scene.turn(11 * MINUTE_MS);
+    scene.advance(11 * MINUTE_MS);
     expect((await requestStart(scene.computer())).status).toBe(200);
   });
 });

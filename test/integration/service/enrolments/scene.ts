@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 
 import type { EnrolmentStarted } from "../../../../src/api/enrolments.ts";
 import { enrolmentText } from "../../../../src/api/wire/signed-texts.ts";
@@ -8,7 +8,8 @@ import type { StoreLocation } from "../../../../src/service/kernel/store/store.t
 import type { ServiceConfiguration } from "../../../../src/service/service.ts";
 import { PushedClock } from "../../../support/pushed-clock.ts";
 import { NO_DIGEST, RobotComputer } from "../../../support/service/robot-computer.ts";
-import { type RunningService, startService } from "../../../support/service/service.ts";
+import type { RunningService } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 /**
  * A service without request limits, so that only the limits of enrolments apply, and a clock that the test advances. Budgets that refill
@@ -17,7 +18,7 @@ import { type RunningService, startService } from "../../../support/service/serv
 export interface Scene {
   readonly running: RunningService;
   /** Advances the clock; tasks that are due run. */
-  turn(ms: number): void;
+  advance(ms: number): void;
   computer(): RobotComputer;
   approve(started: EnrolmentStarted, members?: object): Promise<Response>;
   /** An enrollment key that is valid for a week. */
@@ -41,11 +42,10 @@ export async function openScene(
     monotonicMs: () => beganMs + aheadMs,
     sleep: (durationMs, signal) => pushed.sleep(durationMs, signal),
   };
-  const running = await startService({ store, clock, configuration: { rateLimit: null, ...configuration } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService({ store, clock, configuration: { rateLimit: null, ...configuration } });
   return {
     running,
-    turn(ms) {
+    advance(ms) {
       aheadMs += ms;
       pushed.push(ms);
     },

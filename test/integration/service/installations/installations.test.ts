@@ -1,11 +1,11 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 
 import { heartbeatAcceptedSchema } from "../../../../src/api/installations.ts";
 import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import type { IdentitySettings } from "../../../../src/service/installations/rules.ts";
 import type { StoreLocation } from "../../../../src/service/kernel/store/store.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import { startService } from "../../../support/service/service.ts";
+import { testService } from "../../../support/service/test-service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -20,8 +20,7 @@ async function scene(store: StoreLocation | undefined, identity: Partial<Identit
     wallMs: () => beginMs + aheadMs,
     monotonicMs: () => aheadMs,
   };
-  const running = await startService({ store, clock, configuration: { identity } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
+  const running = await testService({ store, clock, configuration: { identity } });
   const robot = new RobotComputer(() => running.url);
   const started = await robot.start();
   expect((await running.send("POST", "/v1/robots/approve", { user_code: started.user_code })).status).toBe(200);
@@ -29,7 +28,7 @@ async function scene(store: StoreLocation | undefined, identity: Partial<Identit
   return {
     running,
     robot,
-    turn: (ms: number) => void (aheadMs += ms),
+    advance: (ms: number) => void (aheadMs += ms),
     installation: async () => (await running.send("GET", "/v1/robots/arm-1/installation")).json(),
     change: (body: object) => running.send("PATCH", "/v1/robots/arm-1/installation", body),
     audit: async () => {
@@ -46,9 +45,9 @@ async function outcomeOf(answer: Response): Promise<unknown> {
 
 describeOnEachStore("credential of a robot", (newStore) => {
   it("heartbeats → renewal and expiry stay at fixed times, and the report is shown", async () => {
-    const { robot, turn, installation } = await scene(await newStore());
+    const { robot, advance, installation } = await scene(await newStore());
     const first = heartbeatAcceptedSchema.parse(await (await robot.heartbeat({ runtime_version: "1.2.3" })).json());
-    turn(HOUR_MS);
+    advance(HOUR_MS);
     const answer = await robot.heartbeat({ readiness: "not_ready", reason: "no calibration" });
     const second = heartbeatAcceptedSchema.parse(await answer.json());
     const { renew_after_s: before, credential_expires_at: expiresAt } = first;
@@ -67,7 +66,7 @@ describeOnEachStore("credential of a robot", (newStore) => {
       runtime_version: "1.2.3",
       state: "active",
     });
-    turn(22 * HOUR_MS);
+    advance(22 * HOUR_MS);
     expect(await (await robot.heartbeat()).json()).toMatchObject({
       renew_after_s: 0,
       credential_expires_at: expiresAt,
@@ -137,10 +136,10 @@ describeOnEachStore("credential of a robot", (newStore) => {
   });
 
   it("renewal → the previous value works for ten minutes", async () => {
-    const { robot, turn } = await scene(await newStore());
+    const { robot, advance } = await scene(await newStore());
     const old = robot.token;
     await robot.renew();
-    turn(10 * 60_000);
+    advance(10 * 60_000);
     expect(await outcomeOf(await robot.heartbeat({}, old))).toEqual([401, "credential_superseded"]);
   });
 
@@ -167,11 +166,11 @@ describeOnEachStore("credential of a robot", (newStore) => {
   });
 
   it("renewals → 60 per hour", async () => {
-    const { robot, turn } = await scene(await newStore());
+    const { robot, advance } = await scene(await newStore());
     for (let count = 0; count < 60; count += 1) await robot.renew();
     const refused = await robot.requestRenewal();
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, expect.stringMatching(/^\d+$/)]);
-    turn(HOUR_MS);
+    advance(HOUR_MS);
     await robot.renew();
   });
 
@@ -238,16 +237,16 @@ describeOnEachStore("credential of a robot", (newStore) => {
   });
 
   it("off for 60 days → recovers by itself, five times in a row", async () => {
-    const { robot, turn, audit, change } = await scene(await newStore());
+    const { robot, advance, audit, change } = await scene(await newStore());
     for (let left = 4; left >= 0; left -= 1) {
-      turn(60 * DAY_MS);
+      advance(60 * DAY_MS);
       expect(await outcomeOf(await robot.heartbeat())).toEqual([401, "credential_expired"]);
       expect(await robot.renew()).toMatchObject({ recovered: true, recoveries_remaining: left });
       expect(await outcomeOf(await robot.heartbeat())).toBe(200);
     }
     const nonce = "n".repeat(32);
     expect((await robot.requestRenewal(robot.token, nonce)).status).toBe(200);
-    turn(60 * DAY_MS);
+    advance(60 * DAY_MS);
     // The renewal before expiry restored the number of recoveries.
     expect((await change({ recoveries_remaining: 0 })).status).toBe(200);
     // An earlier refusal for another reason does not suppress the audit entry.
@@ -258,13 +257,13 @@ describeOnEachStore("credential of a robot", (newStore) => {
   });
 
   it("off for more than 90 days → recovers only after an operator allows it", async () => {
-    const { robot, turn, change } = await scene(await newStore());
-    turn(91 * DAY_MS + 1000);
+    const { robot, advance, change } = await scene(await newStore());
+    advance(91 * DAY_MS + 1000);
     expect(await outcomeOf(await robot.requestRenewal())).toEqual([403, "recovery_window_over"]);
     expect((await change({ recoveries_remaining: 101 })).status).toBe(422);
     expect(await (await change({ recoveries_remaining: 2 })).json()).toMatchObject({ recoveries_remaining: 2 });
     expect(await robot.renew()).toMatchObject({ recovered: true, recoveries_remaining: 1 });
-    turn(HOUR_MS);
+    advance(HOUR_MS);
     expect(await robot.renew()).toMatchObject({ recovered: false, recoveries_remaining: 5 });
   });
 

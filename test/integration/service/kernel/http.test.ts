@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
@@ -18,13 +18,19 @@ async function raw(url: string, ...parts: readonly string[]): Promise<string> {
   const socket = connect(Number(port), hostname);
   // The service may reset the connection after its answer.
   socket.on("error", () => {});
-  let answer = "";
-  socket.setEncoding("utf8").on("data", (chunk: string) => {
-    answer += chunk;
-  });
+  const answer = collect(socket);
   for (const part of parts) socket.write(part);
   await once(socket, "close");
-  return answer;
+  return answer();
+}
+
+/** What the socket receives from now on; the function returns the text so far. */
+function collect(socket: Socket): () => string {
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
 }
 
 describe("POST /v1/robots/setup", () => {
@@ -67,15 +73,12 @@ describe("POST /v1/robots/setup", () => {
     const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     onTestFinished(() => void socket.destroy());
     socket.on("error", () => {});
-    let answer = "";
-    socket.setEncoding("utf8").on("data", (chunk: string) => {
-      answer += chunk;
-    });
+    const answer = collect(socket);
     const body = Buffer.alloc(64 * 1024 * 1024);
     socket.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.byteLength}\r\n\r\n`);
     let isBodySent = false;
     socket.write(body, (error) => void (isBodySent = error === undefined || error === null));
-    return { socket, answer: () => answer, isBodySent: () => isBodySent };
+    return { socket, answer, isBodySent: () => isBodySent };
   }
 
   it("large body refused → not read to its end", async () => {
@@ -242,10 +245,7 @@ describe("stopping", () => {
     const { hostname, port } = new URL(url);
     const body = JSON.stringify(setup);
     const socket = connect(Number(port), hostname);
-    let answer = "";
-    socket.setEncoding("utf8").on("data", (chunk: string) => {
-      answer += chunk;
-    });
+    const answer = collect(socket);
     socket.write(
       `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`,
     );
@@ -256,7 +256,7 @@ describe("stopping", () => {
     socket.write(body);
     await once(socket, "close");
     await stopped;
-    expect(answer).toMatch(/HTTP\/1.1 200 OK.*connection: close.*"robot":/s);
+    expect(answer()).toMatch(/HTTP\/1.1 200 OK.*connection: close.*"robot":/s);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
     expect(dataDirectory).not.toBe("");
   });
@@ -265,10 +265,7 @@ describe("stopping", () => {
     const running = await startService();
     const { hostname, port } = new URL(running.url);
     const [busy, probing] = [connect(Number(port), hostname), connect(Number(port), hostname)];
-    let answer = "";
-    probing.setEncoding("utf8").on("data", (chunk: string) => {
-      answer += chunk;
-    });
+    const answer = collect(probing);
     const body = JSON.stringify(setup);
     busy.write(`POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
     busy.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
@@ -281,7 +278,7 @@ describe("stopping", () => {
     await once(probing, "close");
     busy.end(body);
     await stopped;
-    expect(answer).toMatch(/"ready".*HTTP\/1\.1 503 .*retry-after: 5\r\n.*is stopping/s);
+    expect(answer()).toMatch(/"ready".*HTTP\/1\.1 503 .*retry-after: 5\r\n.*is stopping/s);
   });
 
   it("request does not finish in time → its connection is closed", async () => {

@@ -19,42 +19,39 @@ describeOnEachStore("work budget of an organization", (newStore) => {
   it.each([
     ["registrations", "POST", "/v1/robots/setup"],
     ["lists", "GET", "/v1/robots?limit=10"],
-  ])(
-    "%s over the budget while another organization works → 429; status shows the limit",
-    async (_what, method, path) => {
-      const folder = testFolder("work");
-      const store = await newStore();
-      let ticks = 0;
-      await using service = await startService({
-        store,
-        dataDirectory: folder,
-        limits: { ...HTTP_LIMITS, workMs: { per_second: 0.1, burst: BUDGET_MS } },
-        clock: { ...systemClock, monotonicMs: () => (ticks += 1) },
+  ])("%s over the budget, another organization works → 429, shown by status", async (_what, method, path) => {
+    const folder = testFolder("work");
+    const store = await newStore();
+    let ticks = 0;
+    await using service = await startService({
+      store,
+      dataDirectory: folder,
+      limits: { ...HTTP_LIMITS, workMs: { per_second: 0.1, burst: BUDGET_MS } },
+      clock: { ...systemClock, monotonicMs: () => (ticks += 1) },
+    });
+    const other = await createOrganization(store, "other");
+    for (const name of ["r0", "r1"]) await service.send("POST", "/v1/robots/setup", setupOf(name));
+    const ask = (name: string) => service.send(method, path, method === "POST" ? setupOf(name) : undefined);
+    // Without others, an organization may use all of the time.
+    for (let index = 0; index < BUDGET_MS / EACH_MS; index += 1) {
+      expect((await ask(`r${index}`)).status).toBe(200);
+    }
+    const asOther = () =>
+      fetch(`${service.url}/v1/robots/setup`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${other}`, "content-type": "application/json" },
+        body: JSON.stringify(setupOf("r")),
       });
-      const other = await createOrganization(store, "other");
-      for (const name of ["r0", "r1"]) await service.send("POST", "/v1/robots/setup", setupOf(name));
-      const ask = (name: string) => service.send(method, path, method === "POST" ? setupOf(name) : undefined);
-      // Without others, an organization may use all of the time.
-      for (let index = 0; index < BUDGET_MS / EACH_MS; index += 1) {
-        expect((await ask(`r${index}`)).status).toBe(200);
-      }
-      const asOther = () =>
-        fetch(`${service.url}/v1/robots/setup`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${other}`, "content-type": "application/json" },
-          body: JSON.stringify(setupOf("r")),
-        });
-      expect((await asOther()).status).toBe(200);
-      const refused = await ask("late");
-      expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
-      expect(await refused.json()).toMatchObject({ code: "RateLimited" });
-      expect((await asOther()).status).toBe(200);
+    expect((await asOther()).status).toBe(200);
+    const refused = await ask("late");
+    expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+    expect(await refused.json()).toMatchObject({ code: "RateLimited" });
+    expect((await asOther()).status).toBe(200);
 
-      await service[Symbol.asyncDispose]();
-      const status = await runServiceCommand("status", ...storeFlags(store));
-      expect(status.stdout).toMatch(/\nlimits\.work_ms +org_\w+ +default +1 +/);
-    },
-  );
+    await service[Symbol.asyncDispose]();
+    const status = await runServiceCommand("status", ...storeFlags(store));
+    expect(status.stdout).toMatch(/\nlimits\.work_ms +org_\w+ +default +1 +/);
+  });
 });
 
 const setupOf = (name: string) => ({ name, robot_type_id: "so101", region: "us-west-2", configuration_digest: DIGEST });

@@ -8,13 +8,13 @@ import { startSlowRequest } from "../../../support/service/slow-request.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
-/** The system clock, ahead by what the test turns it. */
-function turnedClock(): Clock & { turn(ms: number): void } {
+/** The system clock, ahead by what the test has advanced it. */
+function advancedClock(): Clock & { advance(ms: number): void } {
   let aheadMs = 0;
   return {
     ...systemClock,
     wallMs: () => systemClock.wallMs() + aheadMs,
-    turn(ms) {
+    advance(ms) {
       aheadMs += ms;
     },
   };
@@ -42,7 +42,7 @@ function as(running: RunningService, key: string, method: string, path: string, 
 
 describeOnEachStore("API keys", (newStore) => {
   it("last_used_at → stored when the service stops, and only increases", async () => {
-    const [clock, store] = [turnedClock(), await newStore()];
+    const [clock, store] = [advancedClock(), await newStore()];
     const dataDirectory = testFolder("api-keys");
     const use = async (key: string) => {
       await using running = await startService({ store, dataDirectory, clock });
@@ -57,7 +57,7 @@ describeOnEachStore("API keys", (newStore) => {
     const beforeMs = clock.wallMs();
     await use(apiKey);
     const afterMs = clock.wallMs();
-    clock.turn(-3_600_000);
+    clock.advance(-3_600_000);
     await use(apiKey);
     await using running = await startService({ store, dataDirectory, clock });
     const notedMs = Date.parse((await list(running)).find((key) => key.id === id)?.last_used_at ?? "");

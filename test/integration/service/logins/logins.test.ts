@@ -19,7 +19,7 @@ const refusalSchema = z.object({ detail: z.string() });
 interface Scene {
   readonly running: RunningService;
   /** Advances the wall clock of the service. */
-  turn(ms: number): void;
+  advance(ms: number): void;
   /** Sends a request with this credential, or without one. */
   call(token: string | null, method: string, path: string, body?: object): Promise<Response>;
   /** Starts a login; resolves with its id. */
@@ -65,10 +65,10 @@ async function scene(store: StoreLocation | undefined, { pace = 1 } = {}): Promi
     const answer = await exchange(exchangeId, await approve(exchangeId, token));
     return loginTokenSchema.parse(await answer.json()).token;
   };
-  const turn = (ms: number) => {
+  const advance = (ms: number) => {
     aheadMs += ms;
   };
-  return { running, turn, call, start, approve, exchange, logIn };
+  return { running, advance, call, start, approve, exchange, logIn };
 }
 
 /** The content of all files of a store on SQLite. */
@@ -85,13 +85,13 @@ async function expectRefused(answer: Response, detail: string): Promise<void> {
 
 describeOnEachStore("logins of a command line", (newStore) => {
   it("ten minutes, approved or not → expired", async () => {
-    const { running, call, start, approve, exchange, turn } = await scene(await newStore());
+    const { running, call, start, approve, exchange, advance } = await scene(await newStore());
     const [waiting, approved] = [await start(), await start()];
     const code = await approve(approved);
-    turn(9 * 60_000);
+    advance(9 * 60_000);
     const pending = { exchange_id: waiting, verifier: VERIFIER };
     expect((await call(null, "POST", "/v1/cli/login/poll", pending)).status).toBe(200);
-    turn(60_000 + 1);
+    advance(60_000 + 1);
     const body = { exchange_id: waiting, decision: "approve" };
     expect((await call(running.key, "POST", "/v1/cli/login/decide", body)).status).toBe(422);
     const poll = { exchange_id: approved, verifier: VERIFIER };
@@ -102,23 +102,23 @@ describeOnEachStore("logins of a command line", (newStore) => {
   });
 
   it("polled more often than every five seconds → slow_down", async () => {
-    const { call, start, turn } = await scene(await newStore());
+    const { call, start, advance } = await scene(await newStore());
     const exchangeId = await start();
     const poll = async () =>
       (await call(null, "POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier: VERIFIER })).json();
     expect(await poll()).toEqual({ status: "pending", interval: 5 });
     expect(await poll()).toEqual({ status: "slow_down", interval: 5 });
-    turn(5000);
+    advance(5000);
     expect(await poll()).toEqual({ status: "pending", interval: 5 });
   });
 
   it("session → expires after thirty days", async () => {
-    const { call, logIn, turn } = await scene(await newStore());
+    const { call, logIn, advance } = await scene(await newStore());
     const token = await logIn();
     expect((await call(token, "GET", "/v1/me/session")).status).toBe(200);
-    turn(30 * 24 * 60 * 60_000 - 60_000);
+    advance(30 * 24 * 60 * 60_000 - 60_000);
     expect((await call(token, "GET", "/v1/me/session")).status).toBe(200);
-    turn(60_000);
+    advance(60_000);
     await expectRefused(await call(token, "GET", "/v1/me/session"), "Session has expired");
   });
 
@@ -128,11 +128,11 @@ describeOnEachStore("logins of a command line", (newStore) => {
   });
 
   it("approving key expires → the session expires too", async () => {
-    const { running, call, logIn, turn } = await scene(await newStore());
+    const { running, call, logIn, advance } = await scene(await newStore());
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const made = await call(running.key, "POST", "/v1/me/api-keys", { label: "k", expires_at: expiresAt });
     const token = await logIn(apiKeyCreatedSchema.parse(await made.json()).api_key);
-    turn(3_600_001);
+    advance(3_600_001);
     await expectRefused(await call(token, "GET", "/v1/me/session"), "Session has expired");
   });
 

@@ -167,7 +167,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const made = await run(...argv);
     const { id, api_key: apiKey, scopes } = apiKeyCreatedSchema.parse(JSON.parse(made.stdout));
     expect(scopes).toEqual(["fleets:read", "models:read"]);
-    // If stdout is lost, the id allows to revoke the key.
+    // If stdout is lost, the key can still be revoked by its id.
     expect(made.stderr).toContain(`robot-policy-service keys revoke ${id}`);
     expect(await status(apiKey)).toBe(403);
   });

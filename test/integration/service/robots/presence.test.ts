@@ -5,12 +5,12 @@ import { type Clock, systemClock } from "../../../../src/platform/clock.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
 import { type RunningService, startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 
 describeOnEachStore("status of robots", (newStore) => {
   it("robot goes offline without a commit → the cached list is refreshed", async () => {
     let aheadMs = 0;
-    const running = await startService({ store: await newStore(), clock: clockAhead(() => aheadMs) });
-    onTestFinished(() => running[Symbol.asyncDispose]());
+    const running = await testService({ store: await newStore(), clock: clockAhead(() => aheadMs) });
     const statuses = async () => (await running.robots()).map(({ status }) => status);
     const [first, second] = await enrolAll(() => running, ["arm-1", "arm-2"]);
     expect(await statuses()).toEqual(["offline", "offline"]);

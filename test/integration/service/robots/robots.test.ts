@@ -29,7 +29,7 @@ import { eventually } from "../../../support/robot/robot.ts";
 import { times } from "../../../support/run/tier.ts";
 import { type Backstage, openBackstage } from "../../../support/service/organizations.ts";
 import { PRINCIPAL } from "../../../support/service/service-parts.ts";
-import { type RunningService, startService } from "../../../support/service/service.ts";
+import type { RunningService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
 import { testService } from "../../../support/service/test-service.ts";
 
@@ -255,8 +255,7 @@ describeOnEachStore("robots", (newStore) => {
     const store = await newStore();
     const one = await testService({ store });
     // Only one service can use a data directory: on SQLite it stands for both.
-    const other = store.kind === "sqlite" ? one : await startService({ store, dataDirectory: one.dataDirectory });
-    if (other !== one) onTestFinished(() => other[Symbol.asyncDispose]());
+    const other = store.kind === "sqlite" ? one : await testService({ store, dataDirectory: one.dataDirectory });
     const setups = Array.from({ length: 200 }, (_, index) => ({
       running: index % 2 === 0 ? one : other,
       setup: setupOf(`arm-${index % 7}`),
@@ -331,8 +330,7 @@ describeOnEachStore("robots", (newStore) => {
   it("setup acknowledged → every replica lists it at once", async () => {
     const store = await newStore();
     const one = await testService({ store });
-    const other = store.kind === "sqlite" ? one : await startService({ store, dataDirectory: one.dataDirectory });
-    if (other !== one) onTestFinished(() => other[Symbol.asyncDispose]());
+    const other = store.kind === "sqlite" ? one : await testService({ store, dataDirectory: one.dataDirectory });
     for (let index = 0; index < times(15, 50); index += 1) {
       const [writer, reader] = index % 2 === 0 ? [one, other] : [other, one];
       const robot = await register(writer, setupOf(`arm-${index % 5}`, { site: `lab ${index}` }));

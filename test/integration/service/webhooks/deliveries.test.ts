@@ -1,11 +1,11 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 
 import { WEBHOOK_SETTINGS } from "../../../../src/service/webhooks/rules.ts";
 import { PATIENCE_MS } from "../../../support/run/patience.ts";
 import { RobotComputer } from "../../../support/service/robot-computer.ts";
-import { startService } from "../../../support/service/service.ts";
 import { describeOnEachStore } from "../../../support/service/stores.ts";
+import { testService } from "../../../support/service/test-service.ts";
 import { openScene } from "../enrolments/scene.ts";
 import {
   answerWith,
@@ -25,11 +25,8 @@ const auditSchema = z.object({
   items: z.array(z.object({ action: z.string(), subject_id: z.string(), details: z.record(z.string(), z.unknown()) })),
 });
 
-async function serve(store: Parameters<typeof openScene>[0]) {
-  const running = await startService({ store, configuration: { rateLimit: null, webhooks: LOCAL } });
-  onTestFinished(() => running[Symbol.asyncDispose]());
-  return running;
-}
+const serve = (store: Parameters<typeof openScene>[0], webhooks: object = {}) =>
+  testService({ store, configuration: { rateLimit: null, webhooks: { ...LOCAL, ...webhooks } } });
 
 describeOnEachStore("deliveries of webhooks", (newStore) => {
   it("robot registered, changed, and registered again unchanged → two signed events", async () => {
@@ -99,7 +96,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
   it("receiver fails → retried by schedule with the same id, then failed; resend → delivered", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
-    const { running, turn } = await openScene(await newStore(), { webhooks: LOCAL });
+    const { running, advance } = await openScene(await newStore(), { webhooks: LOCAL });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     for (const [index, pauseMs] of [...WEBHOOK_SETTINGS.retryMs, null].entries()) {
@@ -111,7 +108,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
       if (pauseMs === null) continue;
       const waitMs = Date.parse(delivery?.next_attempt_at ?? "") - Date.parse(delivery?.last_attempt_at ?? "");
       expect(Math.abs(waitMs / pauseMs - 1)).toBeLessThanOrEqual(0.1);
-      turn(waitMs);
+      advance(waitMs);
     }
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(1);
     expect((await webhookOf(running, id))?.failing_since).not.toBeNull();
@@ -130,12 +127,12 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(status);
     const retryMs = reason === "gone" ? WEBHOOK_SETTINGS.retryMs : [3 * DAY_MS, 3 * DAY_MS];
-    const { running, turn } = await openScene(await newStore(), { webhooks: { ...LOCAL, retryMs } });
+    const { running, advance } = await openScene(await newStore(), { webhooks: { ...LOCAL, retryMs } });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     for (const attempt of reason === "gone" ? [] : [1, 2]) {
       await expect.poll(async () => (await deliveriesOf(running, id))[0]?.attempts, SOON).toBe(attempt);
-      turn(4 * DAY_MS);
+      advance(4 * DAY_MS);
     }
     await expect.poll(async () => (await webhookOf(running, id))?.disabled_reason, SOON).toBe(reason);
     const audited = auditSchema.parse(await (await running.send("GET", "/v1/me/audit")).json());
@@ -150,12 +147,12 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
     const webhooks = { ...LOCAL, pendingMaximum: 1 };
-    const { running, turn } = await openScene(await newStore(), { webhooks });
+    const { running, advance } = await openScene(await newStore(), { webhooks });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     const attempts = async () => (await deliveriesOf(running, id))[0]?.attempts;
     await expect.poll(attempts, SOON).toBe(1);
-    turn(10_000);
+    advance(10_000);
     // Due at this time: the second attempt, and the check that the webhook is full.
     await expect.poll(attempts, SOON).toBe(2);
     await expect.poll(async () => (await webhookOf(running, id))?.full_since, SOON).not.toBeNull();
@@ -168,7 +165,7 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     // Advance the clock only after the delivery; otherwise a running request exceeds its time limit and is sent again.
     await expect.poll(async () => (await states())[0], SOON).toEqual(["delivered", null]);
     const statesLater = () => {
-      turn(DAY_MS);
+      advance(DAY_MS);
       return states();
     };
     await expect.poll(statesLater, SOON).toEqual([
@@ -228,10 +225,9 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
     expect(silent.received.length).toBeLessThanOrEqual(6);
   });
 
-  it("receivers that fail leave half of an organization's attempts to those that work", async () => {
-    const webhooks = { ...LOCAL, timeoutMs: 250, retryMs: Array.from({ length: 1000 }, () => 10) };
-    const running = await startService({ store: await newStore(), configuration: { rateLimit: null, webhooks } });
-    onTestFinished(() => running[Symbol.asyncDispose]());
+  it("failing receivers → at most half of the attempts of an organization", async () => {
+    const webhooks = { timeoutMs: 250, retryMs: Array.from({ length: 1000 }, () => 10) };
+    const running = await serve(await newStore(), webhooks);
     const [silent, receiver] = [await startReceiver(), await startReceiver()];
     let open = 0;
     let mostOpen = 0;
@@ -256,12 +252,12 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
   it("webhook full → new events are counted as dropped until there is room; other webhooks get them", async () => {
     const receiver = await startReceiver();
     receiver.answer = answerWith(500);
-    const { running, turn } = await openScene(await newStore(), { webhooks: { ...LOCAL, pendingMaximum: 2 } });
+    const { running, advance } = await openScene(await newStore(), { webhooks: { ...LOCAL, pendingMaximum: 2 } });
     const { id } = await createWebhook(running, receiver.url);
     await setUp(running, "arm-1");
     await setUp(running, "arm-2");
     const fullSince = async () => {
-      turn(10_000);
+      advance(10_000);
       return (await webhookOf(running, id))?.full_since;
     };
     await expect.poll(fullSince, SOON).not.toBeNull();
@@ -281,13 +277,13 @@ describeOnEachStore("deliveries of webhooks", (newStore) => {
 
   it("deleted webhook, deliveries older than the retention → nothing is left", async () => {
     const receiver = await startReceiver();
-    const { running, turn } = await openScene(await newStore(), { webhooks: LOCAL });
+    const { running, advance } = await openScene(await newStore(), { webhooks: LOCAL });
     const [kept, deleted] = [await createWebhook(running, receiver.url), await createWebhook(running, receiver.url)];
     await setUp(running, "arm-1");
     await expect.poll(() => receiver.received.length, SOON).toBe(2);
     await running.send("DELETE", `/v1/webhooks/${deleted.id}`);
     await expect.poll(async () => (await deliveriesOf(running, kept.id))[0]?.status, SOON).toBe("delivered");
-    turn(31 * DAY_MS);
+    advance(31 * DAY_MS);
     await expect.poll(() => deliveriesOf(running, kept.id), SOON).toEqual([]);
   });
 });
